@@ -57,9 +57,11 @@ def test_nothing_larger_than_the_memory_is_made() -> None:
             expected_values(text, long)
 
 
-def test_expectation_has_a_name() -> None:
+def test_expectation_may_have_a_name() -> None:
     assert read_expectation(" y = x == 2 ") == ("y", "x == 2")
-    for text in ("y", "2 = x", "y ="):
+    assert read_expectation("sum(x, axis=1)") == ("", "sum(x, axis=1)")
+    assert read_expectation(" x == 2") == ("", "x == 2")
+    for text in ("", "y =", "= 2"):
         with pytest.raises(LabError, match="expects nothing"):
             read_expectation(text)
 

@@ -7,10 +7,9 @@ import pytest
 
 from sgemm_lab.checking.judge import CheckResult
 from sgemm_lab.cli.main import main
-from sgemm_lab.errors import LabError
-from sgemm_lab.external_cuda.check import check_external, fitting_tile, prepare_check, sizes_of
+from sgemm_lab.external_cuda.check import check_external, fitting_tile, sizes_of, tile_text
 from sgemm_lab.external_cuda.compile_file import Pasted
-from sgemm_lab.external_cuda.launch import ExternalKernel
+from sgemm_lab.external_cuda.launch import ExternalKernel, prepare
 from sgemm_lab.kernel import Size
 
 BLAS = """
@@ -50,7 +49,7 @@ def results(
     kernel = ExternalKernel(
         Pasted("a.cu", text, Path(".")), ("ceil(N/8)", "ceil(M/8)"), ("8", "8"), "0", arguments
     )
-    prepared = prepare_check(kernel, sizes)
+    prepared = prepare(kernel)
     return list(check_external(prepared, sizes_of(prepared, sizes)))
 
 
@@ -85,12 +84,14 @@ def test_kernel_for_whole_tiles_and_squares_alone() -> None:
     sizes: list[Size] = [(n, n, n) for n in (1, 8, 9, 12, 16, 24)]
     found = results(TILED, sizes)
     assert [r.passed for r in found] == [False, True, False, False, True, True]
-    assert fitting_tile(found) == 8
+    assert fitting_tile(found) == (8, 8, 8)
+    assert tile_text((8, 8, 8)) == "8 divides M, N and K"
+    assert tile_text((8, 4, 1)) == "8 divides M and 4 divides N"
     assert fitting_tile([r for r in found if r.passed]) is None
     kernel = ExternalKernel(
         Pasted("a.cu", TILED, Path(".")), ("ceil(N/8)", "ceil(N/8)"), ("8", "8")
     )
-    prepared = prepare_check(kernel, None)
+    prepared = prepare(kernel)
     assert all(len(set(size)) == 1 for size in sizes_of(prepared, None))
 
 
@@ -103,31 +104,18 @@ def test_race_of_another_is_named_with_both_lines() -> None:
     assert "with no barrier between" in fault
 
 
-@pytest.mark.parametrize(
-    ("text", "grid", "reason"),
-    [
-        ("__global__ void k() {}", "ceil(N/8)", "multiplies no matrices"),
-        (BLAS, "4", "The grid 4 fits one size alone"),
-    ],
-)
-def test_what_cannot_be_checked_is_a_sentence(text: str, grid: str, reason: str) -> None:
-    kernel = ExternalKernel(Pasted("a.cu", text, Path(".")), (grid,), ("8", "8"))
-    with pytest.raises(LabError, match=reason):
-        prepare_check(kernel, None)
-
-
 def test_command_checks_a_file_as_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "other.cu"
     path.write_text(BLAS)
     call = ["check", str(path), "--grid", "ceil(N/8),ceil(M/8)", "--block", "8,8"]
     assert main([*call, "--size", "9,17,5", "--size", "8"]) == 0
     said = capsys.readouterr()
-    assert said.out.splitlines()[-1] == "2 passed, 0 failed"
+    assert said.out.splitlines()[-1] == "1 kernel: 1 right"
+    assert "C was compared with the exact product at 2 sizes; right at 2." in said.out
     assert "is simulated on this machine's processor" in said.err
     path.write_text(TILED)
     assert main([*call, *(f"--size={n}" for n in (8, 9, 16))]) == 1
-    assert "Of these sizes it is right exactly where" in capsys.readouterr().out
+    assert "Of these sizes it is right exactly where 8 divides" in capsys.readouterr().out
     assert main([*call[:2], *call[4:], "--size", "8"]) == 0
-    assert "Launch, found by trial: a grid of ceil(N/8) × ceil(M/8)" in capsys.readouterr().err
+    assert "Launch, found by trial: a grid of ceil(N/8) × ceil(M/8)" in capsys.readouterr().out
     assert main(["check", "naive", *call[1:]]) == 2
-    assert "is checked alone" in capsys.readouterr().err

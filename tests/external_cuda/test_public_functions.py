@@ -24,5 +24,6 @@ def test_a_file_is_counted_and_checked(tmp_path: Path) -> None:
         run = external_cuda.count_external(kernel, (16, 8, 4))
         assert run.wrong != right
         assert run.result.counts.total.global_store_requests == 4
-        results = list(external_cuda.check_kernel(kernel, [(9, 10, 11)]))
-        assert [result.passed for result in results] == [right]
+        options = external_cuda.Options(sizes=[(9, 10, 11)])
+        (report,) = external_cuda.check_file(kernel, options)
+        assert report.verdict == ("right" if right else "wrong")

@@ -32,11 +32,11 @@ def test_pasted_text_is_counted_line_by_line() -> None:
 
 
 def test_pasted_text_is_checked() -> None:
-    assert "right at" in repr(lab.check(lab.mine(FOUND, **LAUNCH)))
+    assert "right. " in repr(lab.check(lab.mine(FOUND, **LAUNCH)))
     wrong = FOUND.replace("row >= n || col >= n", "row >= n")
     said = repr(lab.check(lab.mine(wrong, **LAUNCH)))
-    assert "WRONG at" in said
-    assert "Of these sizes it is right exactly where 16 divides M, N and K." in said
+    assert "wrong. error: At " in said
+    assert "Of these sizes it is right exactly where 8 divides M, N and K." in said
 
 
 def test_any_kernel_is_judged_by_what_is_expected() -> None:

@@ -4,12 +4,9 @@ Modules for GPUs and for external files are imported on demand, which keeps the 
 """
 
 import argparse
-import math
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
 
 from sgemm_lab.catalogue import is_builtin
 from sgemm_lab.checking.judge import AWKWARD_SIZES, QUICK_SIZES, CheckResult, bound_text, summary
@@ -24,17 +21,14 @@ from sgemm_lab.cli.arguments import (
 )
 from sgemm_lab.cli.external import (
     EXTERNAL_GROUP,
+    add_expectations,
     add_external_arguments,
-    external_kernel,
     is_external,
 )
-from sgemm_lab.cli.printing import print_json, print_progress, print_status
+from sgemm_lab.cli.printing import print_json, print_progress, print_status, result_json
 from sgemm_lab.cuda.launch import has_gpu
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Kernel, Size
-
-if TYPE_CHECKING:
-    from sgemm_lab.external_cuda.index_overflow import IndexOverflow
 
 CHECK_SCHEMA = "sgemm-lab.check.1"
 """Schema version in ``check --json``; incremented when a key changes its meaning or is removed."""
@@ -53,7 +47,9 @@ def add_check_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     add_time_limit(parser, "one size", None)
     parser.add_argument("--seed", type=natural, default=0, help="seed of the random matrices")
-    add_external_arguments(parser.add_argument_group(EXTERNAL_GROUP))
+    other = parser.add_argument_group(EXTERNAL_GROUP)
+    add_external_arguments(other)
+    add_expectations(other)
 
 
 def run_check(options: argparse.Namespace) -> int:
@@ -63,7 +59,9 @@ def run_check(options: argparse.Namespace) -> int:
         LabError: a kernel, a file or an option is invalid.
     """
     if any(is_external(options, name) for name in options.kernels or [""]):
-        return _check_external(options)
+        from sgemm_lab.cli.check_file import run_check_file
+
+        return run_check_file(options)
     kernels = chosen(options.kernels)
     live = has_gpu()
     if live:
@@ -86,52 +84,10 @@ def run_check(options: argparse.Namespace) -> int:
     return _print_verdict(results, options)
 
 
-def _check_external(options: argparse.Namespace) -> int:
-    """Check the kernel of an external file by simulation."""
-    from sgemm_lab.external_cuda import (
-        Settings,
-        check_external,
-        fitting_tile,
-        prepare_check,
-        sizes_of,
-    )
-    from sgemm_lab.external_cuda.index_overflow import index_overflow
-
-    if len(options.kernels) != 1:
-        raise LabError("A file without the book's head comment is checked alone: name it once.")
-    kernel = external_kernel(options, options.kernels[0])
-    prepared = prepare_check(kernel, options.sizes)
-    print_status("A file without the book's head comment is simulated on this machine's processor.")
-    if prepared.assumed:
-        print_status(prepared.assumed)
-    sizes = sizes_of(prepared, options.sizes)
-    limit = {} if options.time_limit is None else {"time_limit": options.time_limit}
-    found = check_external(prepared, sizes, seed=options.seed, **limit)
-    results = _print_results(prepared.opened.name, found, len(sizes), options)
-    tile = fitting_tile(results)
-    if tile and not options.json:
-        print(f"Of these sizes it is right exactly where {tile} divides M, N and K.")
-    later = index_overflow(prepared, Settings()) if any(r.passed for r in results) else []
-    if not options.json:
-        print(*later, sep="\n", end="\n" if later else "")
-    return _print_verdict(results, options, later)
-
-
-def _print_verdict(
-    results: Sequence[CheckResult],
-    options: argparse.Namespace,
-    later: "Sequence[IndexOverflow]" = (),
-) -> int:
+def _print_verdict(results: Sequence[CheckResult], options: argparse.Namespace) -> int:
     """Print the summary; return the exit status."""
     if options.json:
-        limits = [_limit_json(one) for one in later]
-        rows = [
-            {"schema": CHECK_SCHEMA, **asdict(r), "passed": r.passed, "index_overflow": limits}
-            for r in results
-        ]
-        for row in rows:
-            if not math.isfinite(row["error"]):  # JSON has no infinity
-                row["error"] = None
+        rows = [{"schema": CHECK_SCHEMA, **result_json(r)} for r in results]
         print_json(rows)
     else:
         failed = sum(r.fault is not None for r in results)
@@ -139,17 +95,6 @@ def _print_verdict(
     if any(r.fault for r in results):
         return 1
     return 0 if any(r.passed for r in results) else 2
-
-
-def _limit_json(one: "IndexOverflow") -> dict[str, Any]:
-    where = one.location
-    return {
-        "kind": one.kind,
-        "side": one.side,
-        "file": None if where is None else where.file,
-        "line": None if where is None else where.line,
-        "message": one.message,
-    }
 
 
 def _check_one(

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from sgemm_lab.catalogue import load_kernel, load_kernel_file
-from sgemm_lab.cli.arguments import add_time_limit, seconds, size
+from sgemm_lab.cli.arguments import add_time_limit, size
 from sgemm_lab.cli.external import (
     EXTERNAL_GROUP,
+    add_expectations,
     add_external_arguments,
     external_kernel,
     is_external,
@@ -21,7 +22,7 @@ from sgemm_lab.counting.launch_limits import TIME_LIMIT
 from sgemm_lab.cuda.compiler import DEFAULT_TARGET, TARGETS
 from sgemm_lab.errors import LabError
 from sgemm_lab.external_cuda import ExternalRun, Settings, count_external, shape_at
-from sgemm_lab.external_cuda.severity import SEVERITIES, severity_of
+from sgemm_lab.external_cuda.severity import severity_of
 from sgemm_lab.kernel import Kernel
 from sgemm_lab.simulator import Hazard, LineCounts, Result
 
@@ -68,14 +69,7 @@ def add_count_arguments(parser: argparse.ArgumentParser) -> None:
     add_time_limit(parser, "the launch", TIME_LIMIT)
     other = parser.add_argument_group(EXTERNAL_GROUP)
     add_external_arguments(other)
-    other.add_argument("--fail-on", choices=(*SEVERITIES, "never"), default="error",
-                       help="the exit status is 1 for such findings and worse; a warning rests on "
-                       "an assumed launch; default: error")  # fmt: skip
-    other.add_argument("--expect", action="append", default=[], metavar="ARRAY=VALUE",
-                       help="what an array should hold: 'y=2*x+y', or 'y=right.npy'")  # fmt: skip
-    other.add_argument("--tolerance", type=seconds, default=None, metavar="T",
-                       help="how far it may be off, times the larger of 1 and the right number; "
-                       "default: 1e-5 of a float")  # fmt: skip
+    add_expectations(other)
 
 
 def run_count(options: argparse.Namespace) -> int:

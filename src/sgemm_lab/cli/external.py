@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sgemm_lab.cli.arguments import MOST_DIGITS, macro, natural, refusal
+from sgemm_lab.cli.arguments import MOST_DIGITS, macro, natural, refusal, seconds
 from sgemm_lab.errors import LabError
 from sgemm_lab.files import read_source
 from sgemm_lab.kernel import has_head_comment, terms
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 EXTERNAL_GROUP = "a CUDA file of anybody, without the book's head comment"
 """Title of these arguments in the help."""
+
+SEVERITIES = ("error", "warning", "information")
+"""Severities of findings, from the gravest on."""
 
 FILES = (".cu", ".cuh")
 """Suffixes of CUDA files."""
@@ -38,6 +41,18 @@ def add_external_arguments(group: Any) -> None:
                        help="set a macro; may be given more than once")  # fmt: skip
     group.add_argument("--shared-bytes", type=natural, default=0, metavar="B",
                        help="dynamic shared memory of a block")  # fmt: skip
+
+
+def add_expectations(group: Any) -> None:
+    """Declare what arrays should hold, and which findings fail."""
+    group.add_argument("--fail-on", choices=(*SEVERITIES, "never"), default="error",
+                       help="the exit status is 1 for such findings and worse; a warning rests on "
+                       "an assumed launch; default: error")  # fmt: skip
+    group.add_argument("--expect", action="append", default=[], metavar="ARRAY=VALUE",
+                       help="what an array should hold: 'y=2*x+y', or 'y=right.npy'")  # fmt: skip
+    group.add_argument("--tolerance", type=seconds, default=None, metavar="T",
+                       help="how far it may be off, times the larger of 1 and the right number; "
+                       "default: 1e-5 of a float")  # fmt: skip
 
 
 def shape(text: str) -> tuple[str, ...]:

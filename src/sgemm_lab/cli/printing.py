@@ -3,12 +3,14 @@
 import errno
 import io
 import json
+import math
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
+from sgemm_lab.checking.judge import CheckResult
 from sgemm_lab.text import REWRITE_LINE, plain_table, printable
 
 BROKEN_PIPE_STATUS = 128 + 13
@@ -25,6 +27,15 @@ def print_table(
 def print_json(value: Any) -> None:
     """Print standard JSON, with one line per entry of a list."""
     print(json.dumps(value, indent=1 if isinstance(value, list) else None, allow_nan=False))
+
+
+def result_json(result: CheckResult) -> dict[str, Any]:
+    """Return the result at one size; ``error`` is null where it is not finite."""
+    error = result.error if math.isfinite(result.error) else None
+    return {
+        "kernel": result.kernel, "m": result.m, "n": result.n, "k": result.k,
+        "passed": result.passed, "fault": result.fault, "refusal": result.refusal, "error": error,
+    }  # fmt: skip
 
 
 def print_status(text: str) -> None:

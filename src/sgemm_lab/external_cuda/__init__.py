@@ -7,38 +7,34 @@ This package does not know the book's kernels or records and can be used alone::
     kernel = external_cuda.read_kernel("sgemm.cu", entry="tiled<16>")
     run = external_cuda.count_external(kernel, (256, 256, 256))
     print(*run.sentences(), sep="\\n")
-    for result in external_cuda.check_kernel(kernel):
-        print(result.m, result.n, result.k, result.fault)
+    for report in external_cuda.check_file(kernel):
+        print(report.kernel, report.verdict, *report.findings, sep="\\n")
 
 Grid, block and arguments are read from the file's own launch and from the parameters' names and
 types. Give those that cannot be determined.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from sgemm_lab.checking.judge import CheckResult
 from sgemm_lab.external_cuda.analysis import ExternalRun, count_external
-from sgemm_lab.external_cuda.check import check_external, fitting_tile, prepare_check, sizes_of
+from sgemm_lab.external_cuda.check_file import check_file
 from sgemm_lab.external_cuda.compile_file import Pasted
 from sgemm_lab.external_cuda.launch import ExternalKernel, Settings, shape_at
+from sgemm_lab.external_cuda.report import KernelReport, Options
 from sgemm_lab.files import read_source
-from sgemm_lab.kernel import Size
 
 __all__ = [
-    "CheckResult",
     "ExternalKernel",
     "ExternalRun",
+    "KernelReport",
+    "Options",
     "Pasted",
     "Settings",
-    "check_external",
-    "check_kernel",
+    "check_file",
     "count_external",
-    "fitting_tile",
-    "prepare_check",
     "read_kernel",
     "shape_at",
-    "sizes_of",
 ]
 
 
@@ -73,16 +69,3 @@ def read_kernel(
         file.name, read_source(file), file.parent, entry, tuple(include), dict(defines or {})
     )
     return ExternalKernel(pasted, tuple(grid), tuple(block), str(shared_bytes), arguments)
-
-
-def check_kernel(
-    kernel: ExternalKernel, sizes: Sequence[Size] | None = None, *, seed: int = 0
-) -> Iterator[CheckResult]:
-    """Check a matrix product at several sizes (M, N, K); by default at ``judge.QUICK_SIZES``.
-
-    Raises:
-        CompileError: the kernel does not compile.
-        LabError: it is not a matrix product, or its launch cannot be determined.
-    """
-    prepared = prepare_check(kernel, sizes)
-    return check_external(prepared, sizes_of(prepared, sizes), seed=seed)

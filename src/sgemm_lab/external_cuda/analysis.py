@@ -44,6 +44,8 @@ SIGMAS = 6
 
 NOT_RIGHT = "No launch that was tried makes C right, so C was not judged. "
 
+NOT_JUDGED = "The result was not judged, for nothing was expected of an array."
+
 TRY_SECONDS, CLIPPED_SECONDS, TRIES_SECONDS = 4.0, 10.0, 20.0
 """Time limits of one assumed launch; of one with a few blocks of the file's own size; of all."""
 
@@ -74,13 +76,25 @@ class ExternalRun:
     changed: tuple[str, ...]
     """Input arrays that the kernel overwrote."""
     cause: str
-    """The likely cause of a wrong C, in a sentence; "" if none is known or a warning about an
-    uninitialised variable explains more."""
+    """The likely cause of a wrong C, in a sentence; "" if none is known or a hazard or a warning
+    about an uninitialised variable explains more."""
+    after: Mapping[str, npt.NDArray[Any]]
+    """All arrays after the launch, by name."""
+    before: Mapping[str, npt.NDArray[Any]]
+    """All arrays before it."""
 
     @property
     def wrong(self) -> bool:
         """Whether any array is wrong."""
         return any(verdict.wrong for verdict in self.verdicts) or bool(self.changed)
+
+    @property
+    def untouched(self) -> bool:
+        """Whether an element of C still holds what it held before the launch."""
+        if "C" not in self.before:
+            return False
+        begun, after = (np.ascontiguousarray(one["C"], "f8") for one in (self.before, self.after))
+        return bool((begun.view("i8") == after.view("i8")).any())
 
     @property
     def errors(self) -> list[Hazard]:
@@ -130,7 +144,7 @@ class ExternalRun:
             said.append(self.cause)
         said += [f"It changed {name}, which it may only read." for name in self.changed]
         if not self.verdicts:
-            said.append("The result was not judged, for nothing was expected of an array.")
+            said.append(NOT_JUDGED)
         if self.verdicts and not self.wrong and self._hides_an_exchange:
             side = self.size[0]
             other = size_text((side, 2 * side, max(1, side // 2)))
@@ -178,11 +192,11 @@ def count_external(
     try:
         prepared = prepare_launch(kernel, settings.target)
     except UnknownLaunchError as unknown:
-        return _first_that_fits(unknown, size, expect, tolerance, settings)
+        return count_assumed(unknown, size, expect, tolerance, settings)
     return count_prepared(prepared, size, expect, tolerance, settings)
 
 
-def _first_that_fits(
+def count_assumed(
     unknown: UnknownLaunchError,
     size: Size,
     expect: tuple[str, ...],
@@ -272,10 +286,8 @@ def count_prepared(
         check_size(size)
         _refuse_odd_square(prepared, size)
     arrays = arrays_at(prepared, size)
-    expected = [
-        (name, text, _expected(prepared, size, arrays, name, text))
-        for name, text in map(read_expectation, expect)
-    ]
+    told = [(name or _only_result(prepared), text) for name, text in map(read_expectation, expect)]
+    expected = [(name, text, _expected(prepared, size, arrays, name, text)) for name, text in told]
     after, result = run(prepared, size, arrays, settings)
     verdicts = [
         _verdict(name, after[name], right, tolerance, element)
@@ -286,10 +298,12 @@ def count_prepared(
         verdict = _verdict_of_c(prepared, arrays, after["C"])
         verdicts.insert(0, verdict)
         unset = any(warning.kind == UNSET for warning in result.warnings)
-        if verdict.wrong and not unset:
+        explained = unset or (result.hazards and settings.explain == "without hazards")
+        if verdict.wrong and settings.explain != "never" and not explained:
             cause = likely_cause(prepared, size, arrays, after["C"], settings)
+    changed = _changed(prepared, arrays, after)
     return ExternalRun(
-        prepared, size, result, tuple(verdicts), _changed(prepared, arrays, after), cause
+        prepared, size, result, tuple(verdicts), changed, cause, after, arrays.values
     )
 
 
@@ -373,6 +387,24 @@ def _largest_error(error: npt.NDArray[Any]) -> float:
     return float(np.nan_to_num(error, nan=np.inf).max())
 
 
+def _only_result(prepared: Prepared) -> str:
+    """Return the only array that a kernel may write.
+
+    Raises:
+        LabError: there are several or none.
+    """
+    written = [called(g) for g in prepared.given
+               if isinstance(g, Array) and g.use != "in"]  # fmt: skip
+    found = ["C"] if prepared.multiplies else written
+    if len(found) != 1:
+        listed = ", ".join(found) or "none"
+        raise LabError(
+            f"Say which array is expected to hold that, such as --expect 'y = 2 * x'. The kernel "
+            f"may write: {listed}."
+        )
+    return found[0]
+
+
 def _expected(
     prepared: Prepared, size: Size, arrays: Arrays, name: str, text: str
 ) -> tuple[npt.NDArray[Any], Element]:
@@ -406,7 +438,7 @@ def _verdict(
     found = got.ravel().astype("f8")
     with np.errstate(all="ignore"):
         error = np.abs(found - right)
-        close = error <= allowed * np.maximum(1, np.abs(right))
+        close = (error <= allowed * np.maximum(1, np.abs(right))) & np.isfinite(right)
     same = (found == right) | (np.isnan(found) & np.isnan(right)) | close
     return Verdict(name, int((~same).sum()), same.size, _largest_error(np.where(same, 0, error)))
 

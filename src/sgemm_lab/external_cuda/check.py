@@ -1,7 +1,7 @@
 """Check an external matrix product at many sizes by simulation."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -9,18 +9,11 @@ from sgemm_lab.checking.judge import QUICK_SIZES, TIME_LIMIT, CheckResult, Judge
 from sgemm_lab.checking.sentences import sentence
 from sgemm_lab.counting.launch_limits import Matrix, check_size
 from sgemm_lab.errors import LabError
-from sgemm_lab.external_cuda.analysis import count_prepared, matrices, prepare_launch
+from sgemm_lab.external_cuda.analysis import count_prepared, matrices
 from sgemm_lab.external_cuda.arguments import Given, Number
-from sgemm_lab.external_cuda.launch import (
-    ExternalKernel,
-    Prepared,
-    Settings,
-    UnknownArgumentsError,
-    own_arrays,
-    run,
-)
+from sgemm_lab.external_cuda.launch import Prepared, Settings, own_arrays, run
 from sgemm_lab.kernel import Size
-from sgemm_lab.simulator import EndlessLoopError, StuckError, TimeLimitError
+from sgemm_lab.simulator import EndlessLoopError, Hazard, StuckError, TimeLimitError
 from sgemm_lab.simulator.hazards import plainest
 
 TILES = (2, 4, 8, 16, 32, 64, 128)
@@ -30,34 +23,23 @@ _FACTORS = ("2", "-1")
 """Alpha and beta of the run that tests whether a kernel uses them."""
 
 
-def prepare_check(kernel: ExternalKernel, sizes: Sequence[Size] | None) -> Prepared:
-    """Compile a kernel that ``check_external`` can check.
+@dataclass(frozen=True)
+class SizeResult(CheckResult):
+    """The verdict at one size, with the hazard that decided it."""
 
-    Raises:
-        CompileError: the kernel does not compile.
-        LabError: it is no matrix product, or its grid fits a single size and none is given.
-    """
-    try:
-        prepared = prepare_launch(kernel)
-    except UnknownArgumentsError as unknown:
-        raise LabError(
-            f"{unknown} 'check' takes matrix products alone; for another kernel use "
-            "'sgemm-lab count' with --args and --expect."
-        ) from None
-    if not prepared.multiplies:
-        raise LabError(
-            f"'{prepared.opened.name}' multiplies no matrices, so there is no product to check. "
-            f"Use 'sgemm-lab count {prepared.kernel.pasted.name}' with the same options, and "
-            "--expect for the result, such as --expect 'y = 2*x + y'."
-        )
-    grid = prepared.kernel.grid
-    from_host = prepared.host is not None and not grid
-    if sizes is None and not from_host and not any(n in text for text in grid for n in "MNK"):
-        raise LabError(
-            f"The grid {','.join(grid)} fits one size alone. Write it as arithmetic, such "
-            "as --grid 'ceil(N/32),ceil(M/32)', or give --size."
-        )
-    return prepared
+    hazard: Hazard | None = None
+    complete: bool = False
+    """Whether C is wrong although the kernel wrote all of it and stayed inside its arrays: no guard
+    at an edge explains that."""
+
+
+class _FaultError(WrongResultError):
+    """A wrong result, with the hazard that explains it."""
+
+    def __init__(self, message: str, hazard: Hazard | None = None, complete: bool = False) -> None:
+        super().__init__(message)
+        self.hazard = hazard
+        self.complete = complete
 
 
 def sizes_of(prepared: Prepared, sizes: Sequence[Size] | None) -> tuple[Size, ...]:
@@ -73,27 +55,35 @@ def check_external(
     *,
     seed: int = 0,
     time_limit: float = TIME_LIMIT,
-) -> Iterator[CheckResult]:
+) -> Iterator[SizeResult]:
     """Check a kernel size by size: on integers, then as ``Judge`` does.
 
     A kernel with alpha and beta runs with 1 and 0, then with 2 and -1. Types other than float and
     double are checked on integers only. After a launch that exceeds ``time_limit`` seconds the
     remaining sizes are not tried.
     """
-    settings = Settings(count_requests=False, time_limit=time_limit)
+    settings = Settings(count_requests=False, time_limit=time_limit, explain="without hazards")
     for m, n, k in sizes:
         fault, refusal, error, late = None, None, 0.0, False
+        hazard, complete = None, False
         try:
             check_size((m, n, k))
             with np.errstate(all="ignore"):
                 error = _check_one(prepared, (m, n, k), seed, settings)
         except WrongResultError as wrong:
             fault, error = str(wrong), float("inf")
+            # A result is looked for one usual cause once; it is the same at other sizes.
+            settings = replace(settings, explain="never")
+            if isinstance(wrong, _FaultError):
+                hazard, complete = wrong.hazard, wrong.complete
+            else:
+                complete = True
         except (EndlessLoopError, StuckError) as endless:
             fault, error = str(endless), float("inf")
         except LabError as refused:
             refusal, late = str(refused), isinstance(refused, TimeLimitError)
-        yield CheckResult(prepared.opened.name, m, n, k, fault, refusal, error)
+        name = prepared.opened.name
+        yield SizeResult(name, m, n, k, fault, refusal, error, hazard, complete)
         if late:
             return
 
@@ -113,8 +103,8 @@ def _check_one(prepared: Prepared, size: Size, seed: int, settings: Settings) ->
 def _whole_numbers(prepared: Prepared, size: Size, settings: Settings) -> None:
     done = count_prepared(prepared, size, (), None, settings)
     if done.result.hazards:
-        found = (plainest(done.result.hazards), *done.result.warnings[:1])
-        raise WrongResultError(" ".join(map(str, found)))
+        first = plainest(done.result.hazards)
+        raise _FaultError(" ".join(map(str, (first, *done.result.warnings[:1]))), first)
     for name in done.changed:
         raise WrongResultError(
             f"It changed {name}, which it may only read. Look for a store to {name}."
@@ -123,9 +113,10 @@ def _whole_numbers(prepared: Prepared, size: Size, settings: Settings) -> None:
         if verdict.wrong:
             given = " ".join(map(str, prepared.given))
             why = " ".join([done.cause, *map(str, done.result.warnings[:1])])
-            raise WrongResultError(
+            raise _FaultError(
                 f"With {given}, {verdict.wrong:,} of {verdict.elements:,} elements of C are wrong "
-                f"{sentence('judge.exact')}. {why}".strip()
+                f"{sentence('judge.exact')}. {why}".strip(),
+                complete=not done.untouched,
             )
 
 
@@ -166,7 +157,7 @@ class _JudgeExternal(Judge):
         return after["C"]
 
 
-def fitting_tile(results: Sequence[CheckResult]) -> int | None:
+def fitting_tile(results: Sequence[CheckResult]) -> tuple[int, int, int] | None:
     """Return the largest tile such that a kernel is right exactly where it divides M, N and K.
 
     None if there is none, or if the kernel is right everywhere or nowhere.
@@ -175,8 +166,16 @@ def fitting_tile(results: Sequence[CheckResult]) -> int | None:
     wrong = [(r.m, r.n, r.k) for r in results if r.fault]
     if not passed or not wrong:
         return None
-    for tile in reversed(TILES):
-        fits = [all(size % tile == 0 for size in one) for one in passed]
-        if all(fits) and not any(all(size % tile == 0 for size in one) for one in wrong):
-            return tile
-    return None
+    fits = [[t for t in TILES if all(one[axis] % t == 0 for one in passed)] for axis in range(3)]
+    # An axis along which whole tiles are not needed has a tile of 1.
+    m, n, k = (max(sides, default=1) for sides in fits)
+    divided = any(one[0] % m == 0 and one[1] % n == 0 and one[2] % k == 0 for one in wrong)
+    return None if divided or m == n == k == 1 else (m, n, k)
+
+
+def tile_text(tile: tuple[int, int, int]) -> str:
+    """Return what ``fitting_tile`` found as a condition: "32 divides M, N and K"."""
+    if len(set(tile)) == 1:
+        return f"{tile[0]} divides M, N and K"
+    parts = [f"{side} divides {name}" for side, name in zip(tile, "MNK", strict=True) if side > 1]
+    return " and ".join(parts)

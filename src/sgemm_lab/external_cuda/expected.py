@@ -40,13 +40,17 @@ _KEPT = {word: f"_{word}" for word in kwlist}
 def read_expectation(text: str) -> tuple[str, str]:
     """Split "y = 2 * x" into the array's name and its expected values.
 
+    The name is "" where the text is an expression alone, such as "2 * x" or "sum(x, axis=1)".
+
     Raises:
-        LabError: the name or the right side is missing.
+        LabError: the right side is missing.
     """
     name, equals, value = text.partition("=")
-    if not equals or not name.strip().isidentifier() or not value.strip():
+    named = equals and name.strip().isidentifier() and not value.startswith("=")
+    name, value = (name.strip(), value.strip()) if named else ("", text.strip())
+    if not value or value.startswith("="):
         raise LabError(f"'{text}' expects nothing. Write it like 'y = 2 * x' or 'y = right.npy'.")
-    return name.strip(), value.strip()
+    return name, value
 
 
 def expected_values(text: str, names: Mapping[str, Any]) -> Any:

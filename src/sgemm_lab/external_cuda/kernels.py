@@ -111,10 +111,27 @@ def _kernel(d: Declaration, of_file: bool) -> FoundKernel:
     (name,) = d.names
     head = d.head
     template: list[list[Token]] = []
-    start = 0
     if head[0].text == "template" and len(head) > 1 and head[1].text == "<":
-        start = after_angles(head, 1)
-        template = split(head[2 : start - 1])
+        template = split(head[2 : after_angles(head, 1) - 1])
+    return FoundKernel(
+        "::".join((*d.namespace, name)),
+        tuple(_template_parameter(part) for part in template),
+        sum(not any(t.text == "=" for t in part) for part in template),
+        tuple(parameter_of(part) for part in parameter_tokens(d)),
+        d,
+        of_file,
+    )
+
+
+def function_of(d: Declaration) -> FoundKernel:
+    """Return any function of the file in the form of a kernel."""
+    return _kernel(d, of_file=True)
+
+
+def parameter_tokens(d: Declaration) -> list[list[Token]]:
+    """Return the tokens of each parameter of a function."""
+    (name,) = d.names
+    head = d.head
     # The name may also stand in an attribute, so it is the last one before a bracket.
     opening = max(
         i for i, t in enumerate(head[:-1]) if t.text == name and head[i + 1].text in ("(", "<")
@@ -123,14 +140,7 @@ def _kernel(d: Declaration, of_file: bool) -> FoundKernel:
     if head[opening].text == "<":
         opening = after_angles(head, opening)
     inside = head[opening + 1 : matching(head, opening)]
-    return FoundKernel(
-        "::".join((*d.namespace, name)),
-        tuple(_template_parameter(part) for part in template),
-        sum(not any(t.text == "=" for t in part) for part in template),
-        tuple(parameter_of(part) for part in split(inside) if [t.text for t in part] != ["void"]),
-        d,
-        of_file,
-    )
+    return [part for part in split(inside) if [t.text for t in part] != ["void"]]
 
 
 def template_of(head: Sequence[Token]) -> tuple[KernelParameter, ...]:

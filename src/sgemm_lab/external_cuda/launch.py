@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -64,8 +64,8 @@ class ExternalKernel:
     """A kernel in any CUDA file, and how to launch it. Shapes are arithmetic over M, N and K."""
 
     pasted: Pasted
-    grid: tuple[str, ...]
-    block: tuple[str, ...]
+    grid: tuple[str, ...] = ()
+    block: tuple[str, ...] = ()
     shared_bytes: str = "0"
     arguments: str | None = None
     """The text of ``--args``; None to infer the arguments from names and types."""
@@ -168,6 +168,8 @@ class Settings:
     """Whether only the blocks at the corners of the grid run."""
     watching: Sequence[Observer] = ()
     """Further observers of every access."""
+    explain: Literal["always", "without hazards", "never"] = "always"
+    """When usual causes of a wrong C are tried."""
     progress: Callable[[int, int], None] | None = field(default=None, repr=False)
 
 

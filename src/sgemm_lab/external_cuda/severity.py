@@ -11,11 +11,21 @@ from sgemm_lab.external_cuda.launch import Prepared
 from sgemm_lab.simulator import Hazard
 from sgemm_lab.simulator.hazards import BARRIER, IN_FLIGHT, RACE
 
-Severity = Literal["error", "warning"]
-SEVERITIES: tuple[Severity, ...] = ("error", "warning")
+Severity = Literal["error", "warning", "information"]
+SEVERITIES: tuple[Severity, ...] = ("error", "warning", "information")
+"""From the gravest on."""
 
 _OF_THE_BLOCK = frozenset({RACE, IN_FLIGHT, BARRIER})
 """Kinds that follow from how the threads of one block share memory."""
+
+
+def of_the_block(hazard: Hazard, prepared: Prepared) -> bool:
+    """Return whether a hazard follows from how the threads of one block share memory."""
+    in_global_memory = hazard.array in {
+        *(called(one) for one in prepared.given),
+        *(variable.name for variable in prepared.variables),
+    }
+    return hazard.kind in _OF_THE_BLOCK and not in_global_memory
 
 
 def severity_of(hazard: Hazard, prepared: Prepared) -> Severity:
@@ -24,10 +34,4 @@ def severity_of(hazard: Hazard, prepared: Prepared) -> Severity:
     Races in shared memory and missed barriers are errors with any launch. Accesses outside an
     array, unwritten elements and races between blocks depend on grid and sizes.
     """
-    if prepared.certain:
-        return "error"
-    in_global_memory = hazard.array in {
-        *(called(one) for one in prepared.given),
-        *(variable.name for variable in prepared.variables),
-    }
-    return "error" if hazard.kind in _OF_THE_BLOCK and not in_global_memory else "warning"
+    return "error" if prepared.certain or of_the_block(hazard, prepared) else "warning"

@@ -8,17 +8,16 @@ from sgemm_lab.external_cuda import (
     ExternalKernel,
     ExternalRun,
     Pasted,
-    check_external,
+    check_file,
     count_external,
-    fitting_tile,
-    prepare_check,
-    sizes_of,
 )
 from sgemm_lab.kernel import Size, terms
-from sgemm_lab.lab.checking import judgement
 from sgemm_lab.lab.counts import lines_of
 from sgemm_lab.lab.output import Output, table
 from sgemm_lab.text import size_text
+
+MOST_FINDINGS = 3
+"""Most findings of a kernel in the table."""
 
 
 def external_kernel(
@@ -38,25 +37,17 @@ def external_kernel(
 
 
 def external_verdict(kernels: Sequence[ExternalKernel]) -> Output:
-    """Check kernels by simulation and return the verdicts as a table.
+    """Check every kernel of some files by simulation and return the verdicts as a table.
 
     Raises:
         LabError: one does not compile, or its arguments are not known.
     """
     rows = []
     for kernel in kernels:
-        prepared = prepare_check(kernel, None)
-        sizes = sizes_of(prepared, None)
-        results = list(check_external(prepared, sizes))
-        said = judgement(results)
-        tile = fitting_tile(results)
-        if tile:
-            said += f" Of these sizes it is right exactly where {tile} divides M, N and K."
-        rows.append([prepared.opened.name, said])
-    note = (
-        "Checked here without a GPU: the kernel's PTX was run on this machine's processor, at "
-        f"{len(sizes)} sizes from {size_text(sizes[0])} to {size_text(sizes[-1])}."
-    )
+        for report in check_file(kernel):
+            texts = (*report.findings[:MOST_FINDINGS], *report.said)
+            rows.append([report.kernel, " ".join([f"{report.verdict}.", *map(str, texts)])])
+    note = "Checked here without a GPU: the kernel's PTX was run on this machine's processor."
     return table(["kernel", "verdict"], rows, note=note, numbers=2)
 
 

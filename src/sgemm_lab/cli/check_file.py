@@ -1,0 +1,102 @@
+"""The command ``check`` for CUDA files without the book's head comment."""
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from sgemm_lab.cli.external import SEVERITIES, external_kernel
+from sgemm_lab.cli.printing import print_json, print_progress, print_status, result_json
+from sgemm_lab.errors import LabError
+from sgemm_lab.external_cuda.check_file import (
+    NOT_COMPARED,
+    OFFER,
+    check_file,
+)
+from sgemm_lab.external_cuda.report import KernelReport, Options
+from sgemm_lab.text import plural
+
+FILE_SCHEMA = "sgemm-lab.check-file.1"
+"""Schema version in ``check FILE --json``; incremented when a key changes its meaning or is
+removed."""
+
+
+def run_check_file(options: argparse.Namespace) -> int:
+    """Check and print; return the exit status: 0 no fault, 1 a fault, 2 no kernel was run.
+
+    Raises:
+        LabError: no file is named, or the only one cannot be read.
+    """
+    if not options.kernels:
+        raise LabError("Name the file whose kernels are to be checked.")
+    print_status("A file without the book's head comment is simulated on this machine's processor.")
+    reports = [one for name in options.kernels for one in _checked(name, options)]
+    if options.json:
+        print_json([_to_json(one) for one in reports])
+    else:
+        print(_summary(reports))
+        if any(NOT_COMPARED in report.said for report in reports):
+            print(OFFER)
+    return _status(reports, options.fail_on)
+
+
+def _checked(name: str, options: argparse.Namespace) -> list[KernelReport]:
+    """Check one file, and print each kernel when it is done."""
+    chosen = Options(
+        options.sizes, options.seed, expect=tuple(options.expect), tolerance=options.tolerance,
+        **({} if options.time_limit is None else {"time_limit": options.time_limit}),
+    )  # fmt: skip
+
+    def progress(kernel: str, number: int, count: int) -> None:
+        print_progress(f"{number}/{count} check {kernel}")
+
+    reports = []
+    for report in check_file(external_kernel(options, name), chosen, progress):
+        print_progress("")
+        reports.append(report)
+        if not options.json:
+            _print(report)
+    return reports
+
+
+def _print(report: KernelReport) -> None:
+    print(f"{report.file}, line {report.line}: {report.kernel}: {report.verdict}")
+    for text in (*report.findings, *report.said, *report.limits):
+        print(f"  {text}".replace("\n", "\n  "))
+
+
+def _summary(reports: Sequence[KernelReport]) -> str:
+    verdicts = [report.verdict for report in reports]
+    counts = [f"{verdicts.count(one)} {one}" for one in dict.fromkeys(verdicts)]
+    return f"{plural(len(reports), 'kernel')}: {', '.join(counts)}"
+
+
+def _status(reports: Sequence[KernelReport], fail_on: str) -> int:
+    if fail_on != "never":
+        failing = SEVERITIES[: SEVERITIES.index(fail_on) + 1]
+        if any(one.severity in failing for report in reports for one in report.findings):
+            return 1
+    return 0 if any(report.judged for report in reports) else 2
+
+
+def _to_json(report: KernelReport) -> dict[str, Any]:
+    return {
+        "schema": FILE_SCHEMA,
+        "kernel": report.kernel,
+        "file": report.file,
+        "line": report.line,
+        "verdict": report.verdict,
+        "findings": [asdict(one) for one in report.findings],
+        "said": list(report.said),
+        "sizes": [result_json(one) for one in report.sizes],
+        "index_overflow": [
+            {
+                "kind": one.kind,
+                "side": one.side,
+                "file": None if one.location is None else one.location.file,
+                "line": None if one.location is None else one.location.line,
+                "message": one.message,
+            }
+            for one in report.limits
+        ],
+    }

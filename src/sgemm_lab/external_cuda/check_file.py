@@ -1,0 +1,172 @@
+"""Check every kernel of a CUDA file, without being told anything about it.
+
+A matrix product is checked at many sizes. Any other kernel runs with the file's own launch, or an
+assumed one. A finding that rests on an assumption is a warning, not an error.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+from sgemm_lab.errors import LabError
+from sgemm_lab.external_cuda.analysis import (
+    NOT_JUDGED,
+    ExternalRun,
+    count_assumed,
+    count_prepared,
+    prepare_launch,
+)
+from sgemm_lab.external_cuda.check_product import check_product, takes_sizes
+from sgemm_lab.external_cuda.compile_file import Pasted
+from sgemm_lab.external_cuda.declarations import UnevenError
+from sgemm_lab.external_cuda.device_code import Sources, read_sources
+from sgemm_lab.external_cuda.findings import WRONG_RESULT, Finding, finding_of
+from sgemm_lab.external_cuda.kernels import FoundKernel, kernels_of
+from sgemm_lab.external_cuda.launch import (
+    ExternalKernel,
+    NoLaunchError,
+    Settings,
+    UnknownLaunchError,
+)
+from sgemm_lab.external_cuda.references import compare
+from sgemm_lab.external_cuda.report import KernelReport, Options, Verdict, place_of, verdict_of
+from sgemm_lab.kernel import Size
+from sgemm_lab.text import plural
+
+SIZE: Size = (64, 64, 64)
+"""M, N and K of a kernel whose arguments name them but which is no product."""
+
+NOT_COMPARED = "Results not compared: nothing says what they should be."
+NO_PRODUCT = "It looks like a matrix product, but no launch that was tried makes C the product."
+OFFER = (
+    "To compare results, say what an array should hold, such as --expect 'y = 2*x', or add a "
+    "reference to the file: a function or a kernel with the name of the kernel and _cpu, _ref or "
+    "_naive behind it."
+)
+
+
+def check_file(
+    kernel: ExternalKernel,
+    options: Options | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> Iterator[KernelReport]:
+    """Check one kernel if ``kernel`` names an entry, else each kernel of the file.
+
+    Args:
+        kernel: the file, and what is known of entry, launch and arguments.
+        options: sizes, seed, time limit, expected arrays.
+        progress: called with a kernel's name, its number and the number of kernels.
+
+    Raises:
+        LabError: the file cannot be read or has no kernel.
+    """
+    options = options or Options()
+    pasted = kernel.pasted
+    sources = _sources(pasted)
+    own = [k for k in kernels_of(sources) if k.of_file and k.declaration.has_body]
+    entries: list[tuple[str | None, FoundKernel | None]] = [(one.name, one) for one in own]
+    if pasted.entry is not None or len(own) < 2:
+        entries = [(pasted.entry, own[0] if len(own) == 1 else None)]
+    for number, (entry, found) in enumerate(entries, 1):
+        if progress is not None:
+            progress(entry or "", number, len(entries))
+        chosen = replace(kernel, pasted=replace(pasted, entry=entry))
+        line = 0
+        if found is not None:
+            line = sources.line_of(found.declaration, found.declaration.tokens[0])
+        try:
+            yield _check(chosen, options)
+        except LabError as refused:
+            if len(entries) == 1:
+                raise
+            yield KernelReport(entry or "", pasted.name, line, "not run", said=(str(refused),))
+
+
+def _sources(pasted: Pasted) -> Sources:
+    try:
+        return read_sources(pasted.text, pasted.folder / pasted.name, pasted.folders)
+    except UnevenError as uneven:
+        raise LabError(f"{pasted.name} cannot be read. {uneven}") from None
+
+
+def _check(kernel: ExternalKernel, options: Options) -> KernelReport:
+    settings = Settings(count_requests=False, time_limit=options.time_limit)
+    size = options.sizes[0] if options.sizes else SIZE
+    try:
+        prepared = prepare_launch(kernel, settings.target)
+    except UnknownLaunchError as unknown:
+        done = count_assumed(unknown, size, options.expect, options.tolerance, settings)
+        wrong = isinstance(unknown, NoLaunchError)
+        return _of_launch(done, settings, [NO_PRODUCT] if wrong else [])
+    if prepared.multiplies and not options.expect and takes_sizes(prepared, options.sizes):
+        return check_product(prepared, options)
+    done = count_prepared(prepared, size, options.expect, options.tolerance, settings)
+    return _of_launch(done, settings)
+
+
+def _of_launch(
+    done: ExternalRun, settings: Settings, suspicions: Sequence[str] = ()
+) -> KernelReport:
+    """Report on one launch of a kernel that is no product, or has a single size.
+
+    ``suspicions`` become warnings.
+    """
+    prepared = done.prepared
+    findings = [finding_of(one, prepared) for one in done.result.hazards]
+    findings += [finding_of(one, prepared, "warning") for one in done.result.warnings]
+    name = prepared.opened.name
+    file, line = place_of(prepared)
+    if verdict_of(findings, "right") != "wrong":
+        findings += [Finding("warning", WRONG_RESULT, text, file, line) for text in suspicions]
+    for verdict in done.verdicts:
+        if verdict.wrong:
+            known = prepared.certain and (verdict.name != "C" or not prepared.multiplies)
+            findings.append(
+                Finding(
+                    "error" if known or prepared.arguments_given else "warning", WRONG_RESULT,
+                    f"{verdict.name} is wrong: {verdict.wrong:,} of {verdict.elements:,} elements "
+                    "differ from what is expected.", file, line, array=verdict.name,
+                )
+            )  # fmt: skip
+    for changed in done.changed:
+        message = f"It changed {changed}, which it may only read."
+        findings.append(Finding("error", WRONG_RESULT, message, file, line, array=changed))
+    said = [text for text in done.sentences() if text != NOT_JUDGED]
+    compared = bool(done.verdicts)
+    if not compared:
+        compared = _compare(done, settings, findings, said)
+    clean: Verdict = "right" if compared else "no fault found"
+    return KernelReport(name, file, line, verdict_of(findings, clean), tuple(findings), tuple(said))
+
+
+def _compare(
+    done: ExternalRun, settings: Settings, findings: list[Finding], said: list[str]
+) -> bool:
+    """Compare a kernel with a reference in its file and add what was found; False without one."""
+    prepared = done.prepared
+    if prepared.multiplies or any(one.severity == "error" for one in findings):
+        return False
+    found, why = compare(prepared, done.size, settings)
+    if found is None:
+        said += [why] if why else [NOT_COMPARED]
+        return False
+    name = f"{found.reference.function.name} (line {found.reference.line})"
+    for array, wrong in found.wrong.items():
+        count = found.elements[array]
+        if wrong:
+            certain = prepared.certain and found.certain
+            text = f"{array} is wrong: {wrong:,} of {count:,} elements differ from those of {name}."
+            findings.append(
+                Finding("error" if certain else "warning", WRONG_RESULT, text, *place_of(prepared),
+                        array=array)
+            )  # fmt: skip
+        else:
+            said.append(f"{array} is right: all {count:,} elements are those of {name}.")
+    for array, wrong in found.special.items():
+        text = (
+            f"Where inputs hold infinity, NaN and -0, {array} differs from {name} at "
+            f"{plural(wrong, 'element')}."
+        )
+        findings.append(
+            Finding("information", WRONG_RESULT, text, *place_of(prepared), array=array)
+        )
+    return True

@@ -1,0 +1,47 @@
+"""Findings of a check: what is wrong, where, and how much it weighs."""
+
+from dataclasses import dataclass
+
+from sgemm_lab.external_cuda.launch import Prepared
+from sgemm_lab.external_cuda.severity import Severity, severity_of
+from sgemm_lab.simulator import Hazard
+
+WRONG_RESULT = "wrong result"
+"""Kind of a finding that is no hazard: an array differs from what it should hold."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One finding at a source line."""
+
+    severity: Severity
+    kind: str
+    """A kind of hazard or warning of the simulator, or ``WRONG_RESULT``."""
+    message: str
+    file: str
+    line: int
+    """The line it points to; 0 where no line is known."""
+    other_line: int | None = None
+    """The other line of a race."""
+    array: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.severity}: {self.message}"
+
+
+def finding_of(hazard: Hazard, prepared: Prepared, severity: Severity | None = None) -> Finding:
+    """Return a hazard or a warning of the simulator as a finding.
+
+    ``severity`` overrules what follows from the hazard and from what was assumed of its launch.
+    """
+    other = hazard.other_location
+    weight = severity or severity_of(hazard, prepared)
+    return Finding(
+        weight,
+        hazard.kind,
+        str(hazard),
+        hazard.location.file,
+        hazard.location.line,
+        None if other is None else other.line,
+        hazard.array,
+    )

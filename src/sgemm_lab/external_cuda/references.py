@@ -1,0 +1,373 @@
+"""References in the same file: a function or a kernel that computes what another kernel should.
+
+``softmax_cpu(out, in, N)`` is a reference for ``softmax_kernel(out, in, N)``: the rest of its name
+is in the kernel's name, and its parameters are among the kernel's. A host function is compiled as
+device code and run in the simulator, where it can be with its outer loops spread over threads:
+nothing of the file runs on this machine.
+"""
+
+import re
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from sgemm_lab.errors import LabError
+from sgemm_lab.external_cuda.analysis import arrays_at
+from sgemm_lab.external_cuda.arguments import Array, Given, Image, Matrix, named_numbers, whole
+from sgemm_lab.external_cuda.device_code import is_host_code
+from sgemm_lab.external_cuda.kernels import FoundKernel, function_of, kernels_of, parameter_tokens
+from sgemm_lab.external_cuda.launch import Arrays, ExternalKernel, Prepared, Settings, prepare, run
+from sgemm_lab.external_cuda.parallel_loops import BLOCKS, THREADS, spread
+from sgemm_lab.external_cuda.signatures import plain
+from sgemm_lab.kernel import Size
+from sgemm_lab.simulator.group import ATOMIC, STORE, Access, BulkCopy, ThreadGroup
+
+SECONDS = 5.0
+"""Time limit of a reference."""
+
+SPECIAL_SECONDS = 2.0
+"""Both run once more, with infinity and NaN, where that takes no longer."""
+
+TOLERANCE = {"half": 2.0**-6, "bfloat16": 2.0**-4, "float": 1e-3, "double": 1e-9}
+"""How far a kernel may be off its reference, relative to the larger of 1 and the reference's value:
+both round, and in another order."""
+
+_WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+_OF_REFERENCES = frozenset(
+    ["cpu", "host", "ref", "reference", "gold", "golden", "naive", "serial", "seq", "sequential",
+     "baseline", "plain"]
+)  # fmt: skip
+_OF_NO_MEANING = frozenset(
+    ["kernel", "gpu", "cuda", "device", "global", "on", "cu", "f", "x", "v", "impl", "fwd",
+     "compute", "verify", "check", "result"]
+)  # fmt: skip
+_WRAPPER = "lab_reference"
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A function of the file that computes what a kernel should."""
+
+    function: FoundKernel
+    line: int
+
+    @property
+    def is_kernel(self) -> bool:
+        """Whether it is a ``__global__`` function, with a launch of its own."""
+        return self.function.declaration.is_kernel
+
+
+@dataclass(frozen=True)
+class Compared:
+    """How a kernel's arrays compare with those of a reference."""
+
+    reference: Reference
+    wrong: Mapping[str, int]
+    """Elements that differ, by array; arrays without a difference too."""
+    elements: Mapping[str, int]
+    """Elements that the reference writes, by array."""
+    special: Mapping[str, int]
+    """Elements that differ where inputs hold infinity, NaN and -0."""
+    certain: bool
+    """Whether the reference's own launch is known."""
+
+
+def references_of(prepared: Prepared) -> list[Reference]:
+    """Return the references for a kernel, functions of the host first."""
+    opened = prepared.opened
+    wanted = _meaning(opened.kernel.name)
+    own_is_reference = _is_reference(opened.kernel.name)
+    found = []
+    for function in _functions(prepared):
+        meaning = _meaning(function.name)
+        if function.name == opened.kernel.name or not _is_reference(function.name):
+            continue
+        if function.declaration.is_kernel and own_is_reference:
+            continue
+        if meaning <= wanted and _places(function, prepared) is not None:
+            declaration = function.declaration
+            line = opened.sources.line_of(declaration, declaration.tokens[0])
+            # The most telling name first: softmax_online_cpu before softmax_cpu.
+            found.append((function.declaration.is_kernel, -len(meaning), line, function))
+    return [Reference(function, line) for *_, line, function in sorted(found, key=lambda f: f[:3])]
+
+
+def _functions(prepared: Prepared) -> Iterator[FoundKernel]:
+    """The functions of the file that may be references: kernels, and host code without calls."""
+    sources = prepared.opened.sources
+    for d in sources.files[0].declarations:
+        host = d.kind == "function" and d.has_body and not d.marks
+        if host and not is_host_code(d) and d.head[0].text != "template":
+            yield function_of(d)
+    yield from (
+        k for k in kernels_of(sources) if k.of_file and k.declaration.has_body and not k.template
+    )
+
+
+def _is_reference(name: str) -> bool:
+    return bool(_OF_REFERENCES & _words(name))
+
+
+def _words(name: str) -> set[str]:
+    return {word.lower() for word in _WORDS.findall(name.rpartition("::")[2])}
+
+
+def _meaning(name: str) -> set[str]:
+    """What a name says besides that it is a kernel, a reference or a version."""
+    words = {word for word in _words(name) if not word.isdecimal()}
+    return words - _OF_REFERENCES - _OF_NO_MEANING
+
+
+def _places(function: FoundKernel, prepared: Prepared) -> list[int] | None:
+    """For each parameter of a function the place of the kernel's parameter that it gets.
+
+    None where one has no such parameter, or points to elements of another type.
+    """
+    own = function.parameters
+    if not any(p.pointer and not p.const for p in own):
+        return None
+    theirs = [p.declared for p in prepared.parameters]
+    places = _by_name([p.name for p in own], [p.name for p in theirs])
+    if places is None:
+        if [(p.pointer, p.type) for p in own] != [(p.pointer, p.type) for p in theirs]:
+            return None
+        places = list(range(len(own)))
+    same = (
+        p.pointer == theirs[place].pointer
+        and (not p.pointer or prepared.resolve(p.type) == prepared.parameters[place].element)
+        for p, place in zip(own, places, strict=True)
+    )
+    return places if all(same) else None
+
+
+def _by_name(names: Sequence[str], others: Sequence[str]) -> list[int] | None:
+    known = [plain(name) for name in others]
+    places = [known.index(plain(name)) if plain(name) in known else -1 for name in names]
+    return places if -1 not in places and len(set(places)) == len(places) else None
+
+
+class _Written:
+    """Which bytes of global memory are written."""
+
+    def __init__(self) -> None:
+        self._spans: dict[str, tuple[int, npt.NDArray[np.bool_]]] = {}
+
+    def on_access(self, access: Access) -> None:
+        """Note a store."""
+        if access.memory.space != "global" or access.site.kind not in (STORE, ATOMIC):
+            return
+        if not self._spans:
+            self._spans = {
+                one.name: (one.start, np.zeros(one.bytes, np.bool_)) for one in access.memory.arrays
+            }
+        for start, marks in self._spans.values():
+            places = access.positions - start
+            places = places[(places >= 0) & (places < len(marks))]
+            for byte in range(access.site.width):
+                marks[np.minimum(places + byte, len(marks) - 1)] = True
+
+    def on_values(self, access: Access, values: list[npt.NDArray[np.generic]]) -> None:
+        """Values do not matter."""
+
+    def on_copies_landed(
+        self, group: ThreadGroup, lanes: npt.NDArray[np.intp], positions: npt.NDArray[np.int64]
+    ) -> None:
+        """Asynchronous copies write shared memory only."""
+
+    def on_bulk_copy(self, copy: BulkCopy) -> None:
+        """Bulk copies write shared memory only."""
+
+    def on_bulk_landed(self, copy: BulkCopy) -> None:
+        """Bulk copies write shared memory only."""
+
+    def elements(self, name: str, count: int) -> npt.NDArray[np.bool_]:
+        """Return which of the ``count`` elements of an array were written."""
+        if name not in self._spans:
+            return np.zeros(count, np.bool_)
+        return np.asarray(self._spans[name][1].reshape(count, -1).any(axis=1))
+
+
+def compare(prepared: Prepared, size: Size, settings: Settings) -> tuple[Compared | None, str]:
+    """Run a kernel and the first reference that fits it; or say why none was used.
+
+    Raises:
+        LabError: the kernel cannot be run.
+    """
+    why = ""
+    quick = replace(
+        settings, check_hazards=False, count_requests=False, progress=None,
+        time_limit=min(SECONDS, settings.time_limit),
+    )  # fmt: skip
+    for reference in references_of(prepared):
+        name = reference.function.name
+        try:
+            found = _compared_with(prepared, reference, size, quick)
+        except LabError as refused:
+            why = why or f"{name} (line {reference.line}) was not used as a reference: {refused}"
+            continue
+        if found is not None:
+            return found, ""
+        why = why or (
+            f"{name} (line {reference.line}) was not used as a reference: it writes other elements "
+            "than the kernel."
+        )
+    return None, why
+
+
+def _compared_with(
+    prepared: Prepared, reference: Reference, size: Size, settings: Settings
+) -> Compared | None:
+    """Run both on the same arrays; None if the kernel writes elements that the reference does not.
+
+    Raises:
+        LabError: one cannot be run, or the reference leaves its arrays.
+    """
+    function, pasted = reference.function, prepared.kernel.pasted
+    if reference.is_kernel:
+        other = ExternalKernel(
+            replace(pasted, entry=function.name), arguments=_arguments(prepared, reference, size)
+        )
+        return _compared(prepared, prepare(other), reference, size, settings)
+    own = function.declaration
+    parallel = spread(own, pasted.text)
+    if parallel is not None:
+        text = pasted.text[: own.start] + parallel + pasted.text[own.end :]
+        launch = (str(BLOCKS),), (str(THREADS),)
+        try:
+            other = _wrapped(prepared, reference, size, text, *launch)
+            return _compared(prepared, prepare(other), reference, size, settings)
+        except LabError:
+            pass  # its iterations depend on each other: one thread runs them in order
+    other = _wrapped(prepared, reference, size, pasted.text, ("1",), ("1",))
+    return _compared(prepared, prepare(other), reference, size, settings)
+
+
+def _wrapped(
+    prepared: Prepared,
+    reference: Reference,
+    size: Size,
+    text: str,
+    grid: tuple[str, ...],
+    block: tuple[str, ...],
+) -> ExternalKernel:
+    """Return a kernel that calls a function of the host, with the arguments of the kernel."""
+    function = reference.function
+    types = []
+    for parameter in parameter_tokens(function.declaration):
+        texts = [token.text for token in parameter]
+        types.append(" ".join(texts[: texts.index("=")] if "=" in texts else texts))
+    names = ", ".join(parameter.name for parameter in function.parameters)
+    call = f"{function.name}({names});"
+    text += f"\n__global__ void {_WRAPPER}({', '.join(types)}) {{ {call} }}\n"
+    pasted = replace(prepared.kernel.pasted, text=text, entry=_WRAPPER)
+    return ExternalKernel(pasted, grid, block, arguments=_arguments(prepared, reference, size))
+
+
+def _arguments(prepared: Prepared, reference: Reference, size: Size) -> str:
+    """Return the arguments of a reference, out of those of the kernel.
+
+    Raises:
+        LabError: one is a texture or a matrix.
+    """
+    places = _places(reference.function, prepared)
+    assert places is not None
+    names = named_numbers(prepared.given, dict(zip("MNK", size, strict=True)))
+    return " ".join(_argument(prepared.given[place], names) for place in places)
+
+
+def _argument(given: Given, names: Mapping[str, int]) -> str:
+    """Write an argument so that it needs no other one's name."""
+    if isinstance(given, (Image, Matrix)):
+        raise LabError("it takes a texture or a matrix of a product.")
+    if isinstance(given, Array):
+        size = given.size if given.size.endswith(".npy") else str(given.elements(names))
+        start = given.start and str(whole(given.start, names, f"start of {given.name}"))
+        return str(replace(given, size=size, start=start))
+    return str(given)
+
+
+def _compared(
+    prepared: Prepared, other: Prepared, reference: Reference, size: Size, settings: Settings
+) -> Compared | None:
+    """Run both on the same arrays; None if the kernel writes elements that the reference does not.
+
+    Raises:
+        LabError: one cannot be run, or the reference leaves its arrays.
+    """
+    begun = time.monotonic()
+    start = arrays_at(prepared, size)
+    kernel_marks, marks = _Written(), _Written()
+    after, _ = run(prepared, size, start, replace(settings, watching=(kernel_marks,)))
+    watched = replace(
+        settings, watching=(marks,), check_hazards=other.kernel.grid == (str(BLOCKS),)
+    )
+    right, result = run(other, size, _of(start, other), watched)
+    if result.hazards:
+        raise LabError(str(result.hazards[0]))
+    wrong, elements = {}, {}
+    for name in right:
+        count = after[name].size
+        written = marks.elements(name, count)
+        if (kernel_marks.elements(name, count) & ~written).any():
+            return None
+        if written.any():
+            differ = _differ(prepared, name, after[name], right[name])
+            wrong[name], elements[name] = int((differ & written).sum()), int(written.sum())
+    if not elements:
+        return None
+    special: dict[str, int] = {}
+    if not any(wrong.values()) and time.monotonic() - begun < SPECIAL_SECONDS:
+        special = _with_special_values(prepared, other, start, elements, size, settings)
+    return Compared(reference, wrong, elements, special, other.certain)
+
+
+def _of(start: Arrays, other: Prepared) -> Arrays:
+    own = {one.name for one in other.given if isinstance(one, Array)}
+    own |= {variable.name for variable in other.variables}
+    values = {name: values for name, values in start.values.items() if name in own}
+    return Arrays(values, tuple(name for name in start.unwritten if name in own))
+
+
+def _differ(
+    prepared: Prepared,
+    name: str,
+    got: npt.NDArray[np.generic],
+    right: npt.NDArray[np.generic],
+) -> npt.NDArray[np.bool_]:
+    given = next(g for g in prepared.given if isinstance(g, Array) and g.name == name)
+    allowed = TOLERANCE.get(prepared.element(given).name, 0.0)
+    one, other = got.ravel().astype("f8"), right.ravel().astype("f8")
+    with np.errstate(all="ignore"):
+        close = np.abs(one - other) <= allowed * np.maximum(1, np.abs(other))
+        close &= np.isfinite(other)
+    return np.asarray(~((one == other) | (np.isnan(one) & np.isnan(other)) | close))
+
+
+def _with_special_values(
+    prepared: Prepared,
+    other: Prepared,
+    start: Arrays,
+    elements: Mapping[str, int],
+    size: Size,
+    settings: Settings,
+) -> dict[str, int]:
+    """Compare once more, with infinity, NaN and -0 in the arrays of floats that are read."""
+    values = dict(start.values)
+    for one in prepared.given:
+        if isinstance(one, Array) and one.use != "out" and not prepared.element(one).whole:
+            mixed = values[one.name].copy()
+            mixed.ravel()[[mixed.size // 3, mixed.size // 2, mixed.size - 1]] = (
+                np.inf, np.nan, -0.0
+            )  # fmt: skip
+            values[one.name] = mixed
+    special = Arrays(values, start.unwritten)
+    try:
+        after, _ = run(prepared, size, special, settings)
+        right, _ = run(other, size, _of(special, other), settings)
+    except LabError:
+        return {}
+    found = {name: _differ(prepared, name, after[name], right[name]) for name in elements}
+    return {name: int(differ.sum()) for name, differ in found.items() if differ.any()}

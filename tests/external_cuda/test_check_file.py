@@ -1,0 +1,214 @@
+"""Every kernel of a file, checked without a question."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from sgemm_lab.cli.main import main
+from sgemm_lab.external_cuda import ExternalKernel, KernelReport, Pasted, check_file
+from sgemm_lab.external_cuda.findings import Finding
+
+MANY = """
+__global__ void twice(const float* x, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = 2 * x[i];
+}
+__global__ void shift(const float* x, float* y, int n) {
+    __shared__ float s[256];
+    s[threadIdx.x] = x[threadIdx.x];
+    y[threadIdx.x] = s[(threadIdx.x + 64) % 256];
+}
+__global__ void matmul(const float* A, const float* B, float* C, int M, int N, int K) {
+    int col = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y * blockDim.y + threadIdx.y;
+    if (row >= M || col >= N) return;
+    float sum = 0;
+    for (int k = 0; k < K; ++k) sum += A[row * K + k] * B[k * N + col];
+    C[row * N + col] = sum;
+}
+__global__ void nested() { twice<<<1, 1>>>(0, 0, 0); }
+"""
+ROWS = """
+#include <cmath>
+#include <cfloat>
+void softmax_forward_cpu(float* out, const float* inp, int N, int C) {
+    for (int i = 0; i < N; i++) {
+        const float* row = inp + i * C;
+        float most = -FLT_MAX, sum = 0.0f;
+        for (int j = 0; j < C; j++) if (row[j] > most) most = row[j];
+        for (int j = 0; j < C; j++) sum += expf(row[j] - most);
+        for (int j = 0; j < C; j++) out[i * C + j] = expf(row[j] - most) / sum;
+    }
+}
+__global__ void softmax_forward_kernel(float* out, const float* inp, int N, int C) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < N) {
+        float most = -FLT_MAX, sum = 0.0f;
+        for (int j = 0; j < C; j++) most = fmaxf(most, inp[i * C + j]);
+        for (int j = 0; j < C; j++) sum += expf(inp[i * C + j] - most);
+        for (int j = 0; j < C; j++) out[i * C + j] = expf(inp[i * C + j] - most) / sum;
+    }
+}
+int main() {
+    int N = 64, C = 40;
+    float *out, *inp;
+    cudaMalloc(&out, N * C * sizeof(float));
+    cudaMalloc(&inp, N * C * sizeof(float));
+    softmax_forward_kernel<<<2, 32>>>(out, inp, N, C);
+}
+"""
+
+
+def reports(text: str, **options: str) -> list[KernelReport]:
+    return list(check_file(ExternalKernel(Pasted("a.cu", text, Path())), **options))
+
+
+def severities(report: KernelReport) -> set[str]:
+    return {one.severity for one in report.findings}
+
+
+def test_each_kernel_has_its_own_verdict() -> None:
+    found = {one.kernel: one for one in reports(MANY)}
+    assert {name: one.verdict for name, one in found.items()} == {
+        "twice": "no fault found", "shift": "wrong", "matmul": "right", "nested": "not run",
+    }  # fmt: skip
+    assert {one.line for one in found.values()} == {2, 6, 11, 18}
+    (race,) = found["shift"].findings
+    assert (race.kind, race.line, race.other_line) == ("race", 9, 8)
+    assert "Results not compared: nothing says what they should be." in found["twice"].said
+    assert "launches another kernel" in found["nested"].said[0]
+    assert all(result.passed for result in found["matmul"].sizes)
+    assert len(found["matmul"].sizes) > 20
+
+
+def test_an_odd_and_an_even_number_of_tiles_and_one_more_or_less_are_among_the_sizes() -> None:
+    text = MANY[MANY.index("__global__ void matmul") :].partition("__global__ void nested")[0]
+    kernel = ExternalKernel(
+        Pasted("a.cu", text, Path()), ("ceil(N/16)", "ceil(M/32)"), ("16", "32")
+    )
+    (report,) = check_file(kernel)
+    sizes = {(one.m, one.n, one.k) for one in report.sizes}
+    assert sizes >= {(32, 16, 96), (64, 48, 64), (32, 32, 65), (33, 16, 64), (64, 15, 96)}
+
+
+def test_results_are_compared_with_a_function_of_the_host() -> None:
+    (report,) = reports(ROWS)
+    assert (report.verdict, report.findings) == ("right", ())
+    assert report.said[-1] == (
+        "out is right: all 2,560 elements are those of softmax_forward_cpu (line 4)."
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("j < C; j++) out[i * C + j] = expf(inp", "j < C - 1; j++) out[i * C + j] = expf(inp"),
+        ("sum += expf(inp[i * C + j] - most)", "sum += expf(inp[i * C + j])"),
+        ("<<<2, 32>>>", "<<<1, 32>>>"),
+    ],
+)
+def test_a_result_unlike_the_reference_is_an_error(old: str, new: str) -> None:
+    assert ROWS.count(old) == 1
+    (report,) = reports(ROWS.replace(old, new))
+    assert report.verdict == "wrong"
+    (finding,) = report.findings
+    assert (finding.kind, finding.array, finding.line) == ("wrong result", "out", 13)
+    assert "differ from those of softmax_forward_cpu (line 4)." in finding.message
+
+
+PAIR = """
+__global__ void scale_naive(const float* x, float* y, int n) {
+    int i = threadIdx.x;
+    if (i < n) y[i] = 3 * x[i];
+}
+__global__ void scale(const float* x, float* y, int n) {
+    int i = threadIdx.x;
+    if (i < n) y[i] = FACTOR;
+}
+int main() {
+    float *x, *y;
+    cudaMalloc(&x, 64 * sizeof(float));
+    cudaMalloc(&y, 64 * sizeof(float));
+    scale_naive<<<1, 64>>>(x, y, 64);
+    scale<<<1, 64>>>(x, y, 64);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("factor", "verdict"), [("3 * x[i]", "right"), ("2 * x[i]", "wrong"), ("0", "wrong")]
+)
+def test_a_naive_kernel_is_a_reference_for_the_other(factor: str, verdict: str) -> None:
+    naive, scale = reports(PAIR.replace("FACTOR", factor))
+    assert naive.verdict == "no fault found"
+    assert scale.verdict == verdict
+
+
+def test_infinity_and_nan_in_the_inputs_are_compared_as_well() -> None:
+    # The same for all numbers: but 0 · NaN is NaN.
+    _, scale = reports(PAIR.replace("FACTOR", "fminf(fmaxf(3 * x[i], -1e9f), 1e9f)"))
+    assert scale.verdict == "right"
+    (finding,) = scale.findings
+    assert finding.severity == "information"
+    assert finding.message == (
+        "Where inputs hold infinity, NaN and -0, y differs from scale_naive (line 2) at 2 elements."
+    )
+
+
+def test_a_reference_of_other_elements_is_none() -> None:
+    text = ROWS.replace("out[i * C + j] = expf(row[j]", "out[i] = expf(row[j]")
+    (report,) = reports(text)
+    assert report.verdict == "no fault found"
+    assert "it writes other elements than the kernel" in report.said[-1]
+
+
+UNGUARDED = MANY[MANY.index("__global__ void matmul") :].partition("__global__ void nested")[0]
+UNGUARDED = UNGUARDED.replace("    if (row >= M || col >= N) return;\n", "")
+
+
+def product(text: str) -> list[Finding]:
+    kernel = ExternalKernel(
+        Pasted("a.cu", text, Path()), ("ceil(N/16)", "ceil(M/16)"), ("16", "16")
+    )
+    (report,) = check_file(kernel)
+    return list(report.findings)
+
+
+def test_a_product_for_whole_tiles_would_be_wrong_at_others() -> None:
+    assert {one.severity for one in product(UNGUARDED)} == {"warning"}
+
+
+def test_a_product_that_guards_an_edge_is_wrong_where_it_fails_there() -> None:
+    guard = "    if (row >= M && col >= N) return;\n"
+    half = UNGUARDED.replace("    float sum", f"{guard}    float sum")
+    assert "error" in {one.severity for one in product(half)}
+
+
+def test_the_command_prints_each_kernel_and_the_offer(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "many.cu").write_text(MANY)
+    assert main(["check", str(tmp_path / "many.cu")]) == 1
+    said = capsys.readouterr().out
+    assert "many.cu, line 6: shift: wrong\n  error: many.cu, line 9: " in said
+    assert "4 kernels: 1 no fault found, 1 wrong, 1 right, 1 not run\n" in said
+    assert "To compare results, say what an array should hold" in said
+    assert main(["check", str(tmp_path / "many.cu"), "--fail-on", "never"]) == 0
+    capsys.readouterr()
+    assert main(["check", str(tmp_path / "many.cu"), "--json"]) == 1
+    rows = json.loads(capsys.readouterr().out)
+    assert [row["verdict"] for row in rows] == ["no fault found", "wrong", "right", "not run"]
+    assert rows[1]["findings"][0]["severity"] == "error"
+    assert rows[2]["sizes"][0]["passed"]
+
+
+@pytest.mark.parametrize(
+    ("expect", "status"), [("2 * x", 0), ("y = 2 * x", 0), ("3 * x", 1), ("x + x == 0", 1)]
+)
+def test_a_result_may_be_expected_without_its_name(
+    expect: str, status: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "one.cu").write_text(MANY.partition("__global__ void shift")[0])
+    call = ["check", str(tmp_path / "one.cu"), "--args", "x:in:256 y:out:256 256"]
+    assert main([*call, "--grid", "1", "--block", "256", "--expect", expect]) == status
+    assert ("right" in capsys.readouterr().out) != bool(status)

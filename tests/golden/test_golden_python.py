@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from exact_reference import chain_of_fma
-from golden_groups import GROUPS, RESULTS
+from golden_groups import GROUPS, RESULTS, TODAY
 from golden_launch import Case
 from golden_record import differences, record_of
 from simulator_kernels import GEMMS, gemm_inputs
@@ -19,22 +19,19 @@ from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.checking.judge import rounding_shares
 from sgemm_lab.kernel import Kernel, Size
 
-PARTS = {"book_ragged": 2, "book_aligned": 2}
-"""Groups that are dealt out to several tests, so that two processes share them."""
 IN_PARTS = {"stream_k", "per_warp_stages", "split_k", "one_row", "one_column"}
 """Kernels that add up parts of K, and not all of it in one chain."""
 HOW = "If the change is wanted: make golden, and read the diff."
 
 
-@pytest.mark.parametrize(
-    ("group", "part"), [(name, part) for name in GROUPS for part in range(PARTS.get(name, 1))]
-)
-def test_python_gives_the_golden_results(group: str, part: int) -> None:
+@pytest.mark.parametrize(("group", "half"), [(name, half) for name in GROUPS for half in (0, 1)])
+@pytest.mark.sampled(every=2, first=TODAY)
+def test_python_gives_the_golden_results(group: str, half: int) -> None:
     golden = GROUPS[group].golden()
     cases = GROUPS[group].cases()
     assert [*cases] == [*golden], f"The launches of '{group}' are others now. {HOW}"
     found = {}
-    for case in [*cases.values()][part :: PARTS.get(group, 1)]:
+    for case in [*cases.values()][half::2]:
         answer = case.in_python()
         if different := differences(golden[case.name], record_of(case, answer)):
             found[case.name] = different

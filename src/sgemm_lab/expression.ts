@@ -1,4 +1,4 @@
-// Arithmetic written as text, such as `ceil(N / BN)`: expression.py in JavaScript, held equal to it
+// Arithmetic written as text, such as `ceil(N / BN)`: expression.py in TypeScript, held equal to it
 // by a test. Read by a small parser, never run as code.
 
 import sentences from "./expression.json";

@@ -1,4 +1,4 @@
-// A kernel file as an object: kernel.py in JavaScript, held equal to it by a test. Here are the head
+// A kernel file as an object: kernel.py in TypeScript; a test compares them. Here are the head
 // comment, the constants, the launch and what an edit changed; which files there are, Python knows.
 
 import { matchingRuns } from "./difference.ts";

@@ -1,4 +1,4 @@
-// Numbers and counts as the book writes them: text.py in JavaScript, held equal to it by a test.
+// Numbers and counts as the book writes them: text.py in TypeScript; a test compares them.
 
 const wholeNumbers = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
 const threeDigits = new Intl.NumberFormat("en-US", { maximumSignificantDigits: 3 });

@@ -51,9 +51,9 @@ EITHER = pytest.mark.parametrize(
 )
 
 
-def toy(kernel: Kernel) -> panels.Toy:
+def toy(kernel: Kernel) -> panels.StepExample:
     size = (3, 4, 4) if kernel.name == "outside_load" else (4, 4, 4)
-    return panels.Toy(TOYS.get(kernel.name, {"TILE": 2}), size)
+    return panels.StepExample(TOYS.get(kernel.name, {"TILE": 2}), size)
 
 
 def small(kernel: Kernel) -> Kernel:
@@ -490,7 +490,7 @@ def test_every_panel_of_the_book_has_a_toy_that_ships() -> None:
         for name, steps in re.findall(r"```\{panel\} (\w+)\n:(steps: .+)\n", text):
             kernel = load_kernel(name)
             options, _ = options_to_items(steps)
-            toy = panels.read_toy(kernel, dict(options)["steps"])
+            toy = panels.read_step_example(kernel, dict(options)["steps"])
             shown = kernel.with_constants(**toy.constants)
             assert shipped_text(shown)
             # The chapter's own step-through, where it has one of this kernel, shows the same.
@@ -505,7 +505,7 @@ def test_every_panel_of_the_book_has_a_toy_that_ships() -> None:
 @pytest.mark.parametrize("text", ["", '"tiled:TILE=2"', '4×4×4 "naive"', "4×4×4 tiled"])
 def test_a_toy_that_is_none_is_told(text: str) -> None:
     with pytest.raises(LabError, match=r"needs the option steps: a size and a name"):
-        panels.read_toy(load_kernel("tiled"), text)
+        panels.read_step_example(load_kernel("tiled"), text)
 
 
 def test_a_text_that_does_not_travel_yet_is_told_before_a_page_is_read(

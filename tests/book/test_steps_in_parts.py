@@ -32,7 +32,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         (folder / file).write_text(text, encoding="utf-8")
     option = re.search(r"\{panel\} producers\n:steps: (.+)\n", CHAPTER.read_text(encoding="utf-8"))
     assert option
-    panel = panels.panel(KERNEL, panels.read_toy(KERNEL, option[1]), [])
+    panel = panels.panel(KERNEL, panels.read_step_example(KERNEL, option[1]), [])
     (folder / "panel.html").write_text(page_of(panel, "A panel", PARTS), encoding="utf-8")
     with served(folder) as site:
         yield site

@@ -13,7 +13,7 @@ from sgemm_lab.checking.simulated import check_simulated
 from sgemm_lab.counting import launch_limits
 from sgemm_lab.counting.kernel_counts import multiply_whole_numbers
 from sgemm_lab.counting.shared_arrays import shared_parts
-from sgemm_lab.cuda.shipped_ptx import settled_ptx
+from sgemm_lab.cuda.shipped_ptx import archived_ptx
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import ENTRY, Kernel, Size, parse_kernel
 
@@ -94,7 +94,7 @@ OTHER_FAULT = {
 
 @cache
 def counts(kernel: Kernel, size: Size, *, by_clang: bool) -> dict[str, int]:
-    ptx = ptx_of(kernel) if by_clang else settled_ptx(kernel)
+    ptx = ptx_of(kernel) if by_clang else archived_ptx(kernel)
     shape, parts = kernel.launch_shape(*size), shared_parts(kernel)
     made = multiply_whole_numbers(
         ptx, ENTRY, shape, size, shared_parts=parts, check_hazards=by_clang
@@ -151,7 +151,7 @@ def test_a_loop_without_an_end_stays_one_and_is_told(
     assert source.count(book) == 1
     kernel = parse_kernel("mine", source.replace(book, edit))
     monkeypatch.setattr(simulated, "kernel_ptx", ptx_of)
-    monkeypatch.setattr(launch_limits, "PATIENCE", 2_000)
+    monkeypatch.setattr(launch_limits, "MAX_BASIC_BLOCKS", 2_000)
     (verdict,) = check_simulated(kernel, [(9, 10, 11)])
     told = re.fullmatch(
         r"The kernel does not come to an end, now at mine\.cu, line (\d+)\. Look at the loop "

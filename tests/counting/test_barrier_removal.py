@@ -7,7 +7,7 @@ import pytest
 from walk_samples import register_cache, toy, wrong
 
 from sgemm_lab.catalogue import load_kernel
-from sgemm_lab.counting.barrier_removal import LeftOut, without_barrier
+from sgemm_lab.counting.barrier_removal import WithoutBarrier, without_barrier
 from sgemm_lab.counting.step_trace import Walk, walk
 from sgemm_lab.kernel import parse_kernel
 
@@ -24,7 +24,7 @@ def one_walk(request: pytest.FixtureRequest) -> Walk:
     return toy(request.param, *KERNELS[request.param])
 
 
-def replayed(walk: Walk, left: LeftOut, block: int) -> list[dict[str, Any]]:
+def replayed(walk: Walk, left: WithoutBarrier, block: int) -> list[dict[str, Any]]:
     """What each step without the barrier reads or makes: one entry per thread and element."""
     entries = []
     for part in left["blocks"][block]:
@@ -109,6 +109,6 @@ def test_what_is_wrong_does_not_depend_on_which_factor_comes_first() -> None:
     ]
 
 
-def wrong_entries(left: LeftOut) -> Counter[str]:
+def wrong_entries(left: WithoutBarrier) -> Counter[str]:
     parts = [part for block in left["blocks"] for part in block]
     return Counter(str(entry) for part in parts for entry in part["wrong"])

@@ -15,7 +15,7 @@ from sgemm_lab.counting.hardware_comparison import (
     launch_name,
     simulated_counts,
 )
-from sgemm_lab.cuda.shipped_ptx import settled_ptx
+from sgemm_lab.cuda.shipped_ptx import archived_ptx
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.models import demand
@@ -33,7 +33,7 @@ PICKED = [kernel.name for kernel in picked(KERNELS) if kernel.name in COUNTED[BL
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
 def test_every_kernel_is_kept_as_it_is_today(kernel: Kernel) -> None:
-    ptx = settled_ptx(kernel)
+    ptx = archived_ptx(kernel)
     for size in (REGULAR, RAGGED):
         assert cached_count(LAUNCHES, launch_name(kernel, size), ptx) is not None, (
             "run: make counts"
@@ -55,7 +55,7 @@ def test_nothing_is_kept_of_kernels_that_are_no_more() -> None:
 )
 def test_what_is_kept_is_what_is_simulated(name: str, size: Size) -> None:
     kernel = load_kernel(name)
-    assert counts_of(kernel, size) == simulated_counts(kernel, size, settled_ptx(kernel))
+    assert counts_of(kernel, size) == simulated_counts(kernel, size, archived_ptx(kernel))
 
 
 @pytest.mark.parametrize("name", ["tiled:TILE=16", "double_buffer", "hoisted_guard", PICKED[0]])
@@ -68,13 +68,13 @@ def test_what_is_kept_of_a_block_is_what_is_simulated(name: str) -> None:
 def test_a_block_that_is_no_tile_is_refused_before_it_is_compiled(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(demand, "settled_ptx", lambda _: pytest.fail("it was compiled"))
+    monkeypatch.setattr(demand, "archived_ptx", lambda _: pytest.fail("it was compiled"))
     with pytest.raises(LabError, match="its grid is no grid of tiles of C"):
         block_demand(load_kernel("split_k").with_constants(STAGES=3))
 
 
 def test_what_matmul_picked_needs_no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(demand, "settled_ptx", lambda _: pytest.fail("it was compiled"))
+    monkeypatch.setattr(demand, "archived_ptx", lambda _: pytest.fail("it was compiled"))
     assert all(block_demand(load_kernel(name)).per_k for name in PICKED)
 
 

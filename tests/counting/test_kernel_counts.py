@@ -313,7 +313,7 @@ def test_shipped_ptx_names_no_folder_of_the_machine_that_made_it() -> None:
 def test_a_loop_without_end_is_a_fault_with_its_line(
     name: str, step: str, stuck: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(launch_limits, "PATIENCE", 2_000)
+    monkeypatch.setattr(launch_limits, "MAX_BASIC_BLOCKS", 2_000)
     kernel = parse_kernel("mine", load_kernel(name).source.replace(step, stuck))
     (result,) = check_simulated(kernel, [(5, 5, 5)])
     assert result.fault is not None
@@ -325,6 +325,6 @@ def test_a_loop_without_end_is_a_fault_with_its_line(
 
 
 def test_a_kernel_of_the_book_needs_little_patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(launch_limits, "PATIENCE", 5_000)
+    monkeypatch.setattr(launch_limits, "MAX_BASIC_BLOCKS", 5_000)
     for kernel in (load_kernel("naive"), load_kernel("double_buffer")):
         assert next(check_simulated(kernel, [(1, 1, 1000)])).passed

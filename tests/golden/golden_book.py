@@ -9,7 +9,7 @@ from simulator_kernels import gemm_inputs
 
 from sgemm_lab.catalogue import load_kernel, load_kernels
 from sgemm_lab.counting.kernel_counts import book_arguments
-from sgemm_lab.counting.launch_limits import patience
+from sgemm_lab.counting.launch_limits import max_basic_blocks
 from sgemm_lab.counting.shared_arrays import shared_parts
 from sgemm_lab.cuda.compiler import compile_to_ptx
 from sgemm_lab.cuda.shipped_ptx import kernel_ptx
@@ -43,10 +43,10 @@ def of_kernel(kernel: Kernel, ptx: str, size: Size, *, sms: int = SMS, **options
         book_arguments(shape, drawn["A"], drawn["B"]),
         shape.shared_bytes,
         {
-            "together": shape.workspace_bytes > 0,
+            "cooperative": shape.workspace_bytes > 0,
             "unwritten": ["C"],
             "shared_parts": list(shared_parts(kernel)),
-            "patience": patience(size),
+            "max_basic_blocks": max_basic_blocks(size),
             **options,
         },
     )
@@ -75,7 +75,7 @@ def of_wrong_kernels() -> Iterator[Case]:
     for path in WRONG:
         kernel = parse_kernel(path.stem, path.read_text(encoding="utf-8"))
         ptx = compile_to_ptx(kernel)
-        usual = {"patience": 100_000}
+        usual = {"max_basic_blocks": 100_000}
         yield of_kernel(kernel, ptx, (33, 34, 35), **usual, schedule="lockstep")
         for schedule in SCHEDULES:
             yield of_kernel(kernel, ptx, (5, 6, 7), **usual, schedule=schedule, trace=True)

@@ -109,7 +109,7 @@ def gemm(name: str, *defines: str, size: tuple[int, int, int], **options: Any) -
         block,
         gemm_inputs(m, n, k),
         2 * 8 * k * 4 if name == "strip" else 0,
-        {"unwritten": ["C"], "patience": 20_000, **options},
+        {"unwritten": ["C"], "max_basic_blocks": 20_000, **options},
     )
 
 
@@ -158,7 +158,12 @@ def launches() -> Iterator[tuple[str, str, int, int, dict[str, Any]]]:
 def all_small_cases() -> list[Case]:
     cases = [*small_kernels()]
     for (name, ptx, blocks, threads, args), schedule in product(launches(), QUICK):
-        options = {"schedule": schedule, "trace": True, "unwritten": ["C"], "patience": 20_000}
+        options = {
+            "schedule": schedule,
+            "trace": True,
+            "unwritten": ["C"],
+            "max_basic_blocks": 20_000,
+        }
         cases.append(Case(f"{name}, {schedule}", ptx, "k", (blocks,), (threads,), args, 0, options))
     return cases
 
@@ -188,7 +193,7 @@ def drawn_cases(parts: bool, narrow: bool) -> Iterator[Case]:
             "C": np.zeros(2 * threads, np.int32),
             "steps": steps,
         }
-        options = {"schedule": QUICK[seed % 2], "patience": 20_000}
+        options = {"schedule": QUICK[seed % 2], "max_basic_blocks": 20_000}
         yield Case(
             " ".join([*defines, f"seed {seed}"]), ptx, "k", (2,), (threads,), args, 0, options
         )

@@ -118,7 +118,8 @@ def of_faults() -> list[Case]:
         for name, body in bodies.items()
     }
     cases = [
-        Case(name, text, "k", (1,), (32,), c, 0, {"patience": 100}) for name, text in ptx.items()
+        Case(name, text, "k", (1,), (32,), c, 0, {"max_basic_blocks": 100})
+        for name, text in ptx.items()
     ]
     fine = Case("fine", f"{HEAD} ret; }}", "k", (1,), (32,), c)
     too_much = 48 * 1024 + 1

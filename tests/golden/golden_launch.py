@@ -23,6 +23,7 @@ _CAMEL = {
     "check_hazards": "checkHazards",
     "count_requests": "countRequests",
     "join_products": "joinProducts",
+    "max_basic_blocks": "maxBasicBlocks",
     "requests_of": "requestsOf",
     "shared_parts": "sharedParts",
     "time_limit": "timeLimit",

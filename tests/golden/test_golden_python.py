@@ -75,7 +75,7 @@ def test_every_kind_of_hazard_and_error_is_in_the_corpus() -> None:
     }  # fmt: skip
     assert min(kinds.values()) >= 5
     errors = {record["raised"] for record in records if "raised" in record}
-    assert errors == {"PtxError", "LabError", "EndlessLoopError", "StuckError", "TimeLimitError"}
+    assert errors == {"PtxError", "LabError", "EndlessLoopError", "DeadlockError", "TimeLimitError"}
     assert any(record.get("warnings") for record in records)
     assert any(record.get("trace", {}).get("faults") for record in records)
 

@@ -41,7 +41,7 @@ extern "C" __global__ void k(float* x, float* y) {
 def case(meet: str, blocks: int = BLOCKS, schedule: Schedule = "lockstep") -> Case:
     arrays = {"x": np.zeros(blocks, "f4"), "y": np.zeros(blocks * THREADS, "f4")}
     ptx = ptx_of(SYNC + KERNEL.replace("MEET", meet))
-    options = {"watch_races_in": ["x", "y"], "patience": 10_000, "schedule": schedule}
+    options = {"watch_races_in": ["x", "y"], "max_basic_blocks": 10_000, "schedule": schedule}
     return Case(f"{meet} {schedule}", ptx, "k", (blocks,), (THREADS,), arrays, 0, options)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from simulator_kernels import PIPELINE, ptx_of
 
-from sgemm_lab.simulator import Result, StuckError, simulate
+from sgemm_lab.simulator import DeadlockError, Result, simulate
 
 TURNS = 7
 A = np.random.default_rng(3).integers(-9, 9, 64 * TURNS).astype(np.float32)
@@ -13,7 +13,7 @@ A = np.random.default_rng(3).integers(-9, 9, 64 * TURNS).astype(np.float32)
 def run(*defines: str, schedule: str = "lockstep", blocks: int = 3) -> Result:
     args = {"A": A, "C": np.full(32 * blocks, np.nan, np.float32), "turns": TURNS}
     ptx = ptx_of(PIPELINE, "sm_90", *defines)
-    return simulate(ptx, "k", (blocks,), (64,), args, schedule=schedule, patience=20_000)
+    return simulate(ptx, "k", (blocks,), (64,), args, schedule=schedule, max_basic_blocks=20_000)
 
 
 def expected() -> np.ndarray:
@@ -48,7 +48,9 @@ def test_a_stage_filled_before_it_is_given_back_is_a_race(schedule: str) -> None
 
 @pytest.mark.parametrize("schedule", ["lockstep", "warps"])
 def test_a_barrier_that_expects_too_many_bytes_never_opens(schedule: str) -> None:
-    with pytest.raises(StuckError, match=r"waits for ever, now at test\.cu, line \d+: no thread"):
+    with pytest.raises(
+        DeadlockError, match=r"waits for ever, now at test\.cu, line \d+: no thread"
+    ):
         run("BYTES=260", schedule=schedule)
 
 

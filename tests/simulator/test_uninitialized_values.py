@@ -109,7 +109,7 @@ extern "C" __global__ void edge(const float* A, const float* B, float* C, int M,
 
 def case(name: str, body: str, schedule: str = "lockstep", n: int = 8) -> Case:
     args = {"A": np.arange(32, dtype=np.int32), "C": np.zeros(32, np.int32), "n": n}
-    options = {"schedule": schedule, "patience": 20_000}
+    options = {"schedule": schedule, "max_basic_blocks": 20_000}
     return Case(name, ptx_of(HEAD + body + "}"), "k", (2,), (32,), args, 0, options)
 
 

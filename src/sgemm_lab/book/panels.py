@@ -35,7 +35,7 @@ from sgemm_lab.book.repository import known_repository, notebook_ways
 from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.clang.package import version, write_site
 from sgemm_lab.counting.step_trace import refuse_large
-from sgemm_lab.cuda.shipped_ptx import shipped_kernels, shipped_text, toys
+from sgemm_lab.cuda.shipped_ptx import shipped_kernels, shipped_text, small_tile_kernels
 from sgemm_lab.errors import LabError, MissingToolError
 from sgemm_lab.gpu import find_gpu
 from sgemm_lab.kernel import Kernel, Size, body_start
@@ -77,7 +77,7 @@ class PanelDirective(SphinxDirective):
         """Write the panel's HTML."""
         try:
             kernel = load_kernel(self.arguments[0])
-            toy = read_toy(kernel, self.options.get("steps", ""))
+            toy = read_step_example(kernel, self.options.get("steps", ""))
         except LabError as problem:
             raise self.error(str(problem)) from None
         ways = notebook_ways(self.env.docname, known_repository(Path(self.env.srcdir)))
@@ -85,14 +85,14 @@ class PanelDirective(SphinxDirective):
 
 
 @dataclass(frozen=True)
-class Toy:
+class StepExample:
     """With which small tiles, and at which size, a kernel is stepped through."""
 
     constants: Mapping[str, int]
     size: Size
 
 
-def read_toy(kernel: Kernel, text: str) -> Toy:
+def read_step_example(kernel: Kernel, text: str) -> StepExample:
     """Read the toy of a kernel from the directive's option.
 
     Raises:
@@ -110,10 +110,10 @@ def read_toy(kernel: Kernel, text: str) -> Toy:
     size = int(found["m"]), int(found["n"]), int(found["k"])
     refuse_large(size)
     shipped_text(toy)
-    return Toy(named, size)
+    return StepExample(named, size)
 
 
-def panel(kernel: Kernel, toy: Toy, ways: Sequence[str]) -> str:
+def panel(kernel: Kernel, toy: StepExample, ways: Sequence[str]) -> str:
     """Return the HTML of a panel. It is hidden, because without a script it is dead.
 
     Args:
@@ -175,7 +175,7 @@ def refuse_missing_texts(_app: Sphinx) -> None:
         ExtensionError: says what to do.
     """
     try:
-        for toy in toys():
+        for toy in small_tile_kernels():
             shipped_text(toy)
     except LabError as missing:
         raise ExtensionError(str(missing)) from None

@@ -1,4 +1,4 @@
-// Is a kernel right? judge.py in JavaScript, held equal to it by a test: the same matrices, the same
+// Is a kernel right? judge.py in TypeScript; a test compares them: the same matrices, the same
 // bounds, the same sentences. That file says what the three runs are for.
 
 import type { Matrix } from "../counting/kernel_counts.ts";

@@ -1,8 +1,8 @@
 // The random numbers of NumPy's RandomState, so that page and notebook judge a kernel on the same
 // matrices; a test holds the two equal. NumPy promises that RandomState never changes (NEP 19).
 //
-// The generator is the Mersenne Twister, MT19937: M. Matsumoto and T. Nishimura, Mersenne Twister: A
-// 623-dimensionally equidistributed uniform pseudorandom number generator, ACM TOMACS 8, 1998.
+// The generator is the Mersenne Twister, MT19937: M. Matsumoto and T. Nishimura, Mersenne Twister:
+// A 623-dimensionally equidistributed uniform pseudorandom number generator, ACM TOMACS 8, 1998.
 
 const WORDS = 624;
 const APART = 397;

@@ -17,8 +17,8 @@ from sgemm_lab.counting.shared_arrays import shared_parts
 from sgemm_lab.cuda.shipped_ptx import kernel_ptx
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import ENTRY, Kernel, Size
-from sgemm_lab.simulator import EndlessLoopError, StuckError, TimeLimitError
-from sgemm_lab.simulator.hazards import plainest
+from sgemm_lab.simulator import DeadlockError, EndlessLoopError, TimeLimitError
+from sgemm_lab.simulator.hazards import most_relevant
 
 
 def check_simulated(
@@ -86,11 +86,11 @@ class _JudgeHere(Judge):
                 shared_parts=self.parts,
                 workspace=self.left,
             )
-        except (EndlessLoopError, StuckError) as endless:
+        except (EndlessLoopError, DeadlockError) as endless:
             raise WrongResultError(str(endless)) from None
         if result.hazards:
             # Warps that pass different barriers explain what else is found.
-            found = (plainest(result.hazards), *result.warnings[:1])
+            found = (most_relevant(result.hazards), *result.warnings[:1])
             raise WrongResultError(" ".join(map(str, found)))
         for name, given in (("A", a), ("B", b)):
             self.refuse_changed(name, given, result.arrays[name])

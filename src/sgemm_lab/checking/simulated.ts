@@ -1,21 +1,26 @@
-// Is a kernel right? Checked by simulation in the page: on_cpu.py in JavaScript, the same launches in
-// the same order, the same sentences.
+// Is a kernel right? Checked by simulation in the page: simulated.py in TypeScript, the same
+// launches in the same order, the same sentences.
 
 import type { Matrix } from "../counting/kernel_counts.ts";
-import { checkSize, launchArguments, patience, WORKSPACE } from "../counting/kernel_counts.ts";
+import {
+  checkSize,
+  launchArguments,
+  maxBasicBlocks,
+  WORKSPACE,
+} from "../counting/kernel_counts.ts";
 import { sharedParts } from "../counting/shared_arrays.ts";
 import { LabError } from "../errors.ts";
 import type { Kernel, Size } from "../kernel.ts";
 import { ENTRY, launchShape } from "../kernel.ts";
-import { EndlessLoopError, StuckError, TimeLimitError } from "../simulator/divergence.ts";
+import { DeadlockError, EndlessLoopError, TimeLimitError } from "../simulator/divergence.ts";
 import type { Hazard } from "../simulator/hazard.ts";
-import { plainest } from "../simulator/hazards.ts";
+import { mostRelevant } from "../simulator/hazards.ts";
 import { simulate } from "../simulator/simulation.ts";
 import { QUICK_SIZES, TIME_LIMIT } from "./judge.py";
 import type { CheckResult } from "./judge.ts";
 import { Judge, WrongResultError } from "./judge.ts";
 
-/** A verdict, and what the simulator found at the size: its hazards, the plainest first. */
+/** A verdict, and what the simulator found at the size: its hazards, the most relevant first. */
 export type CheckedHere = CheckResult & { hazards: Hazard[] };
 
 /**
@@ -84,7 +89,7 @@ function judged(
     const result = launched(a, b, last === null);
     if (result.hazards.length) {
       // Warps that pass different barriers explain what else is found.
-      const found = [plainest(result.hazards), ...result.warnings.slice(0, 1)];
+      const found = [mostRelevant(result.hazards), ...result.warnings.slice(0, 1)];
       into.hazards = found;
       throw new WrongResultError(found.map(({ message }) => message).join(" "));
     }
@@ -103,15 +108,15 @@ function judged(
       return simulate(ptx, ENTRY, shape.grid, shape.block, launchArguments(shape, a, b, left), {
         sharedBytes: shape.sharedBytes,
         sharedParts: parts,
-        together: shape.workspaceBytes > 0,
+        cooperative: shape.workspaceBytes > 0,
         unwritten: ["C"],
         checkHazards,
         countRequests: false,
         timeLimit,
-        patience: patience(size),
+        maxBasicBlocks: maxBasicBlocks(size),
       });
     } catch (error) {
-      if (error instanceof EndlessLoopError || error instanceof StuckError) {
+      if (error instanceof EndlessLoopError || error instanceof DeadlockError) {
         throw new WrongResultError(error.message);
       }
       throw error;

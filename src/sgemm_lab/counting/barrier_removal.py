@@ -15,7 +15,7 @@ from sgemm_lab.counting.entries import Column, Entries, entries_of
 from sgemm_lab.hardware import WARP
 from sgemm_lab.kernel import LaunchShape
 from sgemm_lab.simulator import Result
-from sgemm_lab.simulator.hazards import RACE, plainest
+from sgemm_lab.simulator.hazards import RACE, most_relevant
 
 _BARRIER = "__syncthreads()"
 
@@ -24,7 +24,7 @@ Simulate = Callable[[str, Order], Result]
 """Runs PTX in an order; with a trace."""
 
 
-class LeftStep(TypedDict):
+class ReorderedStep(TypedDict):
     """A part of a step of the walk, made at another time."""
 
     of: int  # the step with all barriers
@@ -35,16 +35,16 @@ class LeftStep(TypedDict):
     wrong: list[list[float | None]]
 
 
-class LeftOut(TypedDict):
+class WithoutBarrier(TypedDict):
     """The launch without the barrier of one line."""
 
     line: int
     order: Order  # what runs on alone to its next barrier
-    problem: str  # the plainest of the races that the simulator finds; empty where it finds none
-    blocks: list[list[LeftStep]]
+    problem: str  # the most relevant race that the simulator finds; empty if it finds none
+    blocks: list[list[ReorderedStep]]
 
 
-class Places:
+class StepPositions:
     """Where the entries of a block stand in the steps of its walk."""
 
     def __init__(self, entries: Entries, steps: Sequence[Column], moved: Sequence[bool]) -> None:
@@ -64,10 +64,10 @@ def launches_without_barrier(
     first_line: int,
     ptx: str,
     shape: LaunchShape,
-    places: Sequence[Places],
+    places: Sequence[StepPositions],
     arrays: Sequence[str],
     run: Simulate,
-) -> list[LeftOut]:
+) -> list[WithoutBarrier]:
     """Simulate a launch once for each barrier, without it.
 
     A barrier is left out of the list if a block has one thread, or if its threads would go another
@@ -76,7 +76,7 @@ def launches_without_barrier(
     if shape.threads < 2:
         return []
     order: Order = "warps" if shape.threads > WARP else "threads"
-    found: list[LeftOut] = []
+    found: list[WithoutBarrier] = []
     for line in [first_line + i for i, text in enumerate(source) if _BARRIER in text]:
         shorter = without_barrier(ptx, line)
         if shorter == ptx:
@@ -84,11 +84,11 @@ def launches_without_barrier(
         result = run(shorter, order)
         assert result.trace is not None
         blocks = [
-            _left_steps(block, entries_of(result.trace, number, arrays), order)
+            _reordered_steps(block, entries_of(result.trace, number, arrays), order)
             for number, block in enumerate(places)
         ]
         races = [hazard for hazard in result.hazards if hazard.kind == RACE]
-        problem = str(plainest(races)) if races else ""
+        problem = str(most_relevant(races)) if races else ""
         steps = [block for block in blocks if block is not None]
         if result.trace.complete and len(steps) == len(blocks):
             found.append({"line": line, "order": order, "problem": problem, "blocks": steps})
@@ -107,7 +107,9 @@ def without_barrier(ptx: str, line: int) -> str:
     return "".join(kept)
 
 
-def _left_steps(places: Places, entries: Entries, order: Order) -> list[LeftStep] | None:
+def _reordered_steps(
+    places: StepPositions, entries: Entries, order: Order
+) -> list[ReorderedStep] | None:
     """Return the steps of a block in their new order; None if they are not the same steps."""
     before, now = places.entries, entries
     was, is_ = before.by_thread, now.by_thread
@@ -136,7 +138,7 @@ def _left_steps(places: Places, entries: Entries, order: Order) -> list[LeftStep
             parts.append(((run, step), mine))
     parts.sort(key=lambda part: part[0])
     return [
-        _left_step(places, entries, meant, piece)
+        _reordered_step(places, entries, meant, piece)
         for _, mine in parts
         for piece in _neighbours(mine, places.position[meant[mine]])
     ]
@@ -149,7 +151,9 @@ def _neighbours(those: Column, position: Column) -> list[Column]:
     return np.split(those[order], gaps)
 
 
-def _left_step(places: Places, entries: Entries, meant: Column, those: Column) -> LeftStep:
+def _reordered_step(
+    places: StepPositions, entries: Entries, meant: Column, those: Column
+) -> ReorderedStep:
     before = places.entries
     wrong: list[list[float | None]] = []
     for i, (here, there) in enumerate(zip(those.tolist(), meant[those].tolist(), strict=True)):

@@ -1,8 +1,8 @@
-// What a launch does without one of its barriers, the same steps in another order: left_out.py in
-// JavaScript, held equal to it by a test.
+// What a launch does without one of its barriers, the same steps in another order:
+// barrier_removal.py in TypeScript, held equal to it by a test.
 
 import { WARP } from "../hardware.py";
-import { plainest, RACE } from "../simulator/hazards.ts";
+import { mostRelevant, RACE } from "../simulator/hazards.ts";
 import type { Result } from "../simulator/simulation.ts";
 import type { Entries } from "./entries.ts";
 import { byThread, entriesOf } from "./entries.ts";
@@ -15,7 +15,7 @@ type Order = "warps" | "threads";
  * barriers the block had passed. `first` and `count`: of the entries of that step. `wrong`: entries
  * that are not what they should be, the number among these, the value, and the two factors.
  */
-export interface LeftStep {
+export interface ReorderedStep {
   of: number;
   window: number;
   first: number;
@@ -24,14 +24,14 @@ export interface LeftStep {
 }
 
 /**
- * The launch without the barrier of one line. `problem`: the plainest of the races that the
+ * The launch without the barrier of one line. `problem`: the most relevant of the races that the
  * simulator finds; empty where it finds none.
  */
-export interface LeftOut {
+export interface WithoutBarrier {
   line: number;
   order: Order;
   problem: string;
-  blocks: LeftStep[][];
+  blocks: ReorderedStep[][];
 }
 
 /**
@@ -39,7 +39,7 @@ export interface LeftOut {
  * each entry its step, -1 for none, and its position there. `moved`: for each step, whether it may
  * change places with its neighbours, because it uses registers.
  */
-interface Places {
+interface StepPositions {
   entries: Entries;
   step: Int32Array;
   position: Int32Array;
@@ -49,7 +49,7 @@ interface Places {
 const BARRIER = "__syncthreads()";
 const SAME = ["thread", "line", "array", "element", "store"];
 
-export function placesIn(entries: Entries, steps: number[][], moved: boolean[]): Places {
+export function placesIn(entries: Entries, steps: number[][], moved: boolean[]): StepPositions {
   const step = new Int32Array(entries.step.length).fill(-1);
   const position = new Int32Array(entries.step.length);
   for (const [number, those] of steps.entries()) {
@@ -82,13 +82,13 @@ export function launchesWithoutBarrier({
   ptx: string;
   /** of a block */
   threads: number;
-  places: Places[];
+  places: StepPositions[];
   /** names of those that the entries number */
   arrays: string[];
   /** with a trace */
   run: (ptx: string, order: Order) => Result;
 }) {
-  const found: LeftOut[] = [];
+  const found: WithoutBarrier[] = [];
   if (threads < 2) return found;
   const order = threads > WARP ? "warps" : "threads";
   const lines = source.flatMap((text, i) => (text.includes(BARRIER) ? [firstLine + i] : []));
@@ -98,10 +98,10 @@ export function launchesWithoutBarrier({
     const { trace, hazards } = run(shorter, order);
     if (!trace) continue;
     const steps = places.map((block, number) =>
-      leftSteps(block, entriesOf(trace, number, arrays), order),
+      reorderedSteps(block, entriesOf(trace, number, arrays), order),
     );
     const races = hazards.filter(({ kind }) => kind === RACE);
-    const problem = races.length ? plainest(races).message : "";
+    const problem = races.length ? mostRelevant(races).message : "";
     const blocks = steps.filter((block) => block !== null);
     if (trace.complete && blocks.length === steps.length) {
       found.push({ line, order, problem, blocks });
@@ -122,7 +122,7 @@ export function withoutBarrier(ptx: string, line: number) {
 }
 
 /** The steps of a block in their new order; null if they are not the same steps. */
-function leftSteps(places: Places, now: Entries, order: Order): LeftStep[] | null {
+function reorderedSteps(places: StepPositions, now: Entries, order: Order): ReorderedStep[] | null {
   const meant = sameEntries(places.entries, now);
   if (!meant) return null;
   const size = order === "warps" ? WARP : 1;
@@ -144,7 +144,7 @@ function leftSteps(places: Places, now: Entries, order: Order): LeftStep[] | nul
   parts.sort((one, other) => one.run - other.run || one.step - other.step);
   return parts.flatMap(({ mine }) =>
     neighbours(mine, (i) => places.position[meant[i]]).map((piece) =>
-      leftStep(places, now, meant, piece),
+      reorderedStep(places, now, meant, piece),
     ),
   );
 }
@@ -163,7 +163,7 @@ function sameEntries(before: Entries, now: Entries) {
   return meant;
 }
 
-/** Numbers in groups of one key, in the order in which the keys are met. */
+/** Numbers in groups of one key, in the order of the keys. */
 function groupedBy(numbers: Iterable<number>, key: (number: number) => number) {
   const groups: Map<number, number[]> = new Map();
   for (const number of numbers) {
@@ -186,12 +186,12 @@ function neighbours(those: number[], position: (entry: number) => number) {
   return pieces;
 }
 
-function leftStep(
-  { entries: before, step, position }: Places,
+function reorderedStep(
+  { entries: before, step, position }: StepPositions,
   now: Entries,
   meant: Int32Array,
   those: number[],
-): LeftStep {
+): ReorderedStep {
   const [inOrder, swapped] = [
     ["value", "a", "b"],
     ["value", "b", "a"],

@@ -1,10 +1,10 @@
-// The accesses and products of a launch in one table, thread by thread: entries.py in JavaScript.
+// The accesses and products of a launch in one table, thread by thread: entries.py in TypeScript.
 
 import type { Trace } from "../simulator/trace.ts";
 import { PRODUCT } from "./entries.py";
 
 /**
- * What the threads of one block did, one entry per thread and element, in order: entries.py tells
+ * What the threads of one block did, one entry per thread and element, in order: entries.py says
  * what the columns hold.
  */
 export type Entries = Record<string, number[]>;

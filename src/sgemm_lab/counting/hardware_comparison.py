@@ -11,7 +11,7 @@ from typing import Any
 from sgemm_lab.catalogue import load_kernels
 from sgemm_lab.counting.count_cache import LAUNCHES, cached_count
 from sgemm_lab.counting.kernel_counts import COUNTS, multiply_whole_numbers
-from sgemm_lab.cuda.shipped_ptx import settled_ptx
+from sgemm_lab.cuda.shipped_ptx import archived_ptx
 from sgemm_lab.kernel import ENTRY, Kernel, Size
 from sgemm_lab.records.gpu_record import Record
 from sgemm_lab.simulator.ptx_text import PtxError
@@ -71,7 +71,7 @@ def counts_of_all(launches: Sequence[tuple[Kernel, Size]]) -> list[dict[str, int
     Those of a launch that the simulator cannot run are empty.
     """
     names = [launch_name(*launch) for launch in launches]
-    texts = [settled_ptx(kernel) for kernel, _ in launches]
+    texts = [archived_ptx(kernel) for kernel, _ in launches]
     found: dict[str, Any] = dict(
         zip(names, map(partial(cached_count, LAUNCHES), names, texts), strict=True)
     )
@@ -94,7 +94,7 @@ def counts_of_all(launches: Sequence[tuple[Kernel, Size]]) -> list[dict[str, int
 
 def counts_of(kernel: Kernel, size: Size) -> dict[str, int]:
     """Return the counts of one launch by the names in ``COUNTS``, cached or simulated."""
-    ptx = settled_ptx(kernel)
+    ptx = archived_ptx(kernel)
     found: dict[str, int] | None = cached_count(LAUNCHES, launch_name(kernel, size), ptx)
     return simulated_counts(kernel, size, ptx) if found is None else found
 

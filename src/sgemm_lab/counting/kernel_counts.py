@@ -10,7 +10,13 @@ from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
-from sgemm_lab.counting.launch_limits import TIME_LIMIT, Matrix, Schedule, check_size, patience
+from sgemm_lab.counting.launch_limits import (
+    TIME_LIMIT,
+    Matrix,
+    Schedule,
+    check_size,
+    max_basic_blocks,
+)
 from sgemm_lab.counting.shared_arrays import SharedPart, shared_parts
 from sgemm_lab.cuda.compiler import DEFAULT_TARGET
 from sgemm_lab.cuda.shipped_ptx import kernel_ptx
@@ -33,7 +39,7 @@ COUNTS = (
 """The counts that a GPU's own counters have too, under the same names."""
 
 
-class How(TypedDict, total=False):
+class SimulationOptions(TypedDict, total=False):
     """How a launch is simulated, where it is not as usual; see ``simulate``."""
 
     check_hazards: bool
@@ -70,7 +76,7 @@ def count(
     size: Size,
     *,
     target: str = DEFAULT_TARGET,
-    **how: Unpack[How],
+    **options: Unpack[SimulationOptions],
 ) -> CountedLaunch:
     """Simulate one launch of C = A·B on small whole numbers, whose product float32 holds exactly.
 
@@ -79,14 +85,14 @@ def count(
     """
     shape = kernel.launch_shape(*size)
     check_size(size)
-    how.setdefault("shared_parts", shared_parts(kernel))
+    options.setdefault("shared_parts", shared_parts(kernel))
     made = multiply_whole_numbers(
         kernel_ptx(kernel, target),
         ENTRY,
         shape,
         size,
         target=target,
-        **how,
+        **options,
     )
     return CountedLaunch(made.size, made.result, made.wrong, made.max_abs_error, kernel)
 
@@ -99,7 +105,7 @@ def multiply_whole_numbers(
     *,
     order: Order = BOOK_ORDER,
     target: str = DEFAULT_TARGET,
-    **how: Unpack[How],
+    **options: Unpack[SimulationOptions],
 ) -> Multiplication:
     """Simulate one launch on whole numbers from -8 to 8, and compare C with the exact product.
 
@@ -113,7 +119,7 @@ def multiply_whole_numbers(
     most = 8 if 64 * k <= 2**24 else 1
     a = random.integers(-most, most + 1, (m, k)).astype(np.float32)
     b = random.integers(-most, most + 1, (k, n)).astype(np.float32)
-    result = launch(ptx, entry, shape, a, b, order=order, target=target, **how)
+    result = launch(ptx, entry, shape, a, b, order=order, target=target, **options)
     error = np.abs(result.arrays["C"].reshape(m, n) - a.astype(np.float64) @ b.astype(np.float64))
     wrong = int((~(error == 0)).sum())
     return Multiplication(size, result, wrong, float(np.nan_to_num(error, nan=np.inf).max()))
@@ -143,7 +149,7 @@ def launch(
     target: str = DEFAULT_TARGET,
     count_requests: bool = True,
     workspace: Matrix | None = None,
-    **how: Unpack[How],
+    **options: Unpack[SimulationOptions],
 ) -> Result:
     """Simulate one launch on given matrices: A is M×K, B is K×N, both float32.
 
@@ -155,7 +161,7 @@ def launch(
     arguments = book_arguments(shape, a, b)
     if workspace is not None:
         arguments[WORKSPACE] = workspace
-    how.setdefault("time_limit", TIME_LIMIT)
+    options.setdefault("time_limit", TIME_LIMIT)
     last = (WORKSPACE,) if WORKSPACE in arguments else ()
     return simulate(
         ptx,
@@ -164,9 +170,9 @@ def launch(
         shape.block,
         {name: arguments[name] for name in (*order, *last)},
         shape.shared_bytes,
-        together=shape.workspace_bytes > 0,
+        cooperative=shape.workspace_bytes > 0,
         unwritten=["C"],
         count_requests=count_requests,
-        patience=patience((len(a), b.shape[1], len(b))),
-        **how,
+        max_basic_blocks=max_basic_blocks((len(a), b.shape[1], len(b))),
+        **options,
     )

@@ -1,8 +1,13 @@
-// A kernel's launch in the simulator: of_kernel.py in JavaScript.
+// A kernel's launch in the simulator: kernel_counts.py in TypeScript.
 
 import { LabError } from "../errors.ts";
 import type { LaunchShape, Size } from "../kernel.ts";
-import { LARGEST_MATRICES, LARGEST_PRODUCT, PATIENCE, PATIENCE_EACH } from "./launch_limits.py";
+import {
+  BASIC_BLOCKS_PER_PRODUCT,
+  LARGEST_MATRICES,
+  LARGEST_PRODUCT,
+  MAX_BASIC_BLOCKS,
+} from "./launch_limits.py";
 import { sentence } from "./sentences.ts";
 
 /**
@@ -30,7 +35,8 @@ export function checkSize([m, n, k]: Size) {
 }
 
 /** How long a kernel may run on a size before a loop of it is called endless, in basic blocks. */
-export const patience = ([m, n, k]: Size) => PATIENCE + PATIENCE_EACH * m * n * k;
+export const maxBasicBlocks = ([m, n, k]: Size) =>
+  MAX_BASIC_BLOCKS + BASIC_BLOCKS_PER_PRODUCT * m * n * k;
 
 /**
  * The arguments of a launch on given matrices, by name and in order. C holds NaN.

@@ -14,7 +14,7 @@ Matrix = npt.NDArray[Any]
 TIME_LIMIT = 600.0
 """Default time limit of a simulated launch, in seconds."""
 
-PATIENCE, PATIENCE_EACH = 20_000, 16
+MAX_BASIC_BLOCKS, BASIC_BLOCKS_PER_PRODUCT = 20_000, 16
 """Basic blocks that any launch may run, plus those per product, before a loop counts as endless."""
 
 LARGEST_PRODUCT = 1024**3
@@ -36,11 +36,11 @@ def check_size(size: Size) -> None:
         raise LabError(sentence("size.matrices", m=m, n=n, k=k, most=LARGEST_MATRICES))
 
 
-def patience(size: Size) -> int:
+def max_basic_blocks(size: Size) -> int:
     """Return the number of basic blocks after which a loop counts as endless, for M, N, K.
 
     Fully diverged threads run a few basic blocks per product; a kernel of the book runs a few
     thousand in all.
     """
     m, n, k = size
-    return PATIENCE + PATIENCE_EACH * m * n * k
+    return MAX_BASIC_BLOCKS + BASIC_BLOCKS_PER_PRODUCT * m * n * k

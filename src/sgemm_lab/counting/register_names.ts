@@ -1,5 +1,5 @@
 // What a kernel's source calls the registers that the step-through draws: register_names.py in
-// JavaScript, held equal to it by a test.
+// TypeScript, held equal to it by a test.
 
 /**
  * A variable that holds what comes from global memory on its way to shared memory. `vector`: a

@@ -1,5 +1,5 @@
 // The arrays that a kernel places in its dynamic shared memory, read from its source:
-// shared_arrays.py in JavaScript, held equal to it by a test.
+// shared_arrays.py in TypeScript; a test compares them.
 
 import { LabError } from "../errors.ts";
 import { UnreadableError, wholeNumber } from "../expression.ts";

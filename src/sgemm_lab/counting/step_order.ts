@@ -1,13 +1,13 @@
-// The steps of a walk in the order of the source: of walk.py the part that puts back in order what
-// the compiler has mixed.
+// The steps of a walk in the order of the source: the part of step_trace.py that puts back in order
+// what the compiler has mixed.
 
 import type { Size } from "../kernel.ts";
 import { PRODUCT } from "./entries.py";
 import type { Entries } from "./entries.ts";
 
 /**
- * Put the factor of A first, and note in `swapped` where it was not; tell which products add to C,
- * and to which row and column. Products with a zero from past an edge add nothing, and are not
+ * Put the factor of A first, and note in `swapped` where it was not; return which products add to
+ * C, and to which row and column. Products with a zero from past an edge add nothing, and are not
  * `whole`.
  */
 export function factorsInOrder(entries: Entries, [m, n, k]: Size) {

@@ -1,7 +1,7 @@
 """A kernel at a toy size, step by step: data for the step-through.
 
 A and B hold different numbers everywhere. So each value that a thread reads, multiplies or writes
-tells by itself which element it is a copy of.
+identifies the element it is a copy of.
 """
 
 from collections.abc import Sequence
@@ -9,10 +9,15 @@ from typing import TypedDict
 
 import numpy as np
 
-from sgemm_lab.counting.barrier_removal import LeftOut, Order, Places, launches_without_barrier
+from sgemm_lab.counting.barrier_removal import (
+    Order,
+    StepPositions,
+    WithoutBarrier,
+    launches_without_barrier,
+)
 from sgemm_lab.counting.entries import PRODUCT, Column, Entries, entries_of
 from sgemm_lab.counting.kernel_counts import book_arguments
-from sgemm_lab.counting.launch_limits import patience
+from sgemm_lab.counting.launch_limits import max_basic_blocks
 from sgemm_lab.counting.register_names import RegisterNames, register_names
 from sgemm_lab.counting.sentences import sentence
 from sgemm_lab.counting.shared_arrays import shared_parts, shared_shapes
@@ -89,7 +94,7 @@ class Walk(TypedDict):
     blocks: list[list[WalkedStep]]
     problems: list[str]  # what is wrong with the kernel
     # The launch without one of its barriers; nothing if it is wrong anyway, or has parties.
-    left_out: list[LeftOut]
+    left_out: list[WithoutBarrier]
 
 
 def walk(kernel: Kernel, size: Size, *, time_limit: float = _TIME_LIMIT) -> Walk:
@@ -131,12 +136,12 @@ def walk(kernel: Kernel, size: Size, *, time_limit: float = _TIME_LIMIT) -> Walk
             book_arguments(shape, a, b),
             shape.shared_bytes,
             shared_parts=shared_parts(kernel),
-            together=shape.workspace_bytes > 0,
+            cooperative=shape.workspace_bytes > 0,
             unwritten=["C"],
             trace=True,
             products=True,
             schedule=order or "lockstep",
-            patience=patience(size),
+            max_basic_blocks=max_basic_blocks(size),
             time_limit=time_limit,
         )
 
@@ -341,9 +346,9 @@ class _Block:
         write(last=True)
         return ordered
 
-    def places(self) -> Places:
+    def places(self) -> StepPositions:
         """Where the entries stand."""
-        return Places(self.entries, self.steps, [self._moves(those) for those in self.steps])
+        return StepPositions(self.entries, self.steps, [self._moves(those) for those in self.steps])
 
     def walked(self, fault: Fault | None) -> list[WalkedStep]:
         """Return the steps, with the one at which the launch fails."""
@@ -379,7 +384,7 @@ def _plain(values: Column) -> list[float | None]:
 
 
 def _factors_in_order(entries: Entries, size: Size) -> tuple[Column, Column, Column]:
-    """Put the factor of A first; tell which products add to C, and to which row and column.
+    """Put the factor of A first; return which products add to C, and to which row and column.
 
     The column ``swapped`` notes where the factor of B came first.
     Products with a zero from past an edge add nothing, and are left out.

@@ -1,7 +1,7 @@
-// A kernel at a toy size, step by step: walk.py in JavaScript, held equal to it by a test.
+// A kernel at a toy size, step by step: step_trace.py in TypeScript, held equal to it by a test.
 //
-// A and B hold different numbers everywhere. So each value that a thread reads, multiplies or writes
-// tells by itself which element it is a copy of.
+// A and B hold different numbers everywhere. So each value that a thread reads, multiplies or
+// writes identifies the element it is a copy of.
 
 import { LabError } from "../errors.ts";
 import { WARP } from "../hardware.py";
@@ -14,12 +14,12 @@ import { simulate } from "../simulator/simulation.ts";
 import type { Fault, Trace } from "../simulator/trace.ts";
 import { synchronisesInParts } from "../simulator/vector_clocks.ts";
 import { sizeText } from "../text.ts";
-import type { LeftOut } from "./barrier_removal.ts";
+import type { WithoutBarrier } from "./barrier_removal.ts";
 import { launchesWithoutBarrier, placesIn, plain } from "./barrier_removal.ts";
 import { PRODUCT } from "./entries.py";
 import type { Entries } from "./entries.ts";
 import { entriesOf } from "./entries.ts";
-import { launchArguments, patience } from "./kernel_counts.ts";
+import { launchArguments, maxBasicBlocks } from "./kernel_counts.ts";
 import type { RegisterNames } from "./register_names.ts";
 import { registerNames } from "./register_names.ts";
 import { sentence } from "./sentences.ts";
@@ -41,8 +41,8 @@ export interface WalkedArray {
 }
 
 /**
- * One instruction of one block: entries of equal length, one per thread and element. walk.py tells
- * more of each.
+ * One instruction of one block: entries of equal length, one per thread and element. step_trace.py
+ * says more of each.
  */
 export interface WalkedStep {
   line: number;
@@ -74,7 +74,7 @@ export interface Walk {
   parties: number[][];
   blocks: WalkedStep[][];
   problems: string[];
-  left_out: LeftOut[];
+  left_out: WithoutBarrier[];
 }
 
 const BULK = "cp.async.bulk.";
@@ -137,9 +137,9 @@ function runner(
   const options = {
     sharedBytes: shape.sharedBytes,
     sharedParts: sharedParts(kernel),
-    together: shape.workspaceBytes > 0,
+    cooperative: shape.workspaceBytes > 0,
     unwritten: ["C"],
-    ...{ trace: true, products: true, patience: patience(size), timeLimit },
+    ...{ trace: true, products: true, maxBasicBlocks: maxBasicBlocks(size), timeLimit },
   };
   return (ptx: string, schedule: Schedule): Result => {
     const given = launchArguments(shape, left, right, null);
@@ -149,8 +149,8 @@ function runner(
 
 /** What is wrong, without what only follows from a launch that has failed. */
 function problemsOf({ hazards }: Result, { faults }: Trace) {
-  const told = hazards.filter(({ kind }) => !(faults.length && kind === UNWRITTEN));
-  return told.map(({ message }) => message);
+  const shown = hazards.filter(({ kind }) => !(faults.length && kind === UNWRITTEN));
+  return shown.map(({ message }) => message);
 }
 
 /** Refuse matrices whose cells could not be told apart in a picture: throw a LabError. */

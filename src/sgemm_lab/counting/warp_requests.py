@@ -5,7 +5,7 @@ from typing import Literal, TypedDict
 import numpy as np
 
 from sgemm_lab.counting.kernel_counts import book_arguments
-from sgemm_lab.counting.launch_limits import patience
+from sgemm_lab.counting.launch_limits import max_basic_blocks
 from sgemm_lab.counting.shared_arrays import shared_parts, shared_shapes
 from sgemm_lab.cuda.shipped_ptx import kernel_ptx
 from sgemm_lab.errors import LabError
@@ -91,10 +91,10 @@ def warp_requests(
         arguments,
         shape.shared_bytes,
         shared_parts=shared_parts(kernel),
-        together=shape.workspace_bytes > 0,
+        cooperative=shape.workspace_bytes > 0,
         check_hazards=False,
         requests_of=(block, warp),
-        patience=patience((m, n, k)),
+        max_basic_blocks=max_basic_blocks((m, n, k)),
         time_limit=time_limit,
     ).requests
     assert made is not None

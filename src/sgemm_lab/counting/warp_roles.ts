@@ -1,4 +1,4 @@
-// Which warps of a block do the same: parties.py in JavaScript, held equal to it by a test.
+// Which warps of a block do the same: warp_roles.py in TypeScript, held equal to it by a test.
 
 import { WARP } from "../hardware.py";
 import type { Trace } from "../simulator/trace.ts";

@@ -35,7 +35,7 @@ def kernel_ptx(kernel: Kernel, target: str = DEFAULT_TARGET) -> str:
     return compile_to_ptx(kernel, target)
 
 
-def settled_ptx(kernel: Kernel) -> str:
+def archived_ptx(kernel: Kernel) -> str:
     """Return the archive's PTX of a book kernel or variant; another kernel is compiled here.
 
     So the counts of the book's own kernels are the same on every machine.
@@ -63,7 +63,7 @@ def shipped_text(kernel: Kernel) -> str:
 
 
 def write_all() -> None:
-    """Compile every kernel, variant and toy of the book into the archive.
+    """Compile every kernel, variant and small-tile kernel of the book into the archive.
 
     Raises:
         LabError: NVRTC is not installed, or a kernel does not compile.
@@ -72,15 +72,15 @@ def write_all() -> None:
 
 
 def shipped_kernels() -> list[Kernel]:
-    """Return the kernels whose PTX travels: the book's, their variants and its toys.
+    """Return the kernels whose PTX travels: the book's, their variants, and small_tile_kernels().
 
     Raises:
-        LabError: as ``toys`` does.
+        LabError: as ``small_tile_kernels`` does.
     """
-    return [*load_kernels(variants=True), *toys()]
+    return [*load_kernels(variants=True), *small_tile_kernels()]
 
 
-def toys() -> list[Kernel]:
+def small_tile_kernels() -> list[Kernel]:
     """Return the kernels with other constants that a chapter names and no kernel's head does.
 
     Raises:

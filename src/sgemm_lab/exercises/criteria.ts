@@ -1,4 +1,4 @@
-// What an exercise of lines asks of a correct kernel: criteria.py in JavaScript, held
+// What an exercise of lines asks of a correct kernel: criteria.py in TypeScript, held
 // equal to it by a test. The data come from there, the figures are counted here.
 
 import { LabError } from "../errors.ts";

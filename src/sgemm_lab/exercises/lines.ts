@@ -1,4 +1,4 @@
-// Exercises in which the reader writes lines of a kernel: lines.py in JavaScript, with the same
+// Exercises in which the reader writes lines of a kernel: lines.py in TypeScript, with the same
 // sentences. Who asks says how a source is compiled and where a kernel is run.
 
 import { QUICK_SIZES } from "../checking/judge.py";

@@ -1,7 +1,7 @@
-// What a launch of a kernel asks of memory, counted: in Python counts() of counted.py.
+// What a launch of a kernel asks of memory, counted: in Python counts() of kernel_counts.py.
 
 import { RandomState } from "../checking/random.ts";
-import { checkSize, launchArguments, patience } from "../counting/kernel_counts.ts";
+import { checkSize, launchArguments, maxBasicBlocks } from "../counting/kernel_counts.ts";
 import { sharedParts } from "../counting/shared_arrays.ts";
 import type { Kernel, Size } from "../kernel.ts";
 import { ENTRY, launchShape } from "../kernel.ts";
@@ -24,10 +24,10 @@ export function countsOf(kernel: Kernel, ptx: string, size: Size, timeLimit: num
   return simulate(ptx, ENTRY, shape.grid, shape.block, launched, {
     sharedBytes: shape.sharedBytes,
     sharedParts: sharedParts(kernel),
-    together: shape.workspaceBytes > 0,
+    cooperative: shape.workspaceBytes > 0,
     unwritten: ["C"],
     checkHazards: false,
     timeLimit,
-    patience: patience(size),
+    maxBasicBlocks: maxBasicBlocks(size),
   }).counts;
 }

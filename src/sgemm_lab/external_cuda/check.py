@@ -13,8 +13,8 @@ from sgemm_lab.external_cuda.analysis import count_prepared, matrices
 from sgemm_lab.external_cuda.arguments import Given, Number
 from sgemm_lab.external_cuda.launch import Prepared, Settings, own_arrays, run
 from sgemm_lab.kernel import Size
-from sgemm_lab.simulator import EndlessLoopError, Hazard, StuckError, TimeLimitError
-from sgemm_lab.simulator.hazards import plainest
+from sgemm_lab.simulator import DeadlockError, EndlessLoopError, Hazard, TimeLimitError
+from sgemm_lab.simulator.hazards import most_relevant
 
 TILES = (2, 4, 8, 16, 32, 64, 128)
 """Tiles that ``fitting_tile`` considers."""
@@ -78,7 +78,7 @@ def check_external(
                 hazard, complete = wrong.hazard, wrong.complete
             else:
                 complete = True
-        except (EndlessLoopError, StuckError) as endless:
+        except (EndlessLoopError, DeadlockError) as endless:
             fault, error = str(endless), float("inf")
         except LabError as refused:
             refusal, late = str(refused), isinstance(refused, TimeLimitError)
@@ -103,7 +103,7 @@ def _check_one(prepared: Prepared, size: Size, seed: int, settings: Settings) ->
 def _whole_numbers(prepared: Prepared, size: Size, settings: Settings) -> None:
     done = count_prepared(prepared, size, (), None, settings)
     if done.result.hazards:
-        first = plainest(done.result.hazards)
+        first = most_relevant(done.result.hazards)
         raise _FaultError(" ".join(map(str, (first, *done.result.warnings[:1]))), first)
     for name in done.changed:
         raise WrongResultError(

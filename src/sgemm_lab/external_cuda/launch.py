@@ -11,7 +11,13 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from sgemm_lab.counting.launch_limits import PATIENCE, PATIENCE_EACH, TIME_LIMIT, Schedule, patience
+from sgemm_lab.counting.launch_limits import (
+    BASIC_BLOCKS_PER_PRODUCT,
+    MAX_BASIC_BLOCKS,
+    TIME_LIMIT,
+    Schedule,
+    max_basic_blocks,
+)
 from sgemm_lab.cuda.compiler import DEFAULT_TARGET
 from sgemm_lab.errors import LabError
 from sgemm_lab.external_cuda.arguments import (
@@ -536,7 +542,9 @@ def run(
         schedule=settings.schedule,
         join_products=True,
         time_limit=settings.time_limit,
-        patience=patience(size) if prepared.multiplies else PATIENCE + PATIENCE_EACH * elements,
+        max_basic_blocks=max_basic_blocks(size)
+        if prepared.multiplies
+        else MAX_BASIC_BLOCKS + BASIC_BLOCKS_PER_PRODUCT * elements,
         progress=settings.progress,
     )
     after = {

@@ -1,4 +1,4 @@
-// What was measured, beside each other: comparisons.py in JavaScript, held equal to it by a test.
+// What was measured, beside each other: comparisons.py in TypeScript; a test compares them.
 
 import { sentence } from "./sentences.ts";
 

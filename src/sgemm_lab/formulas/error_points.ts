@@ -1,5 +1,5 @@
 // Which ways to multiply stand where on a picture of speed over error: error_points.py in
-// JavaScript, held equal to it by a test.
+// TypeScript, held equal to it by a test.
 
 import { errorText } from "../text.ts";
 import { LOST, TIMED } from "./error_points.py";

@@ -1,4 +1,4 @@
-// How the hardware counts one warp's memory request: memory.py in JavaScript, held equal to it and
+// How the hardware counts one warp's memory request: memory.py in TypeScript, held equal to it and
 // to the counters of an H200 by tests.
 
 import { BANKS, SECTOR_BYTES, WARP, WORD_BYTES } from "../hardware.py";

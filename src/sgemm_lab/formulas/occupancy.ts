@@ -1,4 +1,4 @@
-// How many blocks an SM holds at once: occupancy.py in JavaScript, held equal to it by a test.
+// How many blocks an SM holds at once: occupancy.py in TypeScript; a test compares them.
 
 import { MAX_REGISTERS, WARP } from "../hardware.py";
 import { QUARTERS, REGISTER_UNIT, REGISTERS_PER_SM, THREADS_PER_BLOCK } from "./occupancy.py";

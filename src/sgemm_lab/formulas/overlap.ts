@@ -1,4 +1,4 @@
-// How windows of K flow through one SM: overlap.py in JavaScript, held equal to it by a test.
+// How windows of K flow through one SM: overlap.py in TypeScript; a test compares them.
 
 import { SLACK, STEADY } from "./overlap.py";
 

@@ -1,4 +1,4 @@
-// One warp's memory request in words: requests.py in JavaScript, held equal to it by a test.
+// One warp's memory request in words: requests.py in TypeScript; a test compares them.
 
 import { BANKS, SECTOR_BYTES, WARP, WORD_BYTES } from "../hardware.py";
 import type { Wavefront } from "./memory.ts";

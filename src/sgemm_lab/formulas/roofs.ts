@@ -1,4 +1,4 @@
-// What the roofs of a GPU leave to a kernel: roofs.py in JavaScript, held equal to it by a test.
+// What the roofs of a GPU leave to a kernel: roofs.py in TypeScript; a test compares them.
 
 /** The roof to compare with: the first of its level, which is the measured one if there is one. */
 export function levelRoof(gpu: RoofedGpu, level: string) {

@@ -1,10 +1,10 @@
-// A product on very many GPUs: on_paper.py in JavaScript, held equal to it by a test.
+// A product on very many GPUs: scaling_model.py in TypeScript; a test compares them.
 
 import { FLOAT_BYTES } from "../hardware.py";
 import { BUFFERS } from "./scaling_model.py";
 import { sentence } from "./sentences.ts";
 
-/** What a product takes; see OnPaper in on_paper.py. */
+/** What a product takes; see OnPaper in scaling_model.py. */
 interface OnPaper {
   seconds: number;
   efficiency: number;

@@ -1,4 +1,4 @@
-// Which rows of the scoreboard are shown: score_rows.py in JavaScript, held equal to it by a test.
+// Which rows of the scoreboard are shown: scoreboard_rows.py in TypeScript; a test compares them.
 
 import { errorText, number, percent, sizeText } from "../text.ts";
 import { sentence } from "./sentences.ts";
@@ -20,7 +20,7 @@ export interface Row {
 
 export type Column = Exclude<keyof Row, "gpu">;
 
-/** The indices of the rows to show, in order; score_rows.py says what the arguments are. */
+/** The indices of the rows to show, in order; scoreboard_rows.py says what the arguments are. */
 export function chosenRows(
   rows: Row[],
   gpu: string,

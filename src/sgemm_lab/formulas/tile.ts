@@ -1,4 +1,4 @@
-// What a tile buys: tile.py in JavaScript, held equal to it by a test.
+// What a tile buys: tile.py in TypeScript; a test compares them.
 
 import { FLOAT_BYTES, FLOP_PER_WARP_FMA, MAX_REGISTERS, WAVEFRONT_BYTES } from "../hardware.py";
 import { levelRoof } from "./roofs.ts";

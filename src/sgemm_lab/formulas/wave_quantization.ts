@@ -1,4 +1,4 @@
-// Distribution of tiles over SMs, and Stream-K: wave_quantization.py in JavaScript; a test compares them.
+// Distribution of tiles over SMs, and Stream-K: wave_quantization.py in TypeScript; a test compares them.
 
 import { sentence } from "./sentences.ts";
 

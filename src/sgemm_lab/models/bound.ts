@@ -1,5 +1,5 @@
 // How fast the GPU's units let a kernel be, by what a block of it asks of them: bound.py in
-// JavaScript, without what only the counters of a GPU know (instructions, bytes moved).
+// TypeScript, without what only the counters of a GPU know (instructions, bytes moved).
 
 import { LabError } from "../errors.ts";
 import { tileOf } from "../formulas/tile.ts";

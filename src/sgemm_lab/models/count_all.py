@@ -11,7 +11,7 @@ from sgemm_lab.counting.hardware_comparison import (
     counts_of_all,
     launch_name,
 )
-from sgemm_lab.cuda.shipped_ptx import settled_ptx
+from sgemm_lab.cuda.shipped_ptx import archived_ptx
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Kernel
 from sgemm_lab.models import tile_sweep
@@ -28,13 +28,13 @@ def main() -> None:
     current = {
         kernel.name
         for kernel in kernels
-        if cached_count(LAUNCHES, launch_name(kernel, REGULAR), settled_ptx(kernel)) is not None
+        if cached_count(LAUNCHES, launch_name(kernel, REGULAR), archived_ptx(kernel)) is not None
     }
     counted = zip(launches, counts_of_all(launches), strict=True)
     write(
         {
             LAUNCHES: {
-                launch_name(kernel, size): entry(settled_ptx(kernel), counts)
+                launch_name(kernel, size): entry(archived_ptx(kernel), counts)
                 for (kernel, size), counts in counted
             },
             BLOCKS: {

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from sgemm_lab.counting.count_cache import BLOCKS, cached_count
 from sgemm_lab.counting.kernel_counts import book_arguments
-from sgemm_lab.cuda.shipped_ptx import settled_ptx
+from sgemm_lab.cuda.shipped_ptx import archived_ptx
 from sgemm_lab.errors import LabError
 from sgemm_lab.formulas.memory import Addresses, Mask, shared_cost
 from sgemm_lab.formulas.tile import Tile
@@ -93,7 +93,7 @@ def simulated_demand(kernel: Kernel) -> BlockDemand:
             simulated.
     """
     _refuse_other_grids(kernel)
-    ptx = settled_ptx(kernel)
+    ptx = archived_ptx(kernel)
     tile = Tile.from_constants(kernel.values)
     window = max(WARP, tile.bk)
     short, long = 2 * window, 3 * window

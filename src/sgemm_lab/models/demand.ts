@@ -1,4 +1,4 @@
-// What a kernel asks of the units of an SM, per step: demand.py in JavaScript, by simulating one
+// What a kernel asks of the units of an SM, per step: demand.py in TypeScript, by simulating one
 // block. A step is one multiply-add of a warp.
 
 import { LabError } from "../errors.ts";

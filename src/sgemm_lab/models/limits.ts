@@ -1,5 +1,5 @@
 // Which roof is the lowest over a kernel, and what would lift it to the next one: limits.py in
-// JavaScript, held equal to it by a test.
+// TypeScript, held equal to it by a test.
 
 import { roofAt } from "../formulas/roofs.ts";
 import { sentence } from "../formulas/sentences.ts";

@@ -6,7 +6,7 @@ access if wanted. Nothing here needs a GPU, CuPy or a notebook.
 """
 
 from sgemm_lab.simulator.counts import Counts, LineCounts
-from sgemm_lab.simulator.divergence import EndlessLoopError, StuckError, TimeLimitError
+from sgemm_lab.simulator.divergence import DeadlockError, EndlessLoopError, TimeLimitError
 from sgemm_lab.simulator.hazards import Hazard
 from sgemm_lab.simulator.ptx_text import PtxError
 from sgemm_lab.simulator.simulation import Result, simulate
@@ -16,13 +16,13 @@ from sgemm_lab.simulator.warp_requests import WarpRequest
 
 __all__ = [
     "Counts",
+    "DeadlockError",
     "EndlessLoopError",
     "Hazard",
     "LineCounts",
     "Location",
     "PtxError",
     "Result",
-    "StuckError",
     "TimeLimitError",
     "Trace",
     "WarpRequest",

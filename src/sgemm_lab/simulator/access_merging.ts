@@ -1,5 +1,5 @@
-// Which shared accesses ptxas merges: merging.py in JavaScript, held equal to it by a test. There
-// stand the rules, and where they come from.
+// Which shared accesses ptxas merges: access_merging.py in TypeScript, held equal to it by a test.
+// There stand the rules, and where they come from.
 
 import type { BasicBlock } from "./control_flow.ts";
 import type { Instruction } from "./ptx.ts";

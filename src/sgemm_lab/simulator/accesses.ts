@@ -1,5 +1,5 @@
-// The addresses of an access: worked out, checked, and told to who watches. The first half of
-// memory_operations.py in JavaScript.
+// The addresses of an access: computed, checked, and passed to the observers. The first half of
+// memory_operations.py in TypeScript.
 
 import type { Access, Site, ThreadGroup } from "./group.ts";
 import { ATOMIC, COPY_READ, flatnonzero, LOAD } from "./group.ts";
@@ -63,7 +63,7 @@ function addWords(out: Float64Array, words: Int32Array, offset: number, from: nu
 }
 
 /**
- * Check the addresses of an access, report what is wrong, and tell the observers. Lanes with an
+ * Check the addresses of an access, report what is wrong, and notify the observers. Lanes with an
  * illegal address take no further part, as if they were inactive.
  * @param options `scratch`: which of the group's rows takes
  *   the positions; without, they are kept for ever
@@ -73,7 +73,7 @@ export function begin(
   site: Site,
   addresses: Float64Array,
   mask: Mask | null,
-  { tell = true, scratch }: { tell?: boolean; scratch?: number } = {},
+  { notify = true, scratch }: { notify?: boolean; scratch?: number } = {},
 ): Access {
   const memory = group.memory(site.space);
   const lanes = mask === null ? null : group.lanesOf(mask);
@@ -87,11 +87,11 @@ export function begin(
   let access: Access = { group, site, memory, mask, addresses, lanes, positions, whole: true };
   if (bad) access = withoutIllegal(access);
   access = checkState(access);
-  if (tell) {
+  if (notify) {
     const { observers } = group.launch;
     for (const observer of observers) observer.onAccess?.(access);
   }
-  if (group.launch.neverSet.follows) group.launch.neverSet.moves(access);
+  if (group.launch.uninitialized.active) group.launch.uninitialized.onMove(access);
   return access;
 }
 
@@ -178,9 +178,9 @@ function checkState(access: Access) {
       lowest[i] = Math.min(lowest[i], memory.state[positions[i] + word * site.wordBytes]);
     }
   }
-  const { hazards, neverSet } = access.group.launch;
+  const { hazards, uninitialized } = access.group.launch;
   const unwritten = lowest.map((state) => (state === UNWRITTEN ? 1 : 0));
-  if (reads && unwritten.includes(1)) neverSet.met(access, chosenLanes(access, unwritten));
+  if (reads && unwritten.includes(1)) uninitialized.onRead(access, chosenLanes(access, unwritten));
   const outside = lowest.map((state) => (state === OUTSIDE ? 1 : 0));
   return without(access, outside, (one, lanes) => hazards.outOfBounds(one, lanes));
 }

@@ -132,7 +132,7 @@ def _add_towards_zero(group: "ThreadGroup", instruction: Instruction, match: Mat
 
 
 def _approximate_double(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
-    """Where the code of a division starts; it mends the last bits itself."""
+    """Where the code of a division starts; it corrects the last bits itself."""
     a = value(group, instruction, 1, "f64")
     exact: dict[str, Callable[[Any], Any]] = {
         "rcp": lambda x: 1 / x,

@@ -1,5 +1,5 @@
 // Instructions that the hardware rounds in its own way, or not to nearest: approximations.py in
-// JavaScript.
+// TypeScript.
 
 import { fma64 } from "./fma.ts";
 import type { ThreadGroup } from "./group.ts";

@@ -164,14 +164,14 @@ def _fused_multiply_add(group: "ThreadGroup", instruction: Instruction, match: M
     if listener is None:
         return step
 
-    def heard(mask: Mask | None) -> None:
+    def notifying(mask: Mask | None) -> None:
         lanes = np.arange(group.lanes) if mask is None else np.flatnonzero(mask)
         # Before the step: its target may be one of its factors.
         left, right = (np.broadcast_to(factor, group.lanes)[lanes] for factor in (a, b))
         step(mask)
         listener.on_product(group, instruction, lanes, (left, right), target[lanes])
 
-    return heard
+    return notifying
 
 
 def read_predicate(group: "ThreadGroup", operand: Operand) -> Callable[[], Any]:
@@ -247,7 +247,7 @@ def _move(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
         return _pack(group, target, origin, type_)
     row = destination(group, instruction, type_)
     if isinstance(origin, SpecialRegister) and origin.name in CLOCKS:
-        return assignment(row, group.look_at_the_clock)
+        return assignment(row, group.read_clock)
     if isinstance(origin, SpecialRegister):
         special = group.special(origin.name)
         return assignment(row, lambda: special)

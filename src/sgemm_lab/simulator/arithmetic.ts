@@ -1,4 +1,4 @@
-// Integer, float and predicate instructions: the first half of arithmetic.py in JavaScript. What
+// Integer, float and predicate instructions: the first half of arithmetic.py in TypeScript. What
 // moves, converts or takes apart bits is in conversions.ts.
 
 import { fma32 } from "./fma.ts";

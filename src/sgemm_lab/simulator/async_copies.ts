@@ -1,4 +1,4 @@
-// Asynchronous copies of words, `cp.async`: the last part of memory_operations.py in JavaScript.
+// Asynchronous copies of words, `cp.async`: the last part of memory_operations.py in TypeScript.
 
 import { addressOf, begin } from "./accesses.ts";
 import type { Access, PendingCopy, ThreadGroup } from "./group.ts";
@@ -44,7 +44,7 @@ function copyAsync(group: ThreadGroup, instruction: Instruction): Step {
       const readers = reading.includes(0) ? reading : null;
       const read = begin(group, readSite, from(readers), readers, { scratch: 1 });
       fetch(read, data, words, kept);
-      toldWords(read, data, words);
+      notifyWords(read, data, words);
     }
     for (const observer of group.launch.observers) {
       observer.onStored?.(write, (word, i) => {
@@ -52,7 +52,7 @@ function copyAsync(group: ThreadGroup, instruction: Instruction): Step {
         return BigInt(data[lane * words + word]);
       });
     }
-    toldWords(write, data, words);
+    notifyWords(write, data, words);
     group.pending.push(pendingCopy(group, write, data, words));
   };
 }
@@ -75,7 +75,7 @@ function fetch(
   }
 }
 
-function toldWords(access: Access, data: Int32Array, words: number) {
+function notifyWords(access: Access, data: Int32Array, words: number) {
   const { valueObservers } = access.group.launch;
   if (!valueObservers.length) return;
   const floats = new Float32Array(data.buffer);

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sgemm_lab.hardware import WARP
-from sgemm_lab.simulator.divergence import Path, Program, StuckError, Wait
+from sgemm_lab.simulator.divergence import DeadlockError, Path, Program, Wait
 from sgemm_lab.simulator.execution_counts import Tally
 from sgemm_lab.simulator.group import BlockBatch, warps_among
 from sgemm_lab.simulator.registers import Mask
@@ -39,18 +39,18 @@ class _Waiting:
         return self.program.group.slot[self.lanes]
 
 
-def run_to_the_end(
-    batch: BlockBatch, programs: Sequence[Program], tally: Tally, *, apart: bool = False
+def run_to_completion(
+    batch: BlockBatch, programs: Sequence[Program], tally: Tally, *, thread_by_thread: bool = False
 ) -> None:
     """Run all threads of the blocks in a batch, from barrier to barrier.
 
-    With ``apart`` each thread runs on its own: one after the other up to their next barrier.
+    With ``thread_by_thread`` each thread runs alone up to its next barrier.
 
     Raises:
-        StuckError: threads wait for what no other thread will do.
+        DeadlockError: threads wait for what no other thread will do.
     """
     for program in programs:
-        program.start(apart=apart)
+        program.start(thread_by_thread=thread_by_thread)
     retries = _RETRIES
     while True:
         for program in programs:
@@ -59,15 +59,15 @@ def run_to_the_end(
             return
         if open_barriers(batch, programs, tally) or any(one.can_run() for one in programs):
             continue
-        if any([program.part_ways() for program in programs]):  # noqa: C419  all of them
+        if any([program.split_by_warp() for program in programs]):  # noqa: C419  all of them
             continue
-        if retries and any([program.ask_again() for program in programs]):  # noqa: C419
+        if retries and any([program.retry_failed_tests() for program in programs]):  # noqa: C419
             retries -= 1
             continue
-        _give_up(batch, programs, tally)
+        _resolve_deadlock(batch, programs, tally)
 
 
-def _who_waits(programs: Sequence[Program]) -> list[_Waiting]:
+def _waiting_paths(programs: Sequence[Program]) -> list[_Waiting]:
     return [
         _Waiting(program, path, path.wait, path.mask & program.group.alive)
         for program in programs
@@ -77,16 +77,16 @@ def _who_waits(programs: Sequence[Program]) -> list[_Waiting]:
 
 
 def open_barriers(batch: BlockBatch, programs: Sequence[Program], tally: Tally) -> bool:
-    """Let go all threads whose barrier is complete; tell whether there were any."""
+    """Resume all threads whose barrier is complete; return whether there were any."""
     by_number: dict[int, list[_Waiting]] = {}
-    for one in _who_waits(programs):
+    for one in _waiting_paths(programs):
         by_number.setdefault(one.wait.number, []).append(one)
     opened = False
     for number, waiting in by_number.items():
         complete = _complete(batch, number, waiting, programs)
         if complete.any():
-            _check_meeting(complete, waiting)
-            _let_go(batch, complete, waiting, programs, tally)
+            _check_same_barrier(complete, waiting)
+            _resume(batch, complete, waiting, programs, tally)
             opened = True
     return opened
 
@@ -114,8 +114,8 @@ def _alive(batch: BlockBatch, programs: Sequence[Program]) -> npt.NDArray[np.int
     return np.asarray(np.sum(counts, axis=0), dtype=np.int64)
 
 
-def _check_meeting(complete: Mask, waiting: list[_Waiting]) -> None:
-    """Say where the threads that meet have come by different instructions."""
+def _check_same_barrier(complete: Mask, waiting: list[_Waiting]) -> None:
+    """Report threads that wait at one barrier by different instructions."""
     if len({one.wait.instruction.index for one in waiting}) < 2:
         return
     for program in {id(one.program): one.program for one in waiting}.values():
@@ -147,7 +147,7 @@ def _check_meeting(complete: Mask, waiting: list[_Waiting]) -> None:
             )
 
 
-def _let_go(
+def _resume(
     batch: BlockBatch,
     complete: Mask,
     waiting: list[_Waiting],
@@ -169,20 +169,20 @@ def _let_go(
             one.program.paths.append(one.path.split(free))
 
 
-def _give_up(batch: BlockBatch, programs: Sequence[Program], tally: Tally) -> None:
-    """Nothing can go on. Say why, and let go who waits at a barrier of its block.
+def _resolve_deadlock(batch: BlockBatch, programs: Sequence[Program], tally: Tally) -> None:
+    """Deadlock: report the reason, and resume threads that wait at a barrier of their block.
 
     Raises:
-        StuckError: nobody waits at one.
+        DeadlockError: nobody waits at one.
     """
-    waiting = _who_waits(programs)
+    waiting = _waiting_paths(programs)
     if not waiting:
         program = next(program for program in programs if program.paths)
-        raise StuckError(program.place_of(program.paths[-1]))
+        raise DeadlockError(program.place_of(program.paths[-1]))
     one = min(waiting, key=lambda one: one.wait.instruction.index)
     present = _per_slot(batch, [one]) > 0
     _report_missing(present, one, programs)
-    _let_go(batch, present, [one], programs, tally)
+    _resume(batch, present, [one], programs, tally)
 
 
 def _report_missing(present: Mask, one: _Waiting, programs: Sequence[Program]) -> None:

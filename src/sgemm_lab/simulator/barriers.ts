@@ -1,9 +1,9 @@
 // When the barriers of a block open, and what is wrong with how its threads came to them:
-// barriers.py in JavaScript; there it says by what rule.
+// barriers.py in TypeScript; there it says by what rule.
 
 import { WARP } from "../hardware.py";
 import type { Path, Program, Wait } from "./divergence.ts";
-import { StuckError } from "./divergence.ts";
+import { DeadlockError } from "./divergence.ts";
 import type { Tally } from "./execution_counts.ts";
 import type { BlockBatch } from "./group.ts";
 import { both, countNonzero, flatnonzero, less, warpsAmong } from "./group.ts";
@@ -20,28 +20,28 @@ interface Waiting {
 const NOWHERE = -1;
 
 /**
- * Run all threads of the blocks in a batch, from barrier to barrier. With `apart` each thread runs
- * on its own: one after the other up to their next barrier. Throws a StuckError where threads wait
- * for what no other thread will do.
+ * Run all threads of the blocks in a batch, from barrier to barrier. With `threadByThread` each
+ * thread runs alone up to its next barrier. Throws a DeadlockError where threads wait for what no
+ * other thread will do.
  */
-export function runToTheEnd(
+export function runToCompletion(
   batch: BlockBatch,
   programs: Program[],
   tally: Tally,
-  apart: boolean = false,
+  threadByThread: boolean = false,
 ) {
-  for (const program of programs) program.start(apart);
+  for (const program of programs) program.start(threadByThread);
   while (true) {
     for (const program of programs) program.run();
     if (!programs.some(({ paths }) => paths.length)) return;
     if (openBarriers(batch, programs, tally) || programs.some((one) => one.canRun())) continue;
     // All of them part, not only the first that can.
-    if (programs.map((one) => one.partWays()).includes(true)) continue;
-    giveUp(batch, programs, tally);
+    if (programs.map((one) => one.splitByWarp()).includes(true)) continue;
+    resolveDeadlock(batch, programs, tally);
   }
 }
 
-function whoWaits(programs: Program[]): Waiting[] {
+function waitingPaths(programs: Program[]): Waiting[] {
   return programs.flatMap((program) =>
     program.paths.flatMap((path) => {
       const { wait } = path;
@@ -50,18 +50,18 @@ function whoWaits(programs: Program[]): Waiting[] {
   );
 }
 
-/** Let go all threads whose barrier is complete; tell whether there were any. */
+/** Resume all threads whose barrier is complete; return whether there were any. */
 function openBarriers(batch: BlockBatch, programs: Program[], tally: Tally) {
   const byNumber: Map<number, Waiting[]> = new Map();
-  for (const one of whoWaits(programs)) {
+  for (const one of waitingPaths(programs)) {
     byNumber.set(one.wait.number, [...(byNumber.get(one.wait.number) ?? []), one]);
   }
   let opened = false;
   for (const [number, waiting] of byNumber) {
     const complete = completeOf(batch, number, waiting, programs);
     if (!complete.includes(1)) continue;
-    checkMeeting(complete, waiting);
-    letGo(batch, complete, waiting, programs, tally);
+    checkSameBarrier(complete, waiting);
+    resume(batch, complete, waiting, programs, tally);
     opened = true;
   }
   return opened;
@@ -108,8 +108,8 @@ function inSlots(lanes: Mask, slot: Int32Array, slots: Mask) {
   return found;
 }
 
-/** Say where the threads that meet have come by different instructions. */
-function checkMeeting(complete: Mask, waiting: Waiting[]) {
+/** Report threads that wait at one barrier by different instructions. */
+function checkSameBarrier(complete: Mask, waiting: Waiting[]) {
   if (new Set(waiting.map(({ wait }) => wait.instruction.index)).size < 2) return;
   for (const program of new Set(waiting.map((one) => one.program))) {
     if (reportSplitWarps(program, complete, waiting)) return;
@@ -139,16 +139,16 @@ function slotsOf({ program: { group }, lanes }: Waiting) {
 }
 
 /**
- * Report the threads of a program that wait at another instruction than others of their warp; tell
- * whether there are some.
+ * Report the threads of a program that wait at another instruction than others of their warp;
+ * return whether there are some.
  */
 function reportSplitWarps(program: Program, complete: Mask, waiting: Waiting[]) {
   const { group } = program;
   const site = new Int32Array(group.lanes).fill(NOWHERE);
   for (const one of waiting) {
     if (one.program !== program) continue;
-    const met = inSlots(one.lanes, group.slot, complete);
-    for (const lane of flatnonzero(met)) site[lane] = one.wait.instruction.index;
+    const arrived = inSlots(one.lanes, group.slot, complete);
+    for (const lane of flatnonzero(arrived)) site[lane] = one.wait.instruction.index;
   }
   const missing = Uint8Array.from(site, (index, lane) =>
     index !== NOWHERE && index !== lastSite(site, lane) ? 1 : 0,
@@ -169,7 +169,7 @@ function lastSite(site: Int32Array, lane: number) {
 }
 
 /** Open a barrier in the slots where it is complete. */
-function letGo(
+function resume(
   batch: BlockBatch,
   complete: Mask,
   waiting: Waiting[],
@@ -197,19 +197,19 @@ function letGo(
 }
 
 /**
- * Nothing can go on. Say why, and let go who waits at a barrier of its block; throws a StuckError
- * where nobody waits at one.
+ * Deadlock: report the reason, and resume threads that wait at a barrier of their block; throws a
+ * DeadlockError where nobody waits at one.
  */
-function giveUp(batch: BlockBatch, programs: Program[], tally: Tally) {
-  const waiting = whoWaits(programs);
+function resolveDeadlock(batch: BlockBatch, programs: Program[], tally: Tally) {
+  const waiting = waitingPaths(programs);
   if (!waiting.length) {
     const program = programs.find(({ paths }) => paths.length) ?? programs[0];
-    throw new StuckError(program.placeOf(program.paths[program.paths.length - 1]));
+    throw new DeadlockError(program.placeOf(program.paths[program.paths.length - 1]));
   }
   const [one] = waiting.toSorted(byInstruction);
   const present = perSlot(batch, [one]).map((count) => (count > 0 ? 1 : 0));
   reportMissing(Uint8Array.from(present), one, programs);
-  letGo(batch, Uint8Array.from(present), [one], programs, tally);
+  resume(batch, Uint8Array.from(present), [one], programs, tally);
 }
 
 /** Say whom a barrier that cannot open waits for. */

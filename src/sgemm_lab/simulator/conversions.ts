@@ -1,5 +1,5 @@
 // Instructions that move, choose, convert and take apart: the second half of arithmetic.py in
-// JavaScript.
+// TypeScript.
 
 import type { ThreadGroup } from "./group.ts";
 import { LOCAL_WINDOW, SHARED_WINDOW } from "./memory.py";

@@ -1,4 +1,4 @@
-"""Threads on their way through a kernel: who runs, who waits, and where the parted meet again.
+"""Divergent threads: which run, which wait, and where they reconverge.
 
 A path is a set of threads that run in lockstep. Where they part at a branch, both sides become
 paths of their own, and the threads join again at the branch's immediate post-dominator, as the
@@ -50,7 +50,7 @@ class TimeLimitError(LabError):
         )
 
 
-class StuckError(LabError):
+class DeadlockError(LabError):
     """Threads that wait for something that no thread will do."""
 
     def __init__(self, block: BasicBlock) -> None:
@@ -91,13 +91,13 @@ class Segment:
     """Steps up to a barrier, or to the end of a basic block."""
 
     steps: list[tuple[Step, Step]]
-    """Each plain, and with marks of what nothing has set: see ``NeverSet``."""
+    """Each plain, and with marks of what nothing has set: see ``UninitializedValues``."""
     barrier: BlockBarrier | None
 
 
 @dataclass(eq=False)
 class Path:
-    """Threads that run together until they meet others."""
+    """Threads that run together until they reconverge with others."""
 
     block: int
     reconvergence: int
@@ -107,10 +107,10 @@ class Path:
     """First segment of the block that is still to run."""
     wait: Wait | None = None
     """Where the threads wait, if they wait."""
-    away: Mask | None = None
-    """Threads that have parted from here and not come back yet."""
+    pending: Mask | None = None
+    """Threads that diverged here and have not reconverged yet."""
     failed: tuple[int, int] | None = None
-    """Block in which a test of an mbarrier failed, and the news that there had been by then."""
+    """Block in which a test of an mbarrier failed, and ``progress_count`` at that time."""
     may_end: bool = False
     """Whether the loop of that test may have an end of its own."""
     turn: int = 0
@@ -143,17 +143,17 @@ class Program:
     """The last runs first."""
     _left: float = 0
 
-    def start(self, *, apart: bool = False) -> None:
-        """Begin the blocks that are now in the batch's slots; with ``apart`` thread by thread."""
+    def start(self, *, thread_by_thread: bool = False) -> None:
+        """Begin the blocks in the batch's slots."""
         self.group.start()
         alive = self.group.alive
         masks = [alive.copy()]
-        if apart:
+        if thread_by_thread:
             lanes = np.flatnonzero(alive)[::-1]  # the last path runs first
             masks = [np.arange(len(alive)) == lane for lane in lanes]
         self.paths = [Path(0, END, mask, None) for mask in masks]
-        patience = self.group.launch.patience
-        self._left = float("inf") if patience is None else patience
+        max_basic_blocks = self.group.launch.max_basic_blocks
+        self._left = float("inf") if max_basic_blocks is None else max_basic_blocks
 
     def run(self) -> None:
         """Run until every path is at its end or waits."""
@@ -168,25 +168,25 @@ class Program:
         """Paths that wait at a barrier of their block."""
         return [path for path in self.paths if path.wait is not None]
 
-    def ask_again(self) -> bool:
-        """Let threads go on that asked for something in vain; tell whether there are any."""
+    def retry_failed_tests(self) -> bool:
+        """Resume threads whose test of an mbarrier failed; return whether there are any."""
         found = False
         for path in self.paths:
             if path.wait is None and path.failed is not None and path.may_end:
                 path.failed, found = None, True
         return found
 
-    def part_ways(self) -> bool:
-        """Let warps go on that wait only for other warps to join them; tell whether there are any.
+    def split_by_warp(self) -> bool:
+        """Resume warps that wait for other warps to reconverge; return whether there are any.
 
         The hardware joins the threads of one warp, not those of several.
         """
         found = False
         for path in list(self.paths):
-            if path.away is None:
+            if path.pending is None:
                 continue
-            away = _in_warps(path.away & self.group.alive)
-            free = path.mask & self.group.alive & ~away
+            pending = _in_warps(path.pending & self.group.alive)
+            free = path.mask & self.group.alive & ~pending
             if free.any():
                 self.paths.append(path.split(free))
                 found = True
@@ -197,16 +197,16 @@ class Program:
         return self.code.blocks[path.block]
 
     def _next(self) -> Path | None:
-        news = self.group.batch.news
+        progress_count = self.group.batch.progress_count
         for path in reversed(self.paths):
             if path.wait is not None:
                 continue
-            if path.failed is not None and path.failed == (path.block, news):
+            if path.failed is not None and path.failed == (path.block, progress_count):
                 continue
-            if path.away is not None:
-                if (path.away & self.group.alive).any():
+            if path.pending is not None:
+                if (path.pending & self.group.alive).any():
                     continue
-                path.away = None
+                path.pending = None
             return path
         return None
 
@@ -218,7 +218,7 @@ class Program:
             self.paths.remove(path)
             return
         if path.block == path.reconvergence:
-            self._come_home(path)
+            self._reconverge(path)
             return
         mask = path.mask & group.alive
         lanes = int(np.count_nonzero(mask))
@@ -231,20 +231,20 @@ class Program:
             self._begin(path, block, mask, lanes, full=full)
         segments = self.code.segments(block)
         step_mask = None if full else mask
-        never_set = group.launch.never_set
+        uninitialized = group.launch.uninitialized
         group.test_failed = group.may_end = False
         for number in range(path.segment, len(segments)):
             segment = segments[number]
             for plain, following in segment.steps:
-                (following if never_set.follows else plain)(step_mask)
+                (following if uninitialized.active else plain)(step_mask)
             if segment.barrier is not None:
                 path.segment = number + 1
                 self._arrive(path, segment.barrier, mask)
                 return
         path.segment = 0
         if group.test_failed:
-            path.failed, path.may_end = (block.number, group.batch.news), group.may_end
-        self._leave(block, mask, path)
+            path.failed, path.may_end = (block.number, group.batch.progress_count), group.may_end
+        self._take_branch(block, mask, path)
 
     def _begin(self, path: Path, block: BasicBlock, mask: Mask, lanes: int, *, full: bool) -> None:
         group = self.group
@@ -276,10 +276,10 @@ class Program:
                 self.paths.append(one)
             one.wait = wait
 
-    def _come_home(self, path: Path) -> None:
+    def _reconverge(self, path: Path) -> None:
         self.paths.remove(path)
-        if path.parent is not None and path.parent.away is not None:
-            path.parent.away = path.parent.away & ~path.mask
+        if path.parent is not None and path.parent.pending is not None:
+            path.parent.pending = path.parent.pending & ~path.mask
 
     def _exit(self, leaving: Mask) -> None:
         """Threads return. Those of their warp that wait at a barrier will wait for them in vain."""
@@ -297,8 +297,8 @@ class Program:
                 lane = int(np.flatnonzero(others)[0])
                 hazards.barrier_skipped(group, lane, path.wait.instruction)
 
-    def _leave(self, block: BasicBlock, mask: Mask, path: Path) -> None:
-        """Follow the terminator of a block, parting the threads if they disagree."""
+    def _take_branch(self, block: BasicBlock, mask: Mask, path: Path) -> None:
+        """Follow the terminator of a block; the threads diverge if they disagree."""
         condition = self.code.condition[block.number]
         if condition is None:
             if block.terminator is not None and block.target == END:
@@ -315,9 +315,9 @@ class Program:
         elif count == int(np.count_nonzero(mask)):
             path.block = block.target
         else:
-            self._part(block, mask, taken, path)
+            self._diverge(block, mask, taken, path)
 
-    def _part(self, block: BasicBlock, mask: Mask, taken: Mask, path: Path) -> None:
+    def _diverge(self, block: BasicBlock, mask: Mask, taken: Mask, path: Path) -> None:
         path.block = block.reconvergence
         parent: Path | None = path
         if path.block == path.reconvergence:
@@ -325,7 +325,7 @@ class Program:
             self.paths.remove(path)
             parent = path.parent
         else:
-            path.away = mask.copy()
+            path.pending = mask.copy()
         self.paths.append(Path(block.fall_through, block.reconvergence, mask & ~taken, parent))
         self.paths.append(Path(block.target, block.reconvergence, taken, parent))
 

@@ -1,5 +1,5 @@
-// Threads on their way through a kernel: who runs, who waits, and where the parted meet again.
-// paths.py in JavaScript; there it says how.
+// Divergent threads: which run, which wait, and where they reconverge.
+// divergence.py in TypeScript; there it says how.
 
 import { LabError } from "../errors.ts";
 import { WARP } from "../hardware.py";
@@ -73,7 +73,7 @@ export class TimeLimitError extends LabError {
 }
 
 /** Threads that wait for something that no thread will do. */
-export class StuckError extends LabError {
+export class DeadlockError extends LabError {
   constructor(block: BasicBlock) {
     super(sentence("run.stuck", { where: where(block) }));
   }
@@ -85,15 +85,15 @@ function where({ instructions, terminator }: BasicBlock) {
   return place ? sentence("run.where", { place: `${place}` }) : "";
 }
 
-/** Threads that run together until they meet others. */
+/** Threads that run together until they reconverge with others. */
 export class Path {
   /** where the threads wait, if they wait */
   wait: Wait | null = null;
   /** threads that have parted from here and not come back yet */
-  away: Mask | null = null;
-  /** Block in which a test of an mbarrier failed, and the news that there had been by then. */
+  pending: Mask | null = null;
+  /** Block in which a test of an mbarrier failed, and `progressCount` at that time. */
   failedBlock;
-  failedNews;
+  failedProgress;
   /** Blocks run since others had a turn. */
   turn = 0;
   /** The threads of the mask that have not returned, and how many they are. */
@@ -111,7 +111,7 @@ export class Path {
     public segment: number = 0,
   ) {
     this.failedBlock = END;
-    this.failedNews = -1;
+    this.failedProgress = -1;
     this.living = mask;
     this.exits = -1;
     this.counted = mask;
@@ -149,13 +149,13 @@ export class Program {
     public tally: Tally,
   ) {}
 
-  /** Begin the blocks that are now in the batch's slots; with `apart` thread by thread. */
-  start(apart: boolean) {
+  /** Begin the blocks that are now in the batch's slots; with `threadByThread` thread by thread. */
+  start(threadByThread: boolean) {
     const { group } = this;
     group.start();
     const { alive } = group;
     let masks: Mask[] = [alive.slice()];
-    if (apart) {
+    if (threadByThread) {
       const lanes = [...group.lanesOf(alive.slice())].reverse(); // the last path runs first
       masks = lanes.map((lane) => {
         const mask = new Uint8Array(alive.length);
@@ -164,7 +164,7 @@ export class Program {
       });
     }
     this.paths = masks.map((mask) => new Path(0, END, mask, null));
-    this.left = group.launch.patience ?? Number.POSITIVE_INFINITY;
+    this.left = group.launch.maxBasicBlocks ?? Number.POSITIVE_INFINITY;
   }
 
   /** Run until every path is at its end or waits. */
@@ -183,16 +183,16 @@ export class Program {
   }
 
   /**
-   * Let warps go on that wait only for other warps to join them; tell whether there are any. The
+   * Resume warps that wait for other warps to reconverge; return whether there are any. The
    * hardware joins the threads of one warp, not those of several.
    */
-  partWays() {
+  splitByWarp() {
     let found = false;
     const { alive } = this.group;
     for (const path of [...this.paths]) {
-      if (path.away === null) continue;
-      const away = inWarps(both(path.away, alive));
-      const free = less(both(path.mask, alive), away);
+      if (path.pending === null) continue;
+      const pending = inWarps(both(path.pending, alive));
+      const free = less(both(path.mask, alive), pending);
       if (free.includes(1)) {
         this.paths.push(path.split(free));
         found = true;
@@ -208,14 +208,14 @@ export class Program {
 
   /** The path whose turn it is, if one can run. */
   next(): Path | null {
-    const { news } = this.group.batch;
+    const { progressCount } = this.group.batch;
     for (let number = this.paths.length - 1; number >= 0; number--) {
       const path = this.paths[number];
       if (path.wait !== null) continue;
-      if (path.failedNews === news && path.failedBlock === path.block) continue;
-      if (path.away !== null) {
-        if (meet(path.away, this.group.alive)) continue;
-        path.away = null;
+      if (path.failedProgress === progressCount && path.failedBlock === path.block) continue;
+      if (path.pending !== null) {
+        if (overlap(path.pending, this.group.alive)) continue;
+        path.pending = null;
       }
       return path;
     }
@@ -231,7 +231,7 @@ export class Program {
       return;
     }
     if (path.block === path.reconvergence) {
-      this.comeHome(path);
+      this.reconverge(path);
       return;
     }
     path.countLiving(group);
@@ -258,9 +258,9 @@ export class Program {
     path.segment = 0;
     if (group.testFailed) {
       path.failedBlock = block.number;
-      path.failedNews = group.batch.news;
+      path.failedProgress = group.batch.progressCount;
     }
-    this.leave(block, mask, path);
+    this.takeBranch(block, mask, path);
   }
 
   begin(path: Path, block: BasicBlock, mask: Mask, lanes: number, full: boolean) {
@@ -301,10 +301,10 @@ export class Program {
     }
   }
 
-  comeHome(path: Path) {
+  reconverge(path: Path) {
     this.remove(path);
     const { parent } = path;
-    if (parent?.away) parent.away = less(parent.away, path.mask);
+    if (parent?.pending) parent.pending = less(parent.pending, path.mask);
   }
 
   /** Threads return. Those of their warp that wait at a barrier will wait for them in vain. */
@@ -327,7 +327,7 @@ export class Program {
   }
 
   /** Follow the terminator of a block, parting the threads if they disagree. */
-  leave(block: BasicBlock, mask: Mask, path: Path) {
+  takeBranch(block: BasicBlock, mask: Mask, path: Path) {
     const condition = this.code.condition[block.number];
     if (condition === null) {
       if (block.terminator !== null && block.target === END) this.exit(mask);
@@ -340,17 +340,17 @@ export class Program {
     if (exits && count) this.exit(taken);
     if (exits || count === 0) path.block = block.fallThrough;
     else if (count === path.lanes) path.block = block.target;
-    else this.part(block, mask, taken, path);
+    else this.diverge(block, mask, taken, path);
   }
 
-  part({ reconvergence, fallThrough, target }: BasicBlock, mask: Mask, taken: Mask, path: Path) {
+  diverge({ reconvergence, fallThrough, target }: BasicBlock, mask: Mask, taken: Mask, path: Path) {
     path.block = reconvergence;
     let parent: Path | null = path;
     if (path.block === path.reconvergence) {
       // Those who wait below already know these threads: no second wait is needed.
       this.remove(path);
       parent = path.parent;
-    } else path.away = mask.slice();
+    } else path.pending = mask.slice();
     this.paths.push(new Path(fallThrough, reconvergence, less(mask, taken), parent));
     this.paths.push(new Path(target, reconvergence, taken, parent));
   }
@@ -383,7 +383,7 @@ function waitsOf({ instruction, number, threads }: BlockBarrier, arrived: Mask):
     ]);
 }
 
-function meet(mask: Mask, other: Mask) {
+function overlap(mask: Mask, other: Mask) {
   for (let lane = 0; lane < mask.length; lane++) if (mask[lane] & other[lane]) return true;
   return false;
 }

@@ -1,4 +1,4 @@
-// Fused multiply-add in single precision, rounded once, as the GPU does it: fma.py in JavaScript,
+// Fused multiply-add in single precision, rounded once, as the GPU does it: fma.py in TypeScript,
 // held equal to it by a test.
 
 const LARGEST = 2 ** 128 - 2 ** 104;

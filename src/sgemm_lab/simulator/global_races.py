@@ -34,7 +34,7 @@ Array = npt.NDArray[Any]
 
 _ORDERED = frozenset({"relaxed", "acquire", "release", "acq_rel"})
 """Parts of the opcode of an access that others may make at the same time."""
-_MOST_LANES = 1 << 20
+_MAX_LANES = 1 << 20
 
 
 @dataclass(eq=False)
@@ -112,8 +112,8 @@ class GlobalRaceDetector:
                            for i in instructions)  # fmt: skip
         self._spans: list[tuple[int, int]] | None = None
         self._writers = self._readers = self._first_readers = _Uses.of(0)
-        self._meetings: dict[int, list[int]] = defaultdict(list)
-        """Of each block, when it told others something, or heard of them."""
+        self._sync_times: dict[int, list[int]] = defaultdict(list)
+        """Of each block, the times of its atomics and volatile accesses."""
         self._time = 0
         self._stored: tuple[_Use, list[_Clash]] | None = None
         """A store that races if it changes anything."""
@@ -133,11 +133,11 @@ class GlobalRaceDetector:
         # Only now: what a thread reads itself does not order the reading.
         if self._fences and (use.atomic or use.volatile):
             for block, first in zip(*np.unique(use.block, return_index=True), strict=True):
-                when = self._time * _MOST_LANES + int(use.lanes[first])
-                self._meetings[int(block)].append(when)
+                when = self._time * _MAX_LANES + int(use.lanes[first])
+                self._sync_times[int(block)].append(when)
 
     def on_values(self, access: Access, values: list[Array]) -> None:
-        """Tell of a store that changed what another thread had written or read."""
+        """Report a store that changed what another thread had written or read."""
         if self._stored is None or self._stored[0].access is not access:
             return
         use, found = self._stored
@@ -146,7 +146,7 @@ class GlobalRaceDetector:
         for number, index, wrong, blocks, threads, sites, before in found:
             own = words[:, number]
             changes = loses(index, own) if before is None else own != before
-            self._tell(use, index, wrong & changes, blocks, threads, sites)
+            self._report(use, index, wrong & changes, blocks, threads, sites)
 
     def on_copies_landed(self, group: ThreadGroup, lanes: Array, positions: Array) -> None:
         """Asynchronous copies write shared memory only."""
@@ -207,31 +207,31 @@ class GlobalRaceDetector:
         if not apart.any():
             return np.asarray(apart)
         same_block = block == use.block
-        same_stretch = uses.epoch[index] == use.epoch
+        same_epoch = uses.epoch[index] == use.epoch
         same_warp = thread // WARP == use.thread // WARP
-        in_warp = use.access.group.in_one_stretch(use.lanes, thread, uses.warp_epoch[index])
-        near = same_stretch & (~same_warp | in_warp)
+        in_warp = use.access.group.in_same_epoch(use.lanes, thread, uses.warp_epoch[index])
+        near = same_epoch & (~same_warp | in_warp)
         found = apart & np.where(same_block, near, True)
         at_once = uses.atomic[index] | uses.volatile[index]
         found &= ~(at_once & use.atomic | uses.atomic[index] & use.volatile)
         if self._fences:
             for place in np.flatnonzero(found):
-                # Told is what comes behind the access: it cannot tell of itself.
-                behind = (int(uses.time[index[place]]) + 1) * _MOST_LANES
+                # An access does not synchronize itself: only what comes after it does.
+                behind = (int(uses.time[index[place]]) + 1) * _MAX_LANES
                 found[place] = not self._ordered(int(block[place]), int(use.block[place]), behind)
         return np.asarray(found)
 
     def _ordered(self, block: int, here: int, since: int) -> bool:
-        """Whether a block told others after a time, and another heard of something after that."""
-        told, heard = self._meetings[block], self._meetings[here]
-        place = bisect_left(told, since)
-        return place < len(told) and bool(heard) and heard[-1] >= told[place]
+        """Whether a block synchronized after a time, and another block after that."""
+        releases, acquires = self._sync_times[block], self._sync_times[here]
+        place = bisect_left(releases, since)
+        return place < len(releases) and bool(acquires) and acquires[-1] >= releases[place]
 
     def _read(self, use: _Use) -> None:
         for index in self._words(use):
             wrong = self._races(self._writers, index, use)
             at = self._writers
-            self._tell(use, index, wrong, at.block[index], at.thread[index], at.site[index])
+            self._report(use, index, wrong, at.block[index], at.thread[index], at.site[index])
             kept = ~self._first_readers.used[index]
             if kept.any():
                 self._first_readers.note(index[kept], _only(use, kept))
@@ -257,7 +257,7 @@ class GlobalRaceDetector:
                     found.append(_clash(number, index, lost, self._writers, None))
         self._stored = (use, found) if found else None
 
-    def _tell(
+    def _report(
         self, use: _Use, index: Array, wrong: Mask, block: Array, thread: Array, site: Array
     ) -> None:
         if not wrong.any():

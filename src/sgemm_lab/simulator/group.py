@@ -20,7 +20,7 @@ from sgemm_lab.simulator.ptx import Instruction, PtxKernel, Register
 from sgemm_lab.simulator.ptx_text import PtxError
 from sgemm_lab.simulator.registers import Mask, RegisterFile
 from sgemm_lab.simulator.sentences import sentence
-from sgemm_lab.simulator.vector_clocks import Clocks, synchronises_in_parts
+from sgemm_lab.simulator.vector_clocks import VectorClocks, synchronises_in_parts
 from sgemm_lab.text import place_name
 
 LOAD, STORE, ATOMIC, COPY_READ, COPY_WRITE = "load", "store", "atomic", "copy read", "copy write"
@@ -78,11 +78,11 @@ class BulkCopy:
     time: int
     """Of the copy engine."""
     known: npt.NDArray[np.int64]
-    """What they learn who wait for the mbarrier: see ``Clocks``."""
+    """The clock that threads acquire that wait for the mbarrier: see ``VectorClocks``."""
 
 
 class Observer(Protocol):
-    """Hears of every access while the kernel runs."""
+    """Is notified of every access while the kernel runs."""
 
     def on_access(self, access: Access) -> None:
         """Called when the addresses are known, before anything moves."""
@@ -106,7 +106,7 @@ class Observer(Protocol):
 
 
 class ProductListener(Protocol):
-    """Hears of every fused multiply-add of single precision."""
+    """Is notified of every fused multiply-add of single precision."""
 
     def on_product(
         self,
@@ -123,7 +123,7 @@ class Suspect(Protocol):
     """What is wrong only if it does harm."""
 
     def same(self, other: Any) -> bool:
-        """Whether a reader would be told the same of both."""
+        """Whether both have the same message."""
 
 
 class HazardSink(Protocol):
@@ -163,43 +163,43 @@ class HazardSink(Protocol):
     def barrier_split(
         self, group: "ThreadGroup", lane: int, site: Instruction, other: Instruction
     ) -> None:
-        """Warps of one block met at two barriers of the source."""
+        """Warps of one block wait at two barriers of the source."""
 
 
-class Follower(Protocol):
-    """Follows values that nothing has set: ``NeverSet`` says how."""
+class UninitializedTracker(Protocol):
+    """Tracks uninitialized values: see ``UninitializedValues``."""
 
-    follows: bool
+    active: bool
 
     def start(self) -> None:
         """Begin other blocks."""
 
-    def met(self, access: Access, lanes: npt.NDArray[np.intp]) -> None:
+    def on_read(self, access: Access, lanes: npt.NDArray[np.intp]) -> None:
         """Some lanes read memory that nothing wrote."""
 
-    def moves(self, access: Access) -> None:
+    def on_move(self, access: Access) -> None:
         """An access is about to move values."""
 
-    def deciding(
+    def wrap_branch(
         self, group: "ThreadGroup", names: Iterable[str], choose: Callable[[Mask | None], Mask]
     ) -> Callable[[Mask | None], Mask]:
-        """Wrap what chooses the lanes that go another way."""
+        """Wrap the condition of a branch."""
 
-    def following(
+    def wrap_step(
         self,
         group: "ThreadGroup",
         instructions: Sequence[Instruction],
         steps: tuple[Callable[[Mask | None], None], Callable[[Mask | None], None]],
         guard: Callable[[Mask | None], Mask] | None,
     ) -> Callable[[Mask | None], None]:
-        """Give the step that is taken while values are followed."""
+        """Return the step that also tracks values."""
 
 
 VOTE_TURNS = 3
 """Barriers that count whose votes are kept at a time."""
 
 CLOCKS = frozenset({"%clock", "%clock64", "%globaltimer", "%globaltimer_lo"})
-"""Special registers that tell the time."""
+"""Special registers that hold the time."""
 _TICK = 1000
 """By how much they go on each time that one is read: no time passes here between two looks."""
 
@@ -221,11 +221,11 @@ class Launch:
     shared_bytes: int
     """Dynamic shared memory of one block, in bytes."""
     hazards: HazardSink
-    never_set: Follower
-    """Where values go that nothing has set."""
+    uninitialized: UninitializedTracker
+    """Tracks uninitialized values."""
     observers: list[Observer]
     products: ProductListener | None = None
-    """Who wants to hear of multiply-adds; they are run one by one then, in their own order."""
+    """Listener of multiply-adds; with one they run one by one, in their own order."""
     shared_parts: Sequence[tuple[str, int, int]] = ()
     """The arrays inside dynamic shared memory, where they are known: name, first byte, bytes."""
     variables: Mapping[str, int] = field(default_factory=dict)
@@ -236,9 +236,9 @@ class Launch:
     """Where the barrier of the whole grid lies, if the kernel has one."""
     chosen: Sequence[int] | None = None
     """Numbers of the blocks that run; None for all."""
-    together: bool = False
+    cooperative: bool = False
     """Whether all blocks run side by side, because they may wait for each other."""
-    patience: int | None = None
+    max_basic_blocks: int | None = None
     """Basic blocks that a group of threads may run before its loop is called endless."""
     time_limit: float = math.inf
     """Seconds that the simulation may take."""
@@ -322,18 +322,18 @@ class BlockBatch:
         """Number of the block in each slot."""
         self.epoch = np.zeros(slots, dtype=np.int64)
         """Barriers each block has passed with all its threads. Never changed in place."""
-        self.news = 0
-        """How often something happened that a waiting thread may have waited for."""
+        self.progress_count = 0
+        """Counts events that a waiting thread may wait for."""
         self.arrived: dict[int, npt.NDArray[np.int64]] = defaultdict(
             lambda: np.zeros(slots, dtype=np.int64)
         )
         """By number of a barrier and slot: threads that came to it without waiting."""
-        self.clocks: Clocks | None = None
+        self.clocks: VectorClocks | None = None
         """Only where warps synchronise in parts."""
         if synchronises_in_parts(launch.kernel):
-            self.clocks = Clocks(slots, launch.warps)
-        self.told: dict[tuple[int, int], npt.NDArray[np.int64]] = {}
-        """By number of a barrier and slot: what those know that came without waiting."""
+            self.clocks = VectorClocks(slots, launch.warps)
+        self.released_clocks: dict[tuple[int, int], npt.NDArray[np.int64]] = {}
+        """By number of a barrier and slot: merged clocks of ``bar.arrive``."""
         self.mbarriers: dict[int, MemoryBarrier] = {}
         """By index of their first byte in shared memory."""
         self.bulk_copies: list[BulkCopy] = []
@@ -342,11 +342,11 @@ class BlockBatch:
 
     def start(self, blocks: Sequence[int]) -> None:
         """Put fresh blocks into the slots."""
-        self.launch.never_set.start()
+        self.launch.uninitialized.start()
         self.blocks[:] = blocks
         self.epoch = np.zeros(self.slots, dtype=np.int64)
         self.arrived.clear()
-        self.told.clear()
+        self.released_clocks.clear()
         self.mbarriers.clear()
         self.bulk_copies.clear()
         self._votes[:] = False
@@ -377,9 +377,9 @@ class BlockBatch:
         self.arrived[number] += np.bincount(group.slot[lanes], minlength=self.slots)
         if self.clocks is not None:
             for slot, warp in warps_among(group, lanes):
-                known = self.clocks.tell(slot, warp)
-                before = self.told.get((number, slot), known)
-                self.told[number, slot] = np.maximum(before, known)
+                known = self.clocks.release(slot, warp)
+                before = self.released_clocks.get((number, slot), known)
+                self.released_clocks[number, slot] = np.maximum(before, known)
 
     def passed(self, number: int, slots: Mask, whole: Mask, warps: Iterable[Warp]) -> None:
         """A barrier opens in some slots; in those of ``whole`` with all threads of the block.
@@ -388,14 +388,14 @@ class BlockBatch:
         """
         self.epoch = self.epoch + whole
         self.arrived[number][slots] = 0
-        self.news += 1
+        self.progress_count += 1
         if self.clocks is not None:
             by_slot: dict[int, set[int]] = defaultdict(set)
             for slot, warp in warps:
                 by_slot[slot].add(warp)
             for slot, together in by_slot.items():
-                heard = self.told.pop((number, slot), None)
-                self.clocks.meet(slot, np.array(sorted(together)), heard)
+                released = self.released_clocks.pop((number, slot), None)
+                self.clocks.synchronize(slot, np.array(sorted(together)), released)
 
 
 def warps_among(group: "ThreadGroup", lanes: Mask) -> list[Warp]:
@@ -417,10 +417,10 @@ class MemoryBarrier:
     phase: int = 0
     bytes: int = 0
     """Bytes that the present phase still waits for."""
-    told: npt.NDArray[np.int64] | None = None
-    """What those know that have arrived: see ``Clocks``."""
-    ready: npt.NDArray[np.int64] | None = None
-    """What those learn who wait for the last phase that is complete."""
+    released: npt.NDArray[np.int64] | None = None
+    """Merged clocks of the arrivals: see ``VectorClocks``."""
+    acquired: npt.NDArray[np.int64] | None = None
+    """The clock that threads acquire that wait for the last complete phase."""
 
 
 @dataclass(eq=False)
@@ -470,10 +470,10 @@ class ThreadGroup:
         self.warp_epoch = np.zeros(self.lanes, dtype=np.int64)
         """Warp-level barriers each lane has passed. Never changed in place."""
         self.whole_epoch = np.zeros(self.lanes, dtype=np.int64)
-        """The same when each lane last met all the others of its warp that were running."""
-        self.meeting = np.full(self.lanes, 0xFFFFFFFF, dtype=np.uint32)
-        """Lanes that each lane met at its last such barrier, a bit for each."""
-        self.meets_in_parts = False
+        """The same at the last barrier of all lanes of its warp that were running."""
+        self.syncwarp_mask = np.full(self.lanes, 0xFFFFFFFF, dtype=np.uint32)
+        """Lanes of each lane's last ``__syncwarp``, a bit for each."""
+        self.partial_syncwarp = False
         """Whether a barrier was for some lanes of a warp alone."""
         self.votes = np.zeros(self.lanes, dtype=np.int64)
         """Barriers that count, such as ``__syncthreads_count()``, which each lane has come to."""
@@ -494,7 +494,7 @@ class ThreadGroup:
         self.alive[:] = self.exists
         self.warp_epoch = np.zeros(self.lanes, dtype=np.int64)
         self.whole_epoch = np.zeros(self.lanes, dtype=np.int64)
-        self.meeting = np.full(self.lanes, 0xFFFFFFFF, dtype=np.uint32)
+        self.syncwarp_mask = np.full(self.lanes, 0xFFFFFFFF, dtype=np.uint32)
         self.votes = np.zeros(self.lanes, dtype=np.int64)
         self.committed[:] = 0
         self.pending.clear()
@@ -506,7 +506,7 @@ class ThreadGroup:
         ):
             row[:] = index
 
-    def in_one_stretch(
+    def in_same_epoch(
         self, lanes: npt.NDArray[np.intp], others: npt.NDArray[Any], epochs: npt.NDArray[Any]
     ) -> Mask:
         """Where no barrier of a warp stands between now and what another of its threads did.
@@ -517,9 +517,9 @@ class ThreadGroup:
             epochs: and the warp-level barriers that it had passed then.
         """
         same = np.asarray(epochs == self.warp_epoch[lanes])
-        if self.meets_in_parts:
+        if self.partial_syncwarp:
             bit = np.uint32(1) << (others % WARP).astype(np.uint32)
-            same |= ((self.meeting[lanes] & bit) == 0) & (epochs >= self.whole_epoch[lanes])
+            same |= ((self.syncwarp_mask[lanes] & bit) == 0) & (epochs >= self.whole_epoch[lanes])
         return same
 
     def windows(self, lanes: npt.NDArray[np.intp]) -> npt.NDArray[np.int64]:
@@ -540,7 +540,7 @@ class ThreadGroup:
             return self.local, self.local_offset
         return self.launch.global_memory, 0
 
-    def look_at_the_clock(self) -> np.int64:
+    def read_clock(self) -> np.int64:
         """Return a time that is later than at any look before."""
         self._time += _TICK
         return np.int64(self._time)

@@ -1,5 +1,5 @@
 // Threads that run together, the launch they belong to, and the accesses they make: group.py in
-// JavaScript.
+// TypeScript.
 
 import { WARP } from "../hardware.py";
 import { placeName } from "../text.ts";
@@ -12,7 +12,7 @@ import type { Mask } from "./registers.ts";
 import { RegisterFile } from "./registers.ts";
 import { sentence } from "./sentences.ts";
 import type { Row } from "./vector_clocks.ts";
-import { Clocks, synchronisesInParts } from "./vector_clocks.ts";
+import { synchronisesInParts, VectorClocks } from "./vector_clocks.ts";
 
 /** slot and number of a warp */
 type Warp = [number, number];
@@ -68,7 +68,8 @@ export interface Access {
 /**
  * A `cp.async.bulk` from global to shared memory that one thread started. `access`: of the first
  * word in shared memory, by one lane. `barrier`: index of the first byte of its mbarrier in shared
- * memory. `time`: of the copy engine. `known`: what they learn who wait, see `Clocks`.
+ * memory. `time`: of the copy engine. `known`: the clock that its waiters acquire, see
+ * `VectorClocks`.
  */
 export interface BulkCopy {
   access: Access;
@@ -79,12 +80,12 @@ export interface BulkCopy {
 }
 
 /**
- * Who hears of every access while the kernel runs: `onAccess` when the addresses are known, before
- * anything moves; `onValues` with the elements moved, one array per element, one entry per legal
- * lane; `onCopiesLanded` when asynchronous copies of some lanes become visible in shared memory,
- * with the index in bytes of every 4-byte word written; `onStored` after a store or the start of
- * such a copy, with what gives the bits of an element of the i-th legal lane. Each may be left out.
- * `forgetful`: it keeps nothing of an access after the call.
+ * Is notified of every access while the kernel runs: `onAccess` when the addresses are known,
+ * before anything moves; `onValues` with the elements moved, one array per element, one entry per
+ * legal lane; `onCopiesLanded` when asynchronous copies of some lanes become visible in shared
+ * memory, with the index in bytes of every 4-byte word written; `onStored` after a store or the
+ * start of such a copy, with what gives the bits of an element of the i-th legal lane. Each may be
+ * left out. `forgetful`: it keeps nothing of an access after the call.
  */
 export interface Observer {
   forgetful?: boolean;
@@ -96,9 +97,7 @@ export interface Observer {
   onBulkLanded?: (copy: BulkCopy) => void;
 }
 
-/**
- * Who hears of every fused multiply-add of single precision, with one entry per lane that ran it.
- */
+/** Is notified of every fused multiply-add of single precision, an entry per lane that ran it. */
 interface ProductListener {
   onProduct: (
     group: ThreadGroup,
@@ -127,18 +126,18 @@ export interface HazardSink {
   barrierSplit: (group: ThreadGroup, lane: number, site: Instruction, other: Instruction) => void;
 }
 
-/** Who follows values that nothing has set: `NeverSet` says how. */
-interface Follower {
-  follows: boolean;
+/** Tracks uninitialized values: see `UninitializedValues`. */
+interface UninitializedTracker {
+  active: boolean;
   start: () => void;
-  met: (access: Access, lanes: Int32Array) => void;
-  moves: (access: Access) => void;
-  deciding: (
+  onRead: (access: Access, lanes: Int32Array) => void;
+  onMove: (access: Access) => void;
+  wrapBranch: (
     group: ThreadGroup,
     names: string[],
     choose: (mask: Mask | null) => Mask,
   ) => (mask: Mask | null) => Mask;
-  following: (
+  wrapStep: (
     group: ThreadGroup,
     instruction: Instruction,
     step: (mask: Mask | null) => void,
@@ -149,16 +148,17 @@ interface Follower {
 
 /**
  * An mbarrier: counts arrivals and the bytes of copies, phase after phase. `expected` arrivals
- * complete a phase, `pending` and `bytes` are what the present one still waits for. `told`: what
- * those know that have arrived; `ready`: what those learn who wait for the last complete phase.
+ * complete a phase, `pending` and `bytes` are what the present one still waits for. `released`:
+ * merged clocks of the arrivals; `acquired`: the clock that waiters of the last complete phase
+ * acquire.
  */
 export interface MemoryBarrier {
   expected: number;
   pending: number;
   phase: number;
   bytes: number;
-  told: Row | null;
-  ready: Row | null;
+  released: Row | null;
+  acquired: Row | null;
 }
 
 /**
@@ -175,11 +175,11 @@ export interface PendingCopy {
 
 /**
  * What a launch is made of. `parameters`: an address or a number for each. `sharedBytes`: dynamic
- * shared memory of one block. `products`: who wants to hear of multiply-adds. `sharedParts`: the
- * arrays inside dynamic shared memory: name, first byte, bytes. `together`: all blocks run side by
- * side, because they may wait for each other. `patience`: basic blocks that a group of threads may
- * run before its loop is called endless, null for ever. `timeLimit`: seconds that the simulation
- * may take.
+ * shared memory of one block. `products`: listener of multiply-adds. `sharedParts`: the arrays
+ * inside dynamic shared memory: name, first byte, bytes. `cooperative`: all blocks run side by
+ * side, because they may wait for each other. `maxBasicBlocks`: basic blocks that a group of
+ * threads may run before its loop is called endless, null for ever. `timeLimit`: seconds that the
+ * simulation may take.
  */
 interface LaunchParts {
   kernel: PtxKernel;
@@ -189,12 +189,12 @@ interface LaunchParts {
   globalMemory: Memory;
   sharedBytes: number;
   hazards: HazardSink;
-  neverSet: Follower;
+  uninitialized: UninitializedTracker;
   observers: Observer[];
   products: ProductListener | null;
   sharedParts: [string, number, number][];
-  together: boolean;
-  patience: number | null;
+  cooperative: boolean;
+  maxBasicBlocks: number | null;
   timeLimit: number;
 }
 
@@ -210,11 +210,11 @@ export class Launch {
   observers;
   products;
   sharedParts;
-  together;
-  patience;
+  cooperative;
+  maxBasicBlocks;
   timeLimit;
-  /** Where values go that nothing has set. */
-  neverSet;
+  /** Tracks uninitialized values. */
+  uninitialized;
   blocksDone = 0;
   /** When the time is up, in milliseconds on the clock of `performance.now`. */
   deadline;
@@ -228,7 +228,7 @@ export class Launch {
   blocks;
   /** Those observers that want to know what is moved. */
   valueObservers;
-  /** Whether some observer looks at an access after it was told. */
+  /** Whether some observer looks at an access after its notification. */
   accessesKept;
 
   constructor(parts: LaunchParts) {
@@ -242,10 +242,10 @@ export class Launch {
     this.observers = parts.observers;
     this.products = parts.products;
     this.sharedParts = parts.sharedParts;
-    this.together = parts.together;
-    this.patience = parts.patience;
+    this.cooperative = parts.cooperative;
+    this.maxBasicBlocks = parts.maxBasicBlocks;
     this.timeLimit = parts.timeLimit;
-    this.neverSet = parts.neverSet;
+    this.uninitialized = parts.uninitialized;
     this.deadline = performance.now() + 1000 * parts.timeLimit;
     this.sharedArrays = layOut(this.kernel.shared, this.sharedBytes);
     this.localArrays = layOut(this.kernel.local, 0);
@@ -304,14 +304,14 @@ export class BlockBatch {
   blocks;
   /** Barriers that each block has passed with all its threads. Never changed in place. */
   epoch;
-  /** How often something happened that a waiting thread may have waited for. */
-  news = 0;
+  /** Counts events that a waiting thread may wait for. */
+  progressCount = 0;
   /** by barrier: for each slot, threads that came and went on */
   arrived: Map<number, Int32Array> = new Map();
   /** only where warps synchronise in parts */
-  clocks: Clocks | null;
-  /** by barrier and slot: what those know that came and went on */
-  told: Map<string, Row> = new Map();
+  clocks: VectorClocks | null;
+  /** by barrier and slot: merged clocks of `bar.arrive` */
+  releasedClocks: Map<string, Row> = new Map();
   /** by index of their first byte in shared memory */
   mbarriers: Map<number, MemoryBarrier> = new Map();
   /** bulk copies that have not landed */
@@ -326,18 +326,18 @@ export class BlockBatch {
     this.shared.arrays = launch.sharedArrays.flatMap((array) => partsOf(launch, array));
     this.blocks = new Int32Array(slots);
     this.epoch = new Int32Array(slots);
-    this.clocks = synchronisesInParts(launch.kernel) ? new Clocks(slots, launch.warps) : null;
+    this.clocks = synchronisesInParts(launch.kernel) ? new VectorClocks(slots, launch.warps) : null;
   }
 
   /** Put fresh blocks into the slots. */
   start(first: number) {
-    this.launch.neverSet.start();
+    this.launch.uninitialized.start();
     for (let slot = 0; slot < this.slots; slot++) this.blocks[slot] = first + slot;
     if (this.used) this.shared.reset();
     this.used = true;
     this.epoch = new Int32Array(this.slots);
     this.arrived.clear();
-    this.told.clear();
+    this.releasedClocks.clear();
     this.mbarriers.clear();
     this.bulkCopies.length = 0;
     this.clocks?.start();
@@ -356,10 +356,10 @@ export class BlockBatch {
     for (let lane = 0; lane < lanes.length; lane++) counts[group.slot[lane]] += lanes[lane];
     if (!this.clocks) return;
     for (const [slot, warp] of warpsAmong(group, lanes)) {
-      const known = this.clocks.tell(slot, warp);
-      const before = this.told.get(`${number} ${slot}`);
+      const known = this.clocks.release(slot, warp);
+      const before = this.releasedClocks.get(`${number} ${slot}`);
       if (before) for (let i = 0; i < known.length; i++) known[i] = Math.max(known[i], before[i]);
-      this.told.set(`${number} ${slot}`, known);
+      this.releasedClocks.set(`${number} ${slot}`, known);
     }
   }
 
@@ -371,19 +371,19 @@ export class BlockBatch {
     this.epoch = this.epoch.map((epoch, slot) => epoch + whole[slot]);
     const counts = this.arrivedAt(number);
     for (let slot = 0; slot < slots.length; slot++) if (slots[slot]) counts[slot] = 0;
-    this.news += 1;
+    this.progressCount += 1;
     if (!this.clocks) return;
     const bySlot: Map<number, Set<number>> = new Map();
     for (const [slot, warp] of warps) {
       bySlot.set(slot, (bySlot.get(slot) ?? new Set()).add(warp));
     }
     for (const [slot, together] of bySlot) {
-      const heard = this.told.get(`${number} ${slot}`) ?? null;
-      this.told.delete(`${number} ${slot}`);
-      this.clocks.meet(
+      const released = this.releasedClocks.get(`${number} ${slot}`) ?? null;
+      this.releasedClocks.delete(`${number} ${slot}`);
+      this.clocks.synchronize(
         slot,
         [...together].sort((a, b) => a - b),
-        heard,
+        released,
       );
     }
   }
@@ -402,8 +402,8 @@ export function warpsAmong(group: ThreadGroup, lanes: Mask): Warp[] {
   return found;
 }
 
-/** What is known of a mask, once it was asked for. */
-class Studied {
+/** Lanes and runs of a mask, computed on demand. */
+class MaskInfo {
   lanes: Int32Array | null = null;
   runs: number[] | null = null;
 
@@ -458,8 +458,8 @@ export class ThreadGroup {
   addressScratch;
   positionScratch;
   /** What was found of the two masks that were asked about last, the latest first. */
-  studied;
-  studiedBefore;
+  maskInfo;
+  previousMaskInfo;
 
   /** @param warps in ascending order */
   constructor(
@@ -494,8 +494,8 @@ export class ThreadGroup {
     this.blockIndex = [0, 1, 2].map(() => new Int32Array(this.lanes));
     this.addressScratch = [0, 1, 2, 3].map(() => new Float64Array(0));
     this.positionScratch = [0, 1].map(() => new Int32Array(0));
-    this.studied = new Studied(new Uint8Array(0));
-    this.studiedBefore = this.studied;
+    this.maskInfo = new MaskInfo(new Uint8Array(0));
+    this.previousMaskInfo = this.maskInfo;
   }
 
   /** Begin the blocks that are now in the batch's slots. */
@@ -516,9 +516,9 @@ export class ThreadGroup {
 
   /** The lanes of a mask, in order. Masks are never changed once they are in use. */
   lanesOf(mask: Mask) {
-    const studied = this.study(mask);
-    studied.lanes ??= flatnonzero(mask);
-    return studied.lanes;
+    const maskInfo = this.infoOf(mask);
+    maskInfo.lanes ??= flatnonzero(mask);
+    return maskInfo.lanes;
   }
 
   /**
@@ -526,9 +526,9 @@ export class ThreadGroup {
    * one after the last, and 1 where all of them are active.
    */
   runsOf(mask: Mask) {
-    const studied = this.study(mask);
-    studied.runs ??= runsIn(mask);
-    return studied.runs;
+    const maskInfo = this.infoOf(mask);
+    maskInfo.runs ??= runsIn(mask);
+    return maskInfo.runs;
   }
 
   /** Warps with at least one lane in a mask. */
@@ -539,11 +539,11 @@ export class ThreadGroup {
     return lanes / WARP;
   }
 
-  study(mask: Mask) {
-    if (this.studied.mask === mask) return this.studied;
-    const found = this.studiedBefore.mask === mask ? this.studiedBefore : new Studied(mask);
-    this.studiedBefore = this.studied;
-    this.studied = found;
+  infoOf(mask: Mask) {
+    if (this.maskInfo.mask === mask) return this.maskInfo;
+    const found = this.previousMaskInfo.mask === mask ? this.previousMaskInfo : new MaskInfo(mask);
+    this.previousMaskInfo = this.maskInfo;
+    this.maskInfo = found;
     return found;
   }
 

@@ -1,4 +1,4 @@
-// Arithmetic of 16-bit floats, alone or in pairs: half_operations.py in JavaScript.
+// Arithmetic of 16-bit floats, alone or in pairs: half_operations.py in TypeScript.
 
 import { beside } from "./approximations.ts";
 import { oddSum } from "./fma.ts";

@@ -6,8 +6,8 @@ export type Dim3 = [number, number, number];
 
 /**
  * Something wrong at one source line. `message`: the sentence for the reader. `block`, `thread`:
- * `blockIdx` and `threadIdx` where it was first met. `element`: index in the array, in elements; a
- * shared array counts as one-dimensional. `otherThread`, `otherLocation`: the other thread of a
+ * `blockIdx` and `threadIdx` where it was first found. `element`: index in the array, in elements;
+ * a shared array counts as one-dimensional. `otherThread`, `otherLocation`: the other thread of a
  * race, and where it accessed the element. `acrossWarps`: the two threads are of different warps.
  */
 export interface Hazard {
@@ -24,20 +24,20 @@ export interface Hazard {
 }
 
 /** One source line may be many instructions: the same thing is said once. */
-export function toldAlike(one: Hazard, other: Hazard) {
+export function sameMessage(one: Hazard, other: Hazard) {
   return one.kind === other.kind && one.location === other.location && one.array === other.array;
 }
 
 /** A hazard if it does harm. */
 export class Suspect {
-  /** @param time when it was met, counted in hazards and suspects */
+  /** @param time its number among hazards and suspects */
   constructor(
     public hazard: Hazard,
     public time: number,
   ) {}
 
-  /** Whether a reader would be told the same of both. */
+  /** Whether both have the same message. */
   same(other: Suspect) {
-    return toldAlike(this.hazard, other.hazard);
+    return sameMessage(this.hazard, other.hazard);
   }
 }

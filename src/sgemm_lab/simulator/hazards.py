@@ -46,7 +46,7 @@ class Hazard:
     location: Location
     message: str
     block: Dim3
-    """``blockIdx`` (x, y, z) where it was first met."""
+    """``blockIdx`` (x, y, z) where it was first found."""
     thread: Dim3
     """``threadIdx`` (x, y, z)."""
     array: str | None = None
@@ -63,7 +63,7 @@ class Hazard:
         return self.message
 
 
-def plainest(hazards: Sequence[Hazard]) -> Hazard:
+def most_relevant(hazards: Sequence[Hazard]) -> Hazard:
     """Return the first of some hazards; of races rather one between two warps.
 
     Threads of one warp mostly run side by side, but which warp is first is chance.
@@ -78,39 +78,39 @@ class Suspect:
 
     hazard: Hazard
     time: int
-    """When it was met, counted in hazards and suspects."""
+    """Its number among hazards and suspects."""
 
     def same(self, other: "Suspect") -> bool:
-        """Whether a reader would be told the same of both."""
-        return _told_of(self.hazard) == _told_of(other.hazard)
+        """Whether both have the same message."""
+        return _message_key(self.hazard) == _message_key(other.hazard)
 
 
-def _told_of(hazard: Hazard) -> tuple[Any, ...]:
+def _message_key(hazard: Hazard) -> tuple[Any, ...]:
     """One source line may be many instructions: the same thing is said once."""
     return hazard.kind, hazard.location, hazard.array
 
 
 FaultListener = Callable[[Access, npt.NDArray[np.intp], Callable[[int], str]], None]
-"""Told of every access that faults: the access, its lanes that fault, and what to say of a lane."""
+"""Called for every access that faults, with the lanes that fault and the message of a lane."""
 
 
 class HazardLog:
     """Keeps the first hazard of each kind at each instruction.
 
-    ``on_fault`` is told of every access that a GPU would stop at, not of the first only.
+    ``on_fault`` is called for every access that a GPU would stop at, not only the first.
     """
 
     def __init__(self, on_fault: FaultListener | None = None) -> None:
         self._on_fault = on_fault
         self._kept: dict[int, Hazard] = {}
-        """By the time when it was met."""
+        """By number."""
         self._time = 0
         self.warnings: list[Hazard] = []
         self._seen: set[tuple[str, int | Location]] = set()
 
     @property
     def found(self) -> list[Hazard]:
-        """What is wrong with the kernel, in the order it was met."""
+        """Hazards in the order in which they were found."""
         return [self._kept[time] for time in sorted(self._kept)]
 
     def out_of_bounds(self, access: Access, lanes: npt.NDArray[np.intp]) -> None:
@@ -119,7 +119,7 @@ class HazardLog:
 
     def misaligned(self, access: Access, lanes: npt.NDArray[np.intp]) -> None:
         """Some lanes address a vector that does not start at a multiple of its size."""
-        self._fault(MISALIGNED, access, lanes, _crooked)
+        self._fault(MISALIGNED, access, lanes, _misaligned)
 
     def out_of_image(
         self, group: ThreadGroup, site: Site, image: Image, lane: int, place: tuple[int, ...]
@@ -241,7 +241,7 @@ class HazardLog:
     def barrier_split(
         self, group: ThreadGroup, lane: int, site: Instruction, other: Instruction
     ) -> None:
-        """Warps of one block met at two barriers of the source: the hardware counts them alike."""
+        """Warps of one block wait at two barriers of the source: the hardware counts them alike."""
         if self._is_new(SPLIT_BARRIER, site.location):
             block, thread = _who(group, lane)
             self.warnings.append(
@@ -268,11 +268,11 @@ class HazardLog:
         other_thread: int,
         other: Instruction,
         *,
-        together: bool = False,
+        same_store: bool = False,
     ) -> None:
-        """Two threads meet at one shared element with no barrier between.
+        """Two threads access one shared element with no barrier between.
 
-        ``together``: they are lanes of one warp that store different values with one instruction.
+        ``same_store``: they are lanes of one warp that store different values with one instruction.
         """
         across_warps = int(access.group.thread[lane]) // WARP != other_thread // WARP
         kind = f"{RACE} across warps" if across_warps else RACE
@@ -284,7 +284,7 @@ class HazardLog:
                 place,
                 RACE,
                 place.says(
-                    "hazard.together" if together else _advice(access, lane, across_warps),
+                    "hazard.together" if same_store else _advice(access, lane, across_warps),
                     other=name,
                     line=other.location.line,
                 ),
@@ -302,7 +302,7 @@ class HazardLog:
         other_thread: int,
         other: Instruction,
     ) -> None:
-        """Two threads meet at one element of global memory, and nothing orders them."""
+        """Two threads access one element of global memory, and nothing orders them."""
         launch = access.group.launch
         block, _ = _who(access.group, lane)
         apart = block != other_block
@@ -343,11 +343,11 @@ class HazardLog:
             self._keep(place, kind, say(place))
         if self._on_fault is not None:
 
-            def told(lane: int) -> str:
+            def message(lane: int) -> str:
                 place = _Place(access, lane)
-                return place.told(say(place))
+                return place.message(say(place))
 
-            self._on_fault(access, lanes, told)
+            self._on_fault(access, lanes, message)
 
     def _is_new(self, kind: str, where: int | Location) -> bool:
         key = (kind, where)
@@ -375,14 +375,14 @@ class HazardLog:
         self._kept[self._time] = hazard
 
     def _once(self, hazard: Hazard, time: int) -> None:
-        """Keep a hazard that was met at some time; of two that say the same, the first one."""
-        for met, old in self._kept.items():
-            if _told_of(old) == _told_of(hazard):
+        """Keep a hazard; of two with the same message, the first one."""
+        for number, old in self._kept.items():
+            if _message_key(old) == _message_key(hazard):
                 # Between two warps a race is plain.
                 if hazard.across_warps and not old.across_warps:
-                    self._kept[met] = hazard
-                elif time < met:
-                    del self._kept[met]
+                    self._kept[number] = hazard
+                elif time < number:
+                    del self._kept[number]
                     self._kept[time] = hazard
                 return
         self._kept[time] = hazard
@@ -425,7 +425,7 @@ class _Place:
         return Hazard(
             kind,
             self.location,
-            self.told(what),
+            self.message(what),
             self.block,
             self.thread,
             None if self.array is None else self.array.name,
@@ -435,7 +435,7 @@ class _Place:
             across_warps,
         )
 
-    def told(self, what: str) -> str:
+    def message(self, what: str) -> str:
         """A sentence that says of line, thread and block what the thread does."""
         block, thread = self.names
         return sentence("hazard.who", place=self.location, thread=thread, block=block, what=what)
@@ -453,7 +453,7 @@ class _Place:
 
 
 def _advice(access: Access, lane: int, across_warps: bool) -> str:
-    """Which sentence tells of a race: ``__syncthreads()`` is for where all warps come."""
+    """Which sentence describes a race: ``__syncthreads()`` needs all warps."""
     if _whole_block_comes(access, lane):
         return "hazard.race"
     return "hazard.race of parts" if across_warps else "hazard.race in warp"
@@ -479,7 +479,7 @@ def _outside(place: _Place) -> str:
     return place.says("hazard.outside", flat=place.flat, array=place.array.name, size=size)
 
 
-def _crooked(place: _Place) -> str:
+def _misaligned(place: _Place) -> str:
     return place.says("hazard.misaligned", width=place.width)
 
 

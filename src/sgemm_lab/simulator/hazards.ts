@@ -4,7 +4,7 @@
 import { WARP } from "../hardware.py";
 import type { Access, ThreadGroup } from "./group.ts";
 import type { Dim3, Hazard } from "./hazard.ts";
-import { Suspect, toldAlike } from "./hazard.ts";
+import { Suspect, sameMessage } from "./hazard.ts";
 import type { NamedArray } from "./memory.ts";
 import type { Instruction, Location } from "./ptx.ts";
 import type { Mask } from "./registers.ts";
@@ -29,17 +29,17 @@ type FaultListener = (access: Access, lanes: Int32Array, say: (lane: number) => 
  * The first of some hazards; of races rather one between two warps. Threads of one warp mostly run
  * side by side, but which warp is first is chance.
  */
-export function plainest(hazards: Hazard[]) {
+export function mostRelevant(hazards: Hazard[]) {
   const race = hazards[0].kind === RACE && hazards.find(({ acrossWarps }) => acrossWarps);
   return race || hazards[0];
 }
 
 /**
- * Keeps the first hazard of each kind at each instruction. `onFault` is told of every access that a
- * GPU would stop at, not of the first only.
+ * Keeps the first hazard of each kind at each instruction. `onFault` is called for every access
+ * that a GPU would stop at, not of the first only.
  */
 export class HazardLog {
-  /** by the time when it was met */
+  /** by number */
   kept: Map<number, Hazard> = new Map();
   time = 0;
   warnings: Hazard[] = [];
@@ -47,7 +47,7 @@ export class HazardLog {
 
   constructor(public onFault: FaultListener | null = null) {}
 
-  /** What is wrong with the kernel, in the order it was met. */
+  /** Hazards in the order in which they were found. */
   get found() {
     return [...this.kept].sort(([one], [other]) => one - other).map(([, hazard]) => hazard);
   }
@@ -109,7 +109,7 @@ export class HazardLog {
     this.warnings.push(hazard);
   }
 
-  /** Warps of one block met at two barriers of the source: the hardware counts them alike. */
+  /** Warps of one block wait at two barriers of the source: the hardware counts them alike. */
   barrierSplit(group: ThreadGroup, lane: number, { location }: Instruction, other: Instruction) {
     if (!this.isNew(SPLIT_BARRIER, location)) return;
     const hazard = atBarrier(SPLIT_BARRIER, group, lane, location);
@@ -121,9 +121,9 @@ export class HazardLog {
   }
 
   /**
-   * Two threads meet at one shared element with no barrier between.
+   * Two threads access one shared element with no barrier between.
    * @param position index of the element's first byte in shared memory
-   * @param together they are lanes of one warp that store different values at once
+   * @param sameStore they are lanes of one warp that store different values at once
    */
   race(
     access: Access,
@@ -131,7 +131,7 @@ export class HazardLog {
     position: number,
     otherThread: number,
     other: Instruction,
-    together: boolean = false,
+    sameStore: boolean = false,
   ) {
     const acrossWarps = warpOf(access.group.thread[lane]) !== warpOf(otherThread);
     const kind = acrossWarps ? `${RACE} across warps` : RACE;
@@ -140,7 +140,7 @@ export class HazardLog {
     const place = new Place(access, lane, position);
     const second = launch.threadIndex(otherThread);
     const name = launch.threadName(second);
-    const key = together ? "hazard.together" : adviceOf(access, lane, acrossWarps);
+    const key = sameStore ? "hazard.together" : adviceOf(access, lane, acrossWarps);
     const what = place.says(key, { other: name, line: other.location.line });
     const { location: otherLocation } = other;
     this.keep(place, RACE, what, { otherThread: second, otherLocation, acrossWarps });
@@ -163,7 +163,7 @@ export class HazardLog {
     }
     this.onFault?.(access, lanes, (lane) => {
       const place = new Place(access, lane);
-      return place.told(say(place));
+      return place.message(say(place));
     });
   }
 
@@ -185,14 +185,14 @@ export class HazardLog {
     this.kept.set(this.time, hazard);
   }
 
-  /** Keep a hazard that was met at some time; of two that say the same, the first one. */
+  /** Keep a hazard; of two with the same message, the first one. */
   once(hazard: Hazard, time: number) {
-    for (const [met, old] of this.kept) {
-      if (!toldAlike(old, hazard)) continue;
+    for (const [number, old] of this.kept) {
+      if (!sameMessage(old, hazard)) continue;
       // Between two warps a race is plain.
-      if (hazard.acrossWarps && !old.acrossWarps) this.kept.set(met, hazard);
-      else if (time < met) {
-        this.kept.delete(met);
+      if (hazard.acrossWarps && !old.acrossWarps) this.kept.set(number, hazard);
+      else if (time < number) {
+        this.kept.delete(number);
         this.kept.set(time, hazard);
       }
       return;
@@ -251,12 +251,12 @@ class Place {
     const { location, block, thread, element } = this;
     const alone = { otherThread: null, otherLocation: null, acrossWarps: false };
     const array = this.array?.name ?? null;
-    const message = this.told(what);
+    const message = this.message(what);
     return { kind, location, message, block, thread, array, element, ...alone, ...other };
   }
 
   /** A sentence that says of line, thread and block what the thread does. */
-  told(what: string) {
+  message(what: string) {
     return sentence("hazard.who", { place: this.location, ...this.names, what });
   }
 
@@ -272,7 +272,7 @@ class Place {
   }
 }
 
-/** Which sentence tells of a race: `__syncthreads()` is for where all warps of a block come. */
+/** Which sentence describes a race: `__syncthreads()` needs all warps of a block. */
 function adviceOf(access: Access, lane: number, acrossWarps: boolean) {
   if (wholeBlockComes(access, lane)) return "hazard.race";
   return acrossWarps ? "hazard.race of parts" : "hazard.race in warp";

@@ -182,7 +182,7 @@ _OTHER = (
 )
 
 
-def what_is_out(opcode: str) -> str:
+def unsupported_operation(opcode: str) -> str:
     """Name what a GPU alone does with a texture or surface."""
     found = next((key for pattern, key in _OTHER if re.fullmatch(pattern, opcode)), "texture.other")
     return sentence(found)

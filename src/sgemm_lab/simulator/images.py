@@ -1,9 +1,9 @@
 """Textures and surfaces: arrays that a kernel reads and writes by place, not by address.
 
-How a place becomes an element is told by NVIDIA's "CUDA C++ Programming Guide", section "Texture
-Fetching". It says that a filter knows places to 1/256 of an element. How a filter rounds is told
-nowhere: it was found out from what an H200 read at thousands of places, and what is written here
-makes the same bits of them (``tests/simulator/test_images_on_h200.py``).
+NVIDIA's "CUDA C++ Programming Guide", section "Texture Fetching", describes how coordinates become
+elements, and that filters round coordinates to 1/256 of an element. How a filter rounds its result
+is not documented: it was inferred from what an H200 read at thousands of places, and this module
+gives the same bits (``tests/simulator/test_images_on_h200.py``).
 """
 
 from collections.abc import Sequence

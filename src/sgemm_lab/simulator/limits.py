@@ -45,7 +45,7 @@ def refuse_impossible(launch: Launch) -> None:
                 )
     if launch.blocks * launch.threads > MOST_LANES:
         raise LabError(sentence("limits.lanes", blocks=launch.blocks, threads=launch.threads))
-    if launch.together and launch.blocks * launch.threads > MOST_TOGETHER:
+    if launch.cooperative and launch.blocks * launch.threads > MOST_TOGETHER:
         threads = launch.blocks * launch.threads
         raise LabError(sentence("limits.together", threads=threads, most=MOST_TOGETHER))
     _refuse_shared(launch)

@@ -1,4 +1,4 @@
-// Launches that no GPU takes, or that would take hours: limits.py in JavaScript.
+// Launches that no GPU takes, or that would take hours: limits.py in TypeScript.
 
 import { LabError } from "../errors.ts";
 import { STATIC_SHARED } from "../hardware.py";

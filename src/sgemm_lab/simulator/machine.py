@@ -20,7 +20,7 @@ from sgemm_lab.simulator import (
     warp_operations,
     wmma_operations,
 )
-from sgemm_lab.simulator.barriers import run_to_the_end
+from sgemm_lab.simulator.barriers import run_to_completion
 from sgemm_lab.simulator.control_flow import BasicBlock, basic_blocks
 from sgemm_lab.simulator.divergence import BlockBarrier, Code, Program, Segment, warps_of
 from sgemm_lab.simulator.execution_counts import Tally
@@ -86,7 +86,7 @@ def check_opcodes(kernel: PtxKernel) -> None:
         if _WARP_GROUP.match(instruction.opcode):
             raise PtxError(sentence("run.warpgroup", place=instruction.location))
         if TEXTURE.match(instruction.opcode) and not _operation(instruction.opcode):
-            what = image_operations.what_is_out(instruction.opcode)
+            what = image_operations.unsupported_operation(instruction.opcode)
             raise PtxError(sentence("run.texture", what=what, place=instruction.location))
     for instruction in kernel.instructions:
         opcode = instruction.opcode
@@ -158,14 +158,14 @@ def _block_barrier(group: ThreadGroup, instruction: Instruction) -> BlockBarrier
     names = [one.name for operand in instruction.operands for one in registers_of(operand)]
     if names:
         everybody = guard or (lambda mask: group.alive.copy() if mask is None else mask)
-        guard = group.launch.never_set.deciding(group, names, everybody)
+        guard = group.launch.uninitialized.wrap_branch(group, names, everybody)
     return BlockBarrier(instruction, number, threads, waits, guard)
 
 
 def _decision(group: ThreadGroup, guard: Guard) -> Callable[[Mask | None], Mask]:
     """The lanes where a guard holds that decides where threads go on."""
     holds = _condition(group, guard)
-    return group.launch.never_set.deciding(group, [guard.register.name], holds)
+    return group.launch.uninitialized.wrap_branch(group, [guard.register.name], holds)
 
 
 def _condition(group: ThreadGroup, guard: Guard) -> Callable[[Mask | None], Mask]:
@@ -188,7 +188,7 @@ def _bind(group: ThreadGroup, bundle: Bundle, tally: Tally) -> tuple[Step, Step]
     step = _looking(group, bundle, step)
     condition = None if instruction.guard is None else _condition(group, instruction.guard)
     guarded = step if condition is None else _guarded(group, instruction, step, condition, tally)
-    following = group.launch.never_set.following(group, bundle, (guarded, step), condition)
+    following = group.launch.uninitialized.wrap_step(group, bundle, (guarded, step), condition)
     return guarded, following
 
 
@@ -271,7 +271,7 @@ def _bind_fused_multiply_adds(group: ThreadGroup, bundle: Bundle) -> Step:
 
 def default_slots(launch: Launch) -> int:
     """How many blocks to run side by side."""
-    if launch.together:
+    if launch.cooperative:
         return len(launch.numbers)
     sizes = {"p": 1, "r": 4, "f": 4}
     registers = {
@@ -302,7 +302,7 @@ def run_lockstep(
             program = _program(ThreadGroup(batch, range(launch.warps)), blocks, tally)
         group = program.group
         _start(group.batch, numbers, [program])
-        run_to_the_end(group.batch, [program], tally)
+        run_to_completion(group.batch, [program], tally)
         launch.blocks_done = first + len(numbers)
         if progress is not None:
             progress(launch.blocks_done, len(every))
@@ -314,18 +314,18 @@ def run_warp_after_warp(
     tally: Tally,
     progress: Callable[[int, int], None] | None,
     *,
-    apart: bool = False,
+    thread_by_thread: bool = False,
 ) -> None:
     """Run block after block; in each, every warp runs to its next barrier before the next warp.
 
-    With ``apart`` every thread does so, for CUDA promises no order among those of a warp either.
+    With ``thread_by_thread`` every thread does so: CUDA orders the threads of a warp neither.
     Hardware may do the same, so a kernel whose result differs from lockstep lacks a barrier.
     """
     batch = BlockBatch(launch, 1)
     programs = [_program(ThreadGroup(batch, [warp]), blocks, tally) for warp in range(launch.warps)]
     for done, number in enumerate(launch.numbers, 1):
         _start(batch, [number], programs)
-        run_to_the_end(batch, programs, tally, apart=apart)
+        run_to_completion(batch, programs, tally, thread_by_thread=thread_by_thread)
         launch.blocks_done = done
         if progress is not None:
             progress(done, len(launch.numbers))

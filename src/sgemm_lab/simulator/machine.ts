@@ -1,11 +1,11 @@
 // Run the blocks of a launch: bind instructions to registers, and schedule blocks and warps.
-// machine.py in JavaScript. Multiply-adds are not bundled: a loop over a row is fast as it is.
+// machine.py in TypeScript. Multiply-adds are not bundled: a loop over a row is fast as it is.
 
 import { LabError } from "../errors.ts";
 import { APPROXIMATIONS } from "./approximations.ts";
 import { ARITHMETIC } from "./arithmetic.ts";
 import { ASYNC_COPIES } from "./async_copies.ts";
-import { runToTheEnd } from "./barriers.ts";
+import { runToCompletion } from "./barriers.ts";
 import type { BasicBlock } from "./control_flow.ts";
 import { basicBlocks } from "./control_flow.ts";
 import { CONVERSIONS } from "./conversions.ts";
@@ -125,7 +125,7 @@ function barrierOf(group: ThreadGroup, instruction: Instruction, waits: boolean)
   const names = instruction.operands.flatMap(registersOf).map(({ name }) => name);
   if (names.length) {
     const everybody = guard ?? ((mask) => mask ?? group.alive.slice());
-    guard = group.launch.neverSet.deciding(group, names, everybody);
+    guard = group.launch.uninitialized.wrapBranch(group, names, everybody);
   }
   return { instruction, number, threads, waits, guard };
 }
@@ -133,7 +133,7 @@ function barrierOf(group: ThreadGroup, instruction: Instruction, waits: boolean)
 /** The lanes where a guard holds that decides where threads go on. */
 function decisionOf(group: ThreadGroup, guard: Guard): Condition {
   const holds = conditionOf(group, guard);
-  return group.launch.neverSet.deciding(group, [guard.register.name], holds);
+  return group.launch.uninitialized.wrapBranch(group, [guard.register.name], holds);
 }
 
 /** A function that gives the lanes of a mask where a guard holds. */
@@ -156,7 +156,7 @@ function bind(group: ThreadGroup, instruction: Instruction, tally: Tally): Step 
   const step = bound(group, instruction);
   const condition = instruction.guard && conditionOf(group, instruction.guard);
   const guarded = condition ? guardedStep(group, instruction, step, condition, tally) : step;
-  return group.launch.neverSet.following(group, instruction, guarded, step, condition);
+  return group.launch.uninitialized.wrapStep(group, instruction, guarded, step, condition);
 }
 
 function guardedStep(
@@ -194,7 +194,7 @@ function bound(group: ThreadGroup, instruction: Instruction): Step {
 
 /** How many blocks to run side by side. */
 export function defaultSlots(launch: Launch) {
-  if (launch.together) return launch.blocks;
+  if (launch.cooperative) return launch.blocks;
   const names = new Set(
     launch.kernel.instructions.flatMap(({ operands }) =>
       operands.flatMap((operand) => (operand.kind === "register" ? [operand.name] : [])),
@@ -226,7 +226,7 @@ export function runLockstep(
     }
     const { batch } = program.group;
     batch.start(first);
-    runToTheEnd(batch, [program], tally);
+    runToCompletion(batch, [program], tally);
     launch.blocksDone = first + count;
     progress?.(launch.blocksDone, launch.blocks);
   }
@@ -234,15 +234,15 @@ export function runLockstep(
 
 /**
  * Run block after block; in each, every warp runs to its next barrier before the next warp. With
- * `apart` every thread does so, for CUDA promises no order among those of a warp either. Hardware
- * may do the same, so a kernel whose result differs from lockstep lacks a barrier.
+ * `threadByThread` every thread does so: CUDA orders the threads of a warp neither. Hardware may do
+ * the same, so a kernel whose result differs from lockstep lacks a barrier.
  */
 export function runWarpAfterWarp(
   launch: Launch,
   blocks: BasicBlock[],
   tally: Tally,
   progress: Progress | null,
-  apart: boolean,
+  threadByThread: boolean,
 ) {
   const batch = new BlockBatch(launch, 1);
   const programs = Array.from({ length: launch.warps }, (_, warp) =>
@@ -250,7 +250,7 @@ export function runWarpAfterWarp(
   );
   for (let number = 0; number < launch.blocks; number++) {
     batch.start(number);
-    runToTheEnd(batch, programs, tally, apart);
+    runToCompletion(batch, programs, tally, threadByThread);
     launch.blocksDone = number + 1;
     progress?.(launch.blocksDone, launch.blocks);
   }

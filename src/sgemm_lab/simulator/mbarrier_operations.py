@@ -31,16 +31,16 @@ from sgemm_lab.simulator.vector_clocks import Row
 if TYPE_CHECKING:
     from sgemm_lab.simulator.group import BlockBatch, ThreadGroup
 
-Places = Callable[[Mask | None], list[tuple[int, int]]]
+BarrierAddresses = Callable[[Mask | None], list[tuple[int, int]]]
 """Gives the active lanes, and where in shared memory each one's mbarrier lies."""
-Told = dict[tuple[int, int], Row]
-"""What warps say as they arrive, by slot and number."""
+ArrivalClocks = dict[tuple[int, int], Row]
+"""Clocks of arriving warps, by slot and number of the warp."""
 
 _BYTES = 8
 """Of one mbarrier."""
 
 
-def _places(group: "ThreadGroup", instruction: Instruction, position: int) -> Places:
+def _places(group: "ThreadGroup", instruction: Instruction, position: int) -> BarrierAddresses:
     """A function that gives the active lanes and where each one's mbarrier lies."""
     addresses = address_of(group, instruction, position)
     site = Site(instruction, "shared", STORE, _BYTES, 1, False)
@@ -53,7 +53,7 @@ def _places(group: "ThreadGroup", instruction: Instruction, position: int) -> Pl
         relative = here[lanes] - group.batch.shared.base
         outside = (relative < 0) | (relative > group.batch.shared.size - _BYTES)
         if outside.any() or (relative % _BYTES).any():
-            # Out of bounds or misaligned: told as for any access.
+            # Out of bounds or misaligned: reported as for any access.
             access = begin(group, site, here, mask)
             lanes = np.arange(group.lanes) if access.lanes is None else access.lanes
             return list(zip(lanes.tolist(), access.positions.tolist(), strict=True))
@@ -102,19 +102,21 @@ def _complete_phase(batch: "BlockBatch", barrier: MemoryBarrier) -> None:
     if barrier.pending <= 0 and barrier.bytes == 0:
         barrier.phase += 1
         barrier.pending += barrier.expected
-        barrier.ready = barrier.told
-        batch.news += 1
+        barrier.acquired = barrier.released
+        batch.progress_count += 1
 
 
-def _tell(group: "ThreadGroup", barrier: MemoryBarrier, lane: int, told: Told) -> None:
-    """Note at a barrier what a lane's warp knows. ``told`` keeps what each warp says at once."""
+def _release(
+    group: "ThreadGroup", barrier: MemoryBarrier, lane: int, released: ArrivalClocks
+) -> None:
+    """Release a lane's clock at a barrier; ``released`` has those of its instruction, by warp."""
     clocks = group.batch.clocks
     assert clocks is not None
     warp = int(group.slot[lane]), int(group.thread[lane]) // WARP
-    if warp not in told:
-        told[warp] = clocks.tell(*warp)
-    known = told[warp]
-    barrier.told = known if barrier.told is None else np.maximum(barrier.told, known)
+    if warp not in released:
+        released[warp] = clocks.release(*warp)
+    known = released[warp]
+    barrier.released = known if barrier.released is None else np.maximum(barrier.released, known)
 
 
 def _arrive(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
@@ -129,12 +131,12 @@ def _arrive(group: "ThreadGroup", instruction: Instruction, match: Match) -> Ste
 
     def step(mask: Mask | None) -> None:
         amounts = _numbers(group, amount)
-        told: Told = {}
+        released: ArrivalClocks = {}
         for lane, place in places(mask):
             barrier = _barrier_at(group, instruction, place)
             if state is not None:
                 state[lane] = barrier.phase
-            _tell(group, barrier, lane, told)
+            _release(group, barrier, lane, released)
             barrier.bytes += int(amounts[lane]) if expects else 0
             barrier.pending -= 1 if expects else int(amounts[lane])
             _complete_phase(group.batch, barrier)
@@ -165,10 +167,10 @@ def _arrive_after_copies(group: "ThreadGroup", instruction: Instruction, match: 
 
     def step(mask: Mask | None) -> None:
         land_copies(group, mask, None)
-        told: Told = {}
+        released: ArrivalClocks = {}
         for lane, place in places(mask):
             barrier = _barrier_at(group, instruction, place)
-            _tell(group, barrier, lane, told)
+            _release(group, barrier, lane, released)
             # Without .noinc the phase waits for one arrival more, which this one is.
             barrier.pending -= 1 if match["noinc"] else 0
             _complete_phase(group.batch, barrier)
@@ -189,7 +191,7 @@ def _test(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
         phases = _numbers(group, asked)
         clocks = group.batch.clocks
         assert clocks is not None
-        heard = set()
+        acquired = set()
         for lane, place in places(mask):
             barrier = _barrier_at(group, instruction, place)
             _land(group, place, barrier)
@@ -198,9 +200,9 @@ def _test(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
             row[lane] = over
             group.test_failed |= not over
             warp = (int(group.slot[lane]), int(group.thread[lane]) // WARP)
-            if over and barrier.ready is not None and (*warp, place) not in heard:
-                heard.add((*warp, place))
-                clocks.hear(*warp, barrier.ready)
+            if over and barrier.acquired is not None and (*warp, place) not in acquired:
+                acquired.add((*warp, place))
+                clocks.acquire(*warp, barrier.acquired)
 
     return step
 
@@ -218,10 +220,12 @@ def _land(group: "ThreadGroup", place: int, barrier: MemoryBarrier) -> None:
         _mark_span(batch, first * WORD_BYTES, copy.data.nbytes)
         for observer in group.launch.observers:
             observer.on_bulk_landed(copy)
-        barrier.told = copy.known if barrier.told is None else np.maximum(barrier.told, copy.known)
+        barrier.released = (
+            copy.known if barrier.released is None else np.maximum(barrier.released, copy.known)
+        )
         barrier.bytes -= copy.data.nbytes
         _complete_phase(batch, barrier)
-    batch.news += 1
+    batch.progress_count += 1
 
 
 def _mark_span(batch: "BlockBatch", start: int, size: int) -> None:
@@ -266,9 +270,9 @@ def _start_copy(
     lane = int(np.flatnonzero(alone)[0])
     ends = []
     for site, address in zip(sites, addresses, strict=True):
-        # The first and the last 16 bytes tell whether all lies inside one array.
-        first = _quietly(group, site, address, alone)
-        last = _quietly(group, site, address + (length - 16), alone)
+        # The first and the last 16 bytes show whether all lies inside one array.
+        first = _begin_unobserved(group, site, address, alone)
+        last = _begin_unobserved(group, site, address + (length - 16), alone)
         if not len(first.positions) or not len(last.positions):
             return
         ends.append(first)
@@ -279,14 +283,14 @@ def _start_copy(
     time, known = batch.clocks.copy_starts(int(group.slot[lane]), int(group.thread[lane]) // WARP)
     copy = BulkCopy(write, data, place, time, known)
     batch.bulk_copies.append(copy)
-    batch.news += 1
+    batch.progress_count += 1
     for observer in group.launch.observers:
         observer.on_bulk_copy(copy)
 
 
-def _quietly(group: "ThreadGroup", site: Site, addresses: Any, alone: Mask) -> Access:
-    """Check an access without telling the observers, who hear of the whole copy."""
-    return begin(group, site, addresses, alone, tell=False)
+def _begin_unobserved(group: "ThreadGroup", site: Site, addresses: Any, alone: Mask) -> Access:
+    """Check an access without notifying the observers: they are notified of the whole copy."""
+    return begin(group, site, addresses, alone, notify=False)
 
 
 def _elect(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:

@@ -1,5 +1,5 @@
 // Barriers in shared memory (mbarrier), and the bulk copies that complete them:
-// mbarrier_operations.py in JavaScript, held equal to it by tests.
+// mbarrier_operations.py in TypeScript, held equal to it by tests.
 
 import { WARP } from "../hardware.py";
 import { addressOf, begin } from "./accesses.ts";
@@ -13,10 +13,10 @@ import { PtxError } from "./ptx.ts";
 import type { Mask } from "./registers.ts";
 import { sentence } from "./sentences.ts";
 import type { Row } from "./vector_clocks.ts";
-import { learn } from "./vector_clocks.ts";
+import { mergeClock } from "./vector_clocks.ts";
 
 /** Gives the active lanes, and where in shared memory each one's mbarrier lies. */
-type Places = (mask: Mask | null) => [lane: number, place: number][];
+type BarrierAddresses = (mask: Mask | null) => [lane: number, place: number][];
 
 /** Bytes of one mbarrier. */
 const BYTES = 8;
@@ -24,7 +24,11 @@ const WORD = 4;
 /** Bytes that a bulk copy moves at least. */
 const PIECE = 16;
 
-function placesOf(group: ThreadGroup, instruction: Instruction, position: number): Places {
+function placesOf(
+  group: ThreadGroup,
+  instruction: Instruction,
+  position: number,
+): BarrierAddresses {
   const addresses = addressOf(group, instruction, position);
   const site = new Site(instruction, "shared", STORE, BYTES, 1, false);
   return (mask) => {
@@ -36,7 +40,7 @@ function placesOf(group: ThreadGroup, instruction: Instruction, position: number
       return relative < 0 || relative > size - BYTES || relative % BYTES !== 0;
     });
     if (wrong) {
-      // Out of bounds or misaligned: told as for any access.
+      // Out of bounds or misaligned: reported as for any access.
       const access = begin(group, site, here, mask);
       return Array.from(access.positions, (place, i) => [
         access.lanes ? access.lanes[i] : i,
@@ -71,7 +75,7 @@ function initialise(group: ThreadGroup, instruction: Instruction): Step {
     for (const [lane, place] of places(mask)) {
       const expected = count(lane);
       const counts = { expected, pending: expected, phase: 0, bytes: 0 };
-      mbarriers.set(place, { ...counts, told: null, ready: null });
+      mbarriers.set(place, { ...counts, released: null, acquired: null });
       shared.markWritten(Int32Array.of(place), BYTES);
     }
   };
@@ -88,28 +92,28 @@ function completePhase(batch: BlockBatch, barrier: MemoryBarrier) {
   if (barrier.pending > 0 || barrier.bytes !== 0) return;
   barrier.phase += 1;
   barrier.pending += barrier.expected;
-  barrier.ready = barrier.told;
-  batch.news += 1;
+  barrier.acquired = barrier.released;
+  batch.progressCount += 1;
 }
 
-/** Note what somebody knows that arrives. What was told before is kept as it was. */
-function tell(barrier: MemoryBarrier, known: Row) {
-  const told = known.slice();
-  if (barrier.told) learn(told, barrier.told);
-  barrier.told = told;
+/** Add the clock of an arrival to those released before, without changing them. */
+function mergeReleased(barrier: MemoryBarrier, known: Row) {
+  const released = known.slice();
+  if (barrier.released) mergeClock(released, barrier.released);
+  barrier.released = released;
 }
 
-/** Note at a barrier what a lane's warp knows. `told` keeps what each warp says at once. */
-function arriveKnowing(
+/** Release a lane's clock at a barrier; `released` has those of its instruction, by warp. */
+function releaseArrival(
   group: ThreadGroup,
   barrier: MemoryBarrier,
   lane: number,
-  told: Map<string, Row>,
+  released: Map<string, Row>,
 ) {
   const warp = warpOf(group, lane);
-  const known = told.get(`${warp}`) ?? clocksOf(group).tell(...warp);
-  told.set(`${warp}`, known);
-  tell(barrier, known);
+  const known = released.get(`${warp}`) ?? clocksOf(group).release(...warp);
+  released.set(`${warp}`, known);
+  mergeReleased(barrier, known);
 }
 
 function clocksOf({ batch }: ThreadGroup) {
@@ -131,11 +135,11 @@ function arrive(group: ThreadGroup, instruction: Instruction, match: Match): Ste
   const last = state ? 2 : 1;
   const amount = last < operands.length ? numberIn(group, operands[last]) : () => 1;
   return (mask) => {
-    const told: Map<string, Row> = new Map();
+    const released: Map<string, Row> = new Map();
     for (const [lane, place] of places(mask)) {
       const barrier = barrierAt(group, instruction, place);
       state?.(lane, BigInt(barrier.phase));
-      arriveKnowing(group, barrier, lane, told);
+      releaseArrival(group, barrier, lane, released);
       barrier.bytes += match.expect ? amount(lane) : 0;
       barrier.pending -= match.expect ? 1 : amount(lane);
       completePhase(group.batch, barrier);
@@ -158,10 +162,10 @@ function arriveAfterCopies(group: ThreadGroup, instruction: Instruction, match: 
   const places = placesOf(group, instruction, 0);
   return (mask) => {
     landCopies(group, mask, null);
-    const told: Map<string, Row> = new Map();
+    const released: Map<string, Row> = new Map();
     for (const [lane, place] of places(mask)) {
       const barrier = barrierAt(group, instruction, place);
-      arriveKnowing(group, barrier, lane, told);
+      releaseArrival(group, barrier, lane, released);
       // Without .noinc the phase waits for one arrival more, which this one is.
       barrier.pending -= match.noinc ? 1 : 0;
       completePhase(group.batch, barrier);
@@ -178,7 +182,7 @@ function test(group: ThreadGroup, instruction: Instruction, match: Match): Step 
   const row = group.registers.predicate(target);
   return (mask) => {
     const clocks = clocksOf(group);
-    const heard = new Set();
+    const acquired = new Set();
     for (const [lane, place] of places(mask)) {
       const barrier = barrierAt(group, instruction, place);
       land(group, place, barrier);
@@ -188,9 +192,9 @@ function test(group: ThreadGroup, instruction: Instruction, match: Match): Step 
       group.testFailed ||= !over;
       const warp = warpOf(group, lane);
       const key = `${warp} ${place}`;
-      if (over && barrier.ready && !heard.has(key)) {
-        heard.add(key);
-        clocks.hear(...warp, barrier.ready);
+      if (over && barrier.acquired && !acquired.has(key)) {
+        acquired.add(key);
+        clocks.acquire(...warp, barrier.acquired);
       }
     }
   };
@@ -210,11 +214,11 @@ function land(group: ThreadGroup, place: number, barrier: MemoryBarrier) {
       WORD,
     );
     for (const observer of group.launch.observers) observer.onBulkLanded?.(copy);
-    tell(barrier, copy.known);
+    mergeReleased(barrier, copy.known);
     barrier.bytes -= copy.data.byteLength;
     completePhase(batch, barrier);
   }
-  batch.news += 1;
+  batch.progressCount += 1;
 }
 
 /** `cp.async.bulk` from global memory to the block's own shared memory. */
@@ -240,8 +244,8 @@ function bulkCopy(group: ThreadGroup, instruction: Instruction): Step {
 }
 
 /**
- * One end of a thread's copy, without telling the observers, who hear of the whole copy. Null where
- * it is not inside one array, as its first and last piece tell.
+ * One end of a thread's copy, without notifying the observers: they are notified of the whole copy.
+ * Null where it is not inside one array, as its first and last piece show.
  */
 function wholeCopy(
   group: ThreadGroup,
@@ -252,9 +256,9 @@ function wholeCopy(
 ) {
   const alone = new Uint8Array(group.lanes);
   alone[lane] = 1;
-  const first = begin(group, site, addresses, alone, { tell: false });
+  const first = begin(group, site, addresses, alone, { notify: false });
   const ending = addresses.map((one) => one + (bytes - PIECE));
-  const last = begin(group, site, ending, alone, { tell: false });
+  const last = begin(group, site, ending, alone, { notify: false });
   return first.positions.length && last.positions.length ? first : null;
 }
 
@@ -273,7 +277,7 @@ function startCopy(
   const [time, known] = clocksOf(group).copyStarts(...warpOf(group, lane));
   const copy: BulkCopy = { access: into, data, barrier: place, time, known };
   batch.bulkCopies.push(copy);
-  batch.news += 1;
+  batch.progressCount += 1;
   for (const observer of group.launch.observers) observer.onBulkCopy?.(copy);
 }
 

@@ -38,7 +38,7 @@ class NamedArray:
     start: int
     bytes: int
     dtype: np.dtype[Any] | None = None
-    """Element type, None for shared arrays, whose type PTX does not tell."""
+    """Element type, None for shared arrays, whose type PTX does not have."""
     shape: tuple[int, ...] = ()
 
 

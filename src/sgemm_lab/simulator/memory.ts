@@ -1,5 +1,5 @@
 // The memories that a kernel sees: global arrays, shared memory of each block, local memory.
-// memory.py in JavaScript, held equal to it by a test.
+// memory.py in TypeScript; a test compares them.
 
 import { GLOBAL_BASE } from "./memory.py";
 import type { ArrayDeclaration } from "./ptx.ts";
@@ -22,7 +22,7 @@ interface ElementType {
 
 /**
  * Where an array lies in its memory. `start` and `bytes` count in bytes. `dtype` is null for shared
- * arrays, whose type PTX does not tell; then `shape` is empty.
+ * arrays, whose type PTX does not have; then `shape` is empty.
  */
 export interface NamedArray {
   name: string;

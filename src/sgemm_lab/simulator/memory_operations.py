@@ -77,9 +77,9 @@ def begin(
     addresses: Positions,
     mask: Mask | None,
     *,
-    tell: bool = True,
+    notify: bool = True,
 ) -> Access:
-    """Check the addresses of an access, report what is wrong, and tell the observers.
+    """Check the addresses of an access, report what is wrong, and notify the observers.
 
     Lanes with an illegal address take no further part, as if they were inactive.
     """
@@ -98,11 +98,11 @@ def begin(
             crooked = (access.positions & (site.width - 1)) != 0
             access = _without(access, crooked, group.launch.hazards.misaligned)
         access = _check_state(access)
-    if tell:
+    if notify:
         for observer in group.launch.observers:
             observer.on_access(access)
-    if group.launch.never_set.follows:
-        group.launch.never_set.moves(access)
+    if group.launch.uninitialized.active:
+        group.launch.uninitialized.on_move(access)
     return access
 
 
@@ -121,7 +121,7 @@ def _check_state(access: Access) -> Access:
         return access
     outside = lowest == OUTSIDE
     if reads and (lowest == UNWRITTEN).any():
-        launch.never_set.met(access, _chosen_lanes(access, lowest == UNWRITTEN))
+        launch.uninitialized.on_read(access, _chosen_lanes(access, lowest == UNWRITTEN))
     return _without(access, outside, launch.hazards.out_of_bounds) if outside.any() else access
 
 
@@ -145,7 +145,7 @@ def _without(
     )
 
 
-def _told(access: Access, values: list[Array]) -> None:
+def _notify_values(access: Access, values: list[Array]) -> None:
     for observer in access.group.launch.observers:
         observer.on_values(access, values)
 
@@ -187,7 +187,7 @@ def in_space(
     addresses: Callable[[], Any],
     run: Callable[[str, Positions, Mask | None], None],
 ) -> Step:
-    """A step that calls ``run`` with the space that an opcode names or its addresses tell."""
+    """A step that calls ``run`` with the space of an opcode or of its addresses."""
     return _in_space(group, _space(match), addresses, run)
 
 
@@ -233,7 +233,7 @@ def _load(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
             else:
                 target[access.lanes] = value
             values.append(value)
-        _told(access, values)
+        _notify_values(access, values)
 
     return _in_space(group, _space(match), address_of(group, instruction, 1), run)
 
@@ -280,7 +280,7 @@ def _store(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step
             words[first + number] = value
             values.append(value)
         mark_written(access.memory, access.positions, site.width)
-        _told(access, values)
+        _notify_values(access, values)
 
     return _in_space(group, _space(match), address_of(group, instruction, 0), run)
 
@@ -362,9 +362,9 @@ def _atomic(group: "ThreadGroup", instruction: Instruction, match: Match) -> Ste
             group.test_failed |= target is not None
             group.may_end |= target is not None
         else:
-            group.batch.news += 1
+            group.batch.progress_count += 1
         mark_written(access.memory, access.positions, site.width)
-        _told(access, [value])
+        _notify_values(access, [value])
 
     return _in_space(group, _space(match), address_of(group, instruction, int(returns)), run)
 
@@ -394,8 +394,8 @@ def _copy_async(group: "ThreadGroup", instruction: Instruction, match: Match) ->
             places = (read.positions[:, None] + every_word) // WORD_BYTES
             data[readers] = read.memory.words(WORD_BYTES).take(places, mode="clip")
             data[every_word >= kept[:, None]] = 0
-            _told(read, list(data[readers].view(np.float32).T))
-        _told(write, list(data[lanes].view(np.float32).T))
+            _notify_values(read, list(data[readers].view(np.float32).T))
+        _notify_values(write, list(data[lanes].view(np.float32).T))
         positions = write.positions[:, None] + every_word
         group.pending.append(
             PendingCopy(lanes, group.committed[lanes].copy(), positions, data[lanes])

@@ -1,4 +1,4 @@
-// Loads, stores and atomics: memory_operations.py in JavaScript. Asynchronous copies are in
+// Loads, stores and atomics: memory_operations.py in TypeScript. Asynchronous copies are in
 // async_copies.ts, the checks of an address in accesses.ts.
 
 import { addressOf, begin } from "./accesses.ts";
@@ -58,7 +58,7 @@ const itemsOf = (operand: Operand) => (operand.kind === "vector" ? operand.items
  * Tell who wants to know what moved. `moved` gives the element of a number, for a legal lane of a
  * number.
  */
-function told(
+function notifyValues(
   access: Access,
   type: string,
   moved: (number: number) => (index: number, lane: number) => Value,
@@ -117,7 +117,12 @@ function load(group: ThreadGroup, instruction: Instruction, match: Match): Step 
     if (!group.launch.valueObservers.length) return;
     const read = elementAt(access.memory, type);
     const { positions, site } = access;
-    told(access, type, (at) => (i) => read(positions[i] + at * site.wordBytes), items.length);
+    notifyValues(
+      access,
+      type,
+      (at) => (i) => read(positions[i] + at * site.wordBytes),
+      items.length,
+    );
   });
 }
 
@@ -198,7 +203,7 @@ function store(group: ThreadGroup, instruction: Instruction, match: Match): Step
     empty(access);
     access.memory.markWritten(access.positions, access.site.width);
     for (const observer of group.launch.observers) observer.onStored?.(access, bitsOf(access));
-    told(access, type, (number) => (_, lane) => readers[number](lane), items.length);
+    notifyValues(access, type, (number) => (_, lane) => readers[number](lane), items.length);
   });
 }
 
@@ -308,9 +313,9 @@ function atomic(group: ThreadGroup, instruction: Instruction, match: Match): Ste
     if (before.every((old, i) => old === raw(positions[i]))) {
       // Nothing new: a thread that asks in a loop need not ask again until there is.
       group.testFailed ||= write !== null;
-    } else group.batch.news += 1;
+    } else group.batch.progressCount += 1;
     memory.markWritten(positions, access.site.width);
-    told(access, type, () => (i) => asked[i], 1);
+    notifyValues(access, type, () => (i) => asked[i], 1);
   });
 }
 

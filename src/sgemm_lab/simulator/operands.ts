@@ -1,4 +1,4 @@
-// Which registers an instruction reads and which it writes: operands.py in JavaScript.
+// Which registers an instruction reads and which it writes: operands.py in TypeScript.
 
 import type { Instruction, Operand, Register } from "./ptx.ts";
 

@@ -12,7 +12,7 @@ from functools import cached_property
 from sgemm_lab.simulator.inlining import counting_barriers, inlined
 from sgemm_lab.simulator.ptx_text import PtxError, closing_brace
 from sgemm_lab.simulator.sentences import sentence
-from sgemm_lab.simulator.source_locations import Location, Places, file_table
+from sgemm_lab.simulator.source_locations import Location, LocationTracker, file_table
 from sgemm_lab.simulator.variables import ModuleVariable, module_variables, used_variables
 
 
@@ -272,7 +272,7 @@ class _BodyReader:
 
     def __init__(self, kernel: PtxKernel, files: dict[int, str]) -> None:
         self.kernel = kernel
-        self.places = Places(files)
+        self.places = LocationTracker(files)
         # Inline assembly may open a scope of its own with registers that shadow outer ones.
         self.scopes: list[dict[str, str]] = []
         # Labels of a scope are its own too, and may be named before they stand.

@@ -1,4 +1,4 @@
-// PTX text as a list of instructions: ptx.py in JavaScript, held equal to it by a test. Only syntax
+// PTX text as a list of instructions: ptx.py in TypeScript; a test compares them. Only syntax
 // is handled here; an opcode that the simulator does not know passes and is reported later.
 
 import { LabError } from "../errors.ts";

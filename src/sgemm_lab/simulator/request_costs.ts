@@ -1,5 +1,5 @@
-// What the requests of many warps cost, one access at a time: the rules of formulas/memory.py, in loops
-// that allocate nothing. A test holds them equal to those.
+// What the requests of many warps cost, one access at a time: the rules of formulas/memory.py, in
+// loops that allocate nothing. A test holds them equal to those.
 
 import { BANKS, SECTOR_BYTES, WARP, WORD_BYTES } from "../hardware.py";
 
@@ -14,7 +14,7 @@ interface Asked {
 
 /**
  * Counts different numbers below a bound without clearing a table: each place remembers the last
- * count in which it was met. Numbers outside of the table are looked up in a set.
+ * count in which it occurred. Numbers outside of the table are looked up in a set.
  */
 class Distinct {
   seen;
@@ -30,13 +30,13 @@ class Distinct {
     if (this.seen.length < bound) this.seen = new Int32Array(bound);
   }
 
-  /** Forget what was met. */
+  /** Forget all numbers. */
   next() {
     this.turn += 1;
     if (this.others.size) this.others.clear();
   }
 
-  /** Whether a number is met for the first time. */
+  /** Whether a number occurs for the first time. */
   isNew(number: number) {
     if (number >= 0 && number < this.seen.length) {
       if (this.seen[number] === this.turn) return false;

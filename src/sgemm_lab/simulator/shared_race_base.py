@@ -15,7 +15,7 @@ from sgemm_lab.simulator.write_conflicts import loses, words_of
 
 Array = npt.NDArray[Any]
 
-NOBODY = -1
+NO_THREAD = -1
 """Stands for the thread that used a word where none did."""
 
 
@@ -35,30 +35,32 @@ class LaneUse(Protocol):
         """Numbers of their threads."""
 
 
-_Together = tuple[LaneUse, int, Array, Array, Array]
-"""As the arguments of ``_meet``."""
+_SameStore = tuple[LaneUse, int, Array, Array, Array]
+"""The arguments of ``_check_same_store``."""
 
 
-class SharedWatch:
+class SharedRaceDetector:
     """Watches shared memory word by word. A base for observers."""
 
     def __init__(self, log: HazardLog, instructions: list[Instruction]) -> None:
         self._log = log
         self._instructions = instructions
         self._word_bytes = _smallest_shared_access(instructions)
-        self._together: list[_Together] = []
+        self._same_store: list[_SameStore] = []
         """Of the last store what races if its lanes stored different values."""
 
     def on_values(self, access: Access, values: list[Array]) -> None:
-        """Tell of lanes of one warp that stored different values to one word."""
-        for use, number, index, last, sites in self._together:
+        """Report lanes of one warp that stored different values to one word."""
+        for use, number, index, last, sites in self._same_store:
             if use.access is access:
                 words = words_of(values, self._word_bytes)[:, number]
                 wrong = (last != use.thread) & loses(index, words)
-                self._report(use, index, wrong, last, sites, together=True)
+                self._report(use, index, wrong, last, sites, same_store=True)
 
-    def _meet(self, use: LaneUse, number: int, index: Array, last: Array, sites: Array) -> None:
-        """See to lanes of one access that write one word, as others of its lanes do.
+    def _check_same_store(
+        self, use: LaneUse, number: int, index: Array, last: Array, sites: Array
+    ) -> None:
+        """Check lanes of one access that write the same word.
 
         Args:
             use: who writes.
@@ -67,15 +69,15 @@ class SharedWatch:
             last: the last thread of all that write it.
             sites: for each word of shared memory the instruction that wrote it last.
         """
-        if self._together and self._together[0][0].access is not use.access:
-            self._together = []
+        if self._same_store and self._same_store[0][0].access is not use.access:
+            self._same_store = []
         lost = last != use.thread
         if not lost.any():
             return
         apart = lost & (use.thread // WARP != last // WARP)
         self._report(use, index, apart, last, sites)
         if not apart.any():
-            self._together.append((use, number, index, last, sites))
+            self._same_store.append((use, number, index, last, sites))
 
     def _words(self, access: Access) -> Iterator[Array]:
         """The words that each lane asks for, one after the other."""
@@ -91,7 +93,7 @@ class SharedWatch:
         other: Array,
         sites: Array,
         *,
-        together: bool = False,
+        same_store: bool = False,
     ) -> None:
         """Report a race where one is wrong, best one between threads of different warps.
 
@@ -101,7 +103,7 @@ class SharedWatch:
             wrong: where its use and that of the ``other`` thread are not ordered.
             other: who used it before.
             sites: for each word of shared memory the instruction that used it before.
-            together: whether both are lanes of one warp that store at once.
+            same_store: whether both are lanes of one warp that store at once.
         """
         if not wrong.any():
             return
@@ -113,7 +115,7 @@ class SharedWatch:
             int(index[first]) * self._word_bytes,
             int(other[first]),
             self._instructions[int(sites[index[first]])],
-            together=together,
+            same_store=same_store,
         )
 
 

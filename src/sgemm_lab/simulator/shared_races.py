@@ -11,7 +11,7 @@ from sgemm_lab.simulator.hazards import HazardLog
 from sgemm_lab.simulator.memory import Memory
 from sgemm_lab.simulator.ptx import Instruction
 from sgemm_lab.simulator.registers import Mask
-from sgemm_lab.simulator.shared_race_base import NOBODY, Array, SharedWatch
+from sgemm_lab.simulator.shared_race_base import NO_THREAD, Array, SharedRaceDetector
 
 
 class _Shadow:
@@ -19,16 +19,16 @@ class _Shadow:
 
     def __init__(self, memory: Memory, word_bytes: int) -> None:
         words = len(memory.bytes) // word_bytes
-        self.writer = np.full(words, NOBODY, dtype=np.int32)
-        self.write_epoch = np.full(words, NOBODY, dtype=np.int32)
+        self.writer = np.full(words, NO_THREAD, dtype=np.int32)
+        self.write_epoch = np.full(words, NO_THREAD, dtype=np.int32)
         self.write_warp_epoch = np.zeros(words, dtype=np.int32)
         self.write_site = np.zeros(words, dtype=np.int32)
         self.atomic = np.zeros(words, dtype=bool)
         """Whether an atomic wrote the word last."""
-        self.reader = np.full(words, NOBODY, dtype=np.int32)
-        self.other_reader = np.full(words, NOBODY, dtype=np.int32)
+        self.reader = np.full(words, NO_THREAD, dtype=np.int32)
+        self.other_reader = np.full(words, NO_THREAD, dtype=np.int32)
         """Where there are several readers: another one, of another warp if there are several."""
-        self.read_epoch = np.full(words, NOBODY, dtype=np.int32)
+        self.read_epoch = np.full(words, NO_THREAD, dtype=np.int32)
         self.read_warp_epoch = np.zeros(words, dtype=np.int32)
         self.read_site = np.zeros(words, dtype=np.int32)
         self.several_readers = np.zeros(words, dtype=bool)
@@ -66,11 +66,11 @@ class _Use:
         return self.epoch[self.access.group.slot[self.lanes]]
 
 
-_MOST_WAITING = 1 << 23
+_MAX_PENDING_WORDS = 1 << 23
 """Words of reads put by. Above this they would take more memory than they save time."""
 
 
-class RaceDetector(SharedWatch):
+class RaceDetector(SharedRaceDetector):
     """Watches shared memory for accesses that no barrier orders. An observer.
 
     Two accesses of one word race when two threads make them in the same stretch between barriers
@@ -86,7 +86,7 @@ class RaceDetector(SharedWatch):
         self._memory: Memory | None = None
         self._reads: list[_Use] = []
         """Reads that have not been noted word by word."""
-        self._waiting_words = 0
+        self._pending_words = 0
         self._last_write: Array = np.zeros(0, dtype=np.int64)
         self._last_read: Array = np.zeros(0, dtype=np.int64)
         """For each slot the stretch in which shared memory was last written, or a read noted."""
@@ -101,7 +101,7 @@ class RaceDetector(SharedWatch):
         use = _Use(access, lanes, group.batch.epoch, group.warp_epoch)
         if access.site.kind == LOAD:
             self._check_read(shadow, use)
-            self._put_by(shadow, use)
+            self._defer_read(shadow, use)
         else:
             self._note_reads(shadow, use.epoch)
             self._check_write(shadow, use)
@@ -131,9 +131,9 @@ class RaceDetector(SharedWatch):
         if not np.array_equal(self._shadow.blocks, group.batch.blocks):
             self._shadow = _Shadow(memory, self._word_bytes)
             self._shadow.blocks = group.batch.blocks.copy()
-            self._last_write = np.full(group.batch.slots, NOBODY, dtype=np.int64)
+            self._last_write = np.full(group.batch.slots, NO_THREAD, dtype=np.int64)
             self._last_read = self._last_write
-            self._reads, self._waiting_words = [], 0
+            self._reads, self._pending_words = [], 0
         return self._shadow
 
     def _check_read(self, shadow: _Shadow, use: _Use) -> None:
@@ -157,23 +157,23 @@ class RaceDetector(SharedWatch):
         if wrong.any():
             thread = use.thread
             wrong &= writer != thread
-            wrong &= (writer // WARP != thread // WARP) | use.access.group.in_one_stretch(
+            wrong &= (writer // WARP != thread // WARP) | use.access.group.in_same_epoch(
                 use.lanes, writer, shadow.write_warp_epoch[index]
             )
         return wrong, writer
 
-    def _put_by(self, shadow: _Shadow, use: _Use) -> None:
+    def _defer_read(self, shadow: _Shadow, use: _Use) -> None:
         if self._reads and self._reads[-1].epoch is not use.epoch:
             self._forget_reads(use.epoch)
         self._reads.append(use)
-        self._waiting_words += len(use.lanes) * use.access.site.words
-        if self._waiting_words > _MOST_WAITING:
+        self._pending_words += len(use.lanes) * use.access.site.words
+        if self._pending_words > _MAX_PENDING_WORDS:
             self._note_reads(shadow, use.epoch)
 
     def _forget_reads(self, epoch: Array) -> None:
         """Drop the reads that a barrier has ordered before everything to come."""
         self._reads = [read for read in self._reads if (read.epoch == epoch).any()]
-        self._waiting_words = sum(len(r.lanes) * r.access.site.words for r in self._reads)
+        self._pending_words = sum(len(r.lanes) * r.access.site.words for r in self._reads)
 
     def _note_reads(self, shadow: _Shadow, epoch: Array) -> None:
         self._forget_reads(epoch)
@@ -181,7 +181,7 @@ class RaceDetector(SharedWatch):
             for index in self._words(use.access):
                 self._note_read(shadow, use, index)
             self._last_read = np.maximum(self._last_read, use.epoch)
-        self._reads, self._waiting_words = [], 0
+        self._reads, self._pending_words = [], 0
 
     @staticmethod
     def _note_read(shadow: _Shadow, use: _Use, index: Array) -> None:
@@ -221,7 +221,7 @@ class RaceDetector(SharedWatch):
             if read:
                 reader = shadow.reader[index]
                 wrong = shadow.several_warps[index] | (reader // WARP != thread // WARP)
-                wrong |= use.access.group.in_one_stretch(
+                wrong |= use.access.group.in_same_epoch(
                     use.lanes, reader, shadow.read_warp_epoch[index]
                 ) & (shadow.several_readers[index] | (reader != thread))
                 wrong &= shadow.read_epoch[index] == epoch
@@ -236,7 +236,7 @@ class RaceDetector(SharedWatch):
             shadow.write_site[index] = use.access.site.instruction.index
             shadow.atomic[index] = use.access.site.kind == ATOMIC
             if use.access.site.kind != ATOMIC:
-                self._meet(use, number, index, shadow.writer[index], shadow.write_site)
+                self._check_same_store(use, number, index, shadow.writer[index], shadow.write_site)
             if use.access.site.kind == COPY_WRITE:
                 np.add.at(shadow.in_flight, index, 1)
                 shadow.words_in_flight += len(index)

@@ -9,13 +9,13 @@ import type { Memory } from "./memory.ts";
 import type { Instruction } from "./ptx.ts";
 import { TYPE_BYTES } from "./ptx.ts";
 
-/** A thread's number, shifted by this, is that of its warp; NOBODY is of no warp. */
+/** A thread's number, shifted by this, is that of its warp; NO_THREAD is of no warp. */
 export const WARP_BITS = Math.log2(WARP);
-export const NOBODY = -1;
+export const NO_THREAD = -1;
 export const COPY_WORD = 4;
 
 /** Words of reads put by. Above this they would take more memory than they save time. */
-const MOST_WAITING = 1 << 23;
+const MAX_PENDING_WORDS = 1 << 23;
 
 /**
  * One access of shared memory, and when each lane made it. `lanes`: those that made it, null for
@@ -45,7 +45,8 @@ export function smallestSharedAccess(instructions: Instruction[]) {
 
 /**
  * The first lane of a store that stores something else than the last lane that stores to its place,
- * of one of their words; -1 where there is none. Lanes of a warp race only there: same_store.py.
+ * of one of their words; -1 where there is none. Lanes of a warp race only there:
+ * write_conflicts.py.
  * @param bits of an element of the i-th legal lane
  */
 export function firstThatLoses(
@@ -111,9 +112,9 @@ class Shadow {
   /** Begin anew with other blocks. */
   start(blocks: Int32Array) {
     for (const row of [this.writer, this.writeEpoch, this.reader, this.otherReader]) {
-      row.fill(NOBODY);
+      row.fill(NO_THREAD);
     }
-    this.readEpoch.fill(NOBODY);
+    this.readEpoch.fill(NO_THREAD);
     for (const row of [this.writeWarpEpoch, this.writeSite, this.readWarpEpoch, this.readSite]) {
       row.fill(0);
     }
@@ -131,8 +132,8 @@ class Shadow {
  *
  * Two accesses of one word race when two threads make them in the same stretch between barriers and
  * at least one writes. Threads of one warp are also ordered by `__syncwarp()`. Most stretches of
- * most kernels only read, or only write. So reads are put by, and looked at word by word only when a
- * write follows in their stretch.
+ * most kernels only read, or only write. So reads are put by, and looked at word by word only when
+ * a write follows in their stretch.
  */
 export class RaceDetector {
   wordBytes;
@@ -141,9 +142,9 @@ export class RaceDetector {
   shadow: Shadow | null = null;
   /** reads that have not been noted word by word */
   reads: Use[] = [];
-  waitingWords = 0;
+  pendingWords = 0;
   /** words of the last store that race if its lanes stored different values */
-  together: number[] = [];
+  sameStore: number[] = [];
   lastWrite;
   lastRead;
   before;
@@ -169,10 +170,10 @@ export class RaceDetector {
     const use = { site, group, lanes, positions, epoch, warpEpoch: group.warpEpoch };
     if (site.kind === LOAD) {
       this.checkRead(shadow, use, access);
-      this.putBy(shadow, use);
+      this.deferRead(shadow, use);
     } else {
       this.noteReads(shadow, epoch);
-      this.together = [];
+      this.sameStore = [];
       this.checkWrite(shadow, use, access);
       this.lastWrite = epoch;
     }
@@ -201,10 +202,10 @@ export class RaceDetector {
     if (this.shadow?.memory !== memory) this.shadow = new Shadow(memory, this.wordBytes);
     if (!same(this.shadow.blocks, blocks)) {
       this.shadow.start(blocks);
-      this.lastWrite = new Int32Array(slots).fill(NOBODY);
+      this.lastWrite = new Int32Array(slots).fill(NO_THREAD);
       this.lastRead = this.lastWrite;
       this.reads = [];
-      this.waitingWords = 0;
+      this.pendingWords = 0;
     }
     return this.shadow;
   }
@@ -220,7 +221,7 @@ export class RaceDetector {
         break;
       }
     }
-    if (!meet(this.lastWrite, use.epoch)) return;
+    if (!shareEpoch(this.lastWrite, use.epoch)) return;
     for (let word = 0; word < words; word++) this.checkWriter(shadow, use, word, access);
   }
 
@@ -248,19 +249,19 @@ export class RaceDetector {
     this.report(use, first, index, writer[index], shadow.writeSite, access);
   }
 
-  putBy(shadow: Shadow, use: Use) {
+  deferRead(shadow: Shadow, use: Use) {
     const last = this.reads[this.reads.length - 1];
     if (last && last.epoch !== use.epoch) this.forgetReads(use.epoch);
     // Positions hold only until the next access.
     this.reads.push({ ...use, positions: use.positions.slice() });
-    this.waitingWords += use.positions.length * use.site.words;
-    if (this.waitingWords > MOST_WAITING) this.noteReads(shadow, use.epoch);
+    this.pendingWords += use.positions.length * use.site.words;
+    if (this.pendingWords > MAX_PENDING_WORDS) this.noteReads(shadow, use.epoch);
   }
 
   /** Drop the reads that a barrier has ordered before everything to come. */
   forgetReads(epoch: Int32Array) {
-    this.reads = this.reads.filter((read) => meet(read.epoch, epoch));
-    this.waitingWords = this.reads.reduce(
+    this.reads = this.reads.filter((read) => shareEpoch(read.epoch, epoch));
+    this.pendingWords = this.reads.reduce(
       (sum, { positions, site }) => sum + positions.length * site.words,
       0,
     );
@@ -275,7 +276,7 @@ export class RaceDetector {
       this.lastRead = use.epoch.map((one, slot) => Math.max(one, lastRead[slot]));
     }
     this.reads = [];
-    this.waitingWords = 0;
+    this.pendingWords = 0;
   }
 
   /** Forget readers of earlier stretches, then note who reads now. */
@@ -321,8 +322,8 @@ export class RaceDetector {
 
   checkWrite(shadow: Shadow, use: Use, access: Access) {
     const words = use.site.width / this.wordBytes;
-    const written = meet(this.lastWrite, use.epoch);
-    const read = meet(this.lastRead, use.epoch);
+    const written = shareEpoch(this.lastWrite, use.epoch);
+    const read = shareEpoch(this.lastRead, use.epoch);
     for (let word = 0; word < words; word++) {
       if (written) this.checkWriter(shadow, use, word, access);
       if (read) this.checkReaders(shadow, use, word, access);
@@ -379,7 +380,8 @@ export class RaceDetector {
     }
     shadow.wordsInFlight += copies * count;
     if (isAtomic) return;
-    // Lanes of one access that write one word: of one warp they race if they write different values.
+    // Lanes of one access that write one word: of one warp they race if they write different
+    // values.
     let lost = false;
     for (let i = 0; i < count; i++) {
       const index = (positions[i] >> shift) + word;
@@ -390,14 +392,14 @@ export class RaceDetector {
       this.report(use, i, index, writer[index], writeSite, access);
       return;
     }
-    if (lost) this.together.push(word);
+    if (lost) this.sameStore.push(word);
   }
 
   /** Tell of lanes of one warp that stored different values to one word. */
   onStored(access: Access, bits: (element: number, i: number) => bigint) {
-    if (!this.together.length || access.site.space !== "shared") return;
+    if (!this.sameStore.length || access.site.space !== "shared") return;
     const { shadow, instructions, log } = this;
-    for (const word of this.together) {
+    for (const word of this.sameStore) {
       const first = firstThatLoses(access, word, this.wordBytes, bits);
       if (first < 0 || !shadow) continue;
       const index = (access.positions[first] >> this.shift) + word;
@@ -405,7 +407,7 @@ export class RaceDetector {
       const before = instructions[shadow.writeSite[index]];
       log.race(access, lane, index * this.wordBytes, shadow.writer[index], before, true);
     }
-    this.together = [];
+    this.sameStore = [];
   }
 
   /**
@@ -438,7 +440,7 @@ function readerBefore(shadow: Shadow, index: number, thread: number) {
 }
 
 /** Whether two rows agree in any slot. */
-function meet(one: Int32Array, other: Int32Array) {
+function shareEpoch(one: Int32Array, other: Int32Array) {
   for (let slot = 0; slot < one.length; slot++) if (one[slot] === other[slot]) return true;
   return false;
 }

@@ -13,7 +13,7 @@ from sgemm_lab.errors import LabError
 from sgemm_lab.simulator.access_merging import Merged, merge_shared_accesses
 from sgemm_lab.simulator.control_flow import BasicBlock
 from sgemm_lab.simulator.counts import Counts, RequestCounter, collect
-from sgemm_lab.simulator.divergence import StuckError
+from sgemm_lab.simulator.divergence import DeadlockError
 from sgemm_lab.simulator.execution_counts import Tally
 from sgemm_lab.simulator.fma_contraction import fuse_products
 from sgemm_lab.simulator.global_races import GlobalRaceDetector
@@ -29,10 +29,10 @@ from sgemm_lab.simulator.sentences import sentence
 from sgemm_lab.simulator.shared_races import RaceDetector
 from sgemm_lab.simulator.trace import Trace, TraceRecorder
 from sgemm_lab.simulator.uninitialized_registers import UnsetReads, unset_reads
-from sgemm_lab.simulator.uninitialized_values import NeverSet
+from sgemm_lab.simulator.uninitialized_values import UninitializedValues
 from sgemm_lab.simulator.unroll import unroll_short_loops
 from sgemm_lab.simulator.variables import Struct, array_of, bytes_of
-from sgemm_lab.simulator.vector_clock_races import ClockRaceDetector
+from sgemm_lab.simulator.vector_clock_races import VectorClockRaceDetector
 from sgemm_lab.simulator.vector_clocks import synchronises_in_parts
 from sgemm_lab.simulator.warp_requests import WarpRecorder, WarpRequest
 
@@ -52,9 +52,9 @@ class Result:
     """All arrays after the launch, by argument name. The arrays passed in are unchanged."""
     counts: Counts
     hazards: list[Hazard]
-    """What is wrong with the kernel, in the order it was met; empty when all is well."""
+    """What is wrong with the kernel, in the order in which it was found; may be empty."""
     warnings: list[Hazard]
-    """What is odd, but right on a GPU: warps that meet at two barriers of the source."""
+    """What is odd, but right on a GPU: warps that wait at two barriers of the source."""
     trace: Trace | None
     """Every access, if it was asked for."""
     requests: list[WarpRequest] | None = None
@@ -83,9 +83,9 @@ def simulate(
     only_blocks: Sequence[int] | None = None,
     schedule: Schedule = "lockstep",
     shared_parts: Sequence[tuple[str, int, int]] = (),
-    together: bool = False,
+    cooperative: bool = False,
     join_products: bool = False,
-    patience: int | None = None,
+    max_basic_blocks: int | None = None,
     time_limit: float = math.inf,
     progress: Progress | None = None,
 ) -> Result:
@@ -112,24 +112,25 @@ def simulate(
         trace: Whether to record every access; for small launches.
         products: Whether a trace has every multiply-add as well.
         requests_of: A block and a warp of it whose memory requests are wanted, address by address.
-        watching: Others that want to hear of every access.
+        watching: More observers of every access.
         only_blocks: The numbers of the blocks to run, x fastest; None for all.
         schedule: "lockstep" runs all threads of a block side by side. "warps" runs each warp to
             its next barrier before the next warp: slower, and a missing barrier shows. "threads"
             does so with every thread.
         shared_parts: The arrays inside dynamic shared memory: name, first byte there, bytes.
-        together: Whether all blocks run side by side, for kernels whose blocks wait for each other.
+        cooperative: Whether all blocks run concurrently, for kernels whose blocks wait for each
+            other.
         join_products: Whether a product and a sum that ptxas joins are rounded once, as there.
-        patience: Basic blocks that a group of threads may run before its loop is called endless;
-            None waits for ever.
+        max_basic_blocks: Basic blocks that a group of threads may run before its loop is called
+            endless; None for no limit.
         time_limit: Seconds after which the simulation is given up.
         progress: Called with (blocks done, all blocks) now and then.
 
     Raises:
         PtxError: the PTX cannot be read, or uses an unknown instruction.
-        EndlessLoopError: the kernel ran on past ``patience``.
+        EndlessLoopError: the kernel ran on past ``max_basic_blocks``.
         TimeLimitError: the simulation took longer than ``time_limit``.
-        StuckError: threads wait for what no other thread will do, and no hazard says why.
+        DeadlockError: threads wait for what no other thread will do, and no hazard says why.
         LabError: the launch fits neither the kernel nor any GPU, or would take hours.
     """
     kernel, blocks, merged, unset = _understand(ptx, entry, shared_bytes, join_products)
@@ -138,7 +139,7 @@ def simulate(
     counter = RequestCounter(merged)
     observers: list[Observer] = [*([counter] if count_requests else []), *watching]
     if check_hazards:
-        detector = ClockRaceDetector if synchronises_in_parts(kernel) else RaceDetector
+        detector = VectorClockRaceDetector if synchronises_in_parts(kernel) else RaceDetector
         observers.append(detector(log, kernel.instructions))
     if recorder is not None:
         observers.append(recorder)
@@ -146,7 +147,7 @@ def simulate(
     if warp is not None:
         observers.append(warp)
     if watch_races_in:
-        # At the barrier of the grid blocks tell each other what they did.
+        # At the barrier of the grid blocks synchronize.
         watched = {*watch_races_in, _WORKSPACE}
         observers.append(GlobalRaceDetector(log, kernel.instructions, watched))
     arrays = _arrays(args)
@@ -154,7 +155,7 @@ def simulate(
     memory = global_memory(placed, _checked_names(unwritten, arrays))
     addresses = {array.name: GLOBAL_BASE + array.start for array in memory.arrays}
     symbols = _fill(memory, kernel, args, addresses, variables or {})
-    never_set = NeverSet(log)
+    uninitialized = UninitializedValues(log)
     launch = Launch(
         kernel=kernel,
         grid=_three(grid, "grid"),
@@ -163,16 +164,16 @@ def simulate(
         global_memory=memory,
         shared_bytes=shared_bytes,
         hazards=log,
-        never_set=never_set,
+        uninitialized=uninitialized,
         observers=observers,
         products=recorder if products else None,
         shared_parts=shared_parts,
         variables=symbols,
         images=_images(memory, images or {}),
         workspace=addresses.get(_WORKSPACE, 0),
-        together=together or _WORKSPACE in addresses,
+        cooperative=cooperative or _WORKSPACE in addresses,
         chosen=only_blocks,
-        patience=patience,
+        max_basic_blocks=max_basic_blocks,
         time_limit=time_limit,
         unset=unset,
     )
@@ -181,16 +182,16 @@ def simulate(
     runs: dict[Schedule, Callable[..., None]] = {
         "lockstep": run_lockstep,
         "warps": run_warp_after_warp,
-        "threads": partial(run_warp_after_warp, apart=True),
+        "threads": partial(run_warp_after_warp, thread_by_thread=True),
     }
     # Overflow, NaN and division by zero are ordinary values on a GPU.
     with np.errstate(all="ignore"), relaxed_gc():
         try:
             # One block after another would wait for ever at a barrier of the grid.
             runs["lockstep" if launch.workspace else schedule](launch, blocks, tally, progress)
-        except StuckError:
-            # What was found on the way tells more than where the threads wait.
-            never_set.tell_all()
+        except DeadlockError:
+            # What was found before says more than where the threads wait.
+            uninitialized.report_all()
             if not log.found:
                 raise
     return Result(

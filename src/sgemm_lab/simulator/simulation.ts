@@ -1,4 +1,4 @@
-// Simulate one kernel launch, the entry point of the simulator: simulation.py in JavaScript. It
+// Simulate one kernel launch, the entry point of the simulator: simulation.py in TypeScript. It
 // runs to its end without a pause, so a page calls it in a Worker.
 
 import { LabError } from "../errors.ts";
@@ -7,7 +7,7 @@ import { mergeSharedAccesses } from "./access_merging.ts";
 import type { BasicBlock } from "./control_flow.ts";
 import type { Counts } from "./counts.ts";
 import { collect, RequestCounter } from "./counts.ts";
-import { StuckError } from "./divergence.ts";
+import { DeadlockError } from "./divergence.ts";
 import { Tally } from "./execution_counts.ts";
 import type { Observer } from "./group.ts";
 import { Launch } from "./group.ts";
@@ -25,9 +25,9 @@ import { sentence } from "./sentences.ts";
 import { RaceDetector } from "./shared_races.ts";
 import type { Trace } from "./trace.ts";
 import { TraceRecorder } from "./trace.ts";
-import { NeverSet } from "./uninitialized_values.ts";
+import { UninitializedValues } from "./uninitialized_values.ts";
 import { unrollShortLoops } from "./unroll.ts";
-import { ClockRaceDetector } from "./vector_clock_races.ts";
+import { VectorClockRaceDetector } from "./vector_clock_races.ts";
 import { synchronisesInParts } from "./vector_clocks.ts";
 import type { WarpRequest } from "./warp_requests.ts";
 import { WarpRecorder } from "./warp_requests.ts";
@@ -43,8 +43,8 @@ export type Argument = number | TypedArray | { data: TypedArray; shape: number[]
  * missed barriers and reads of unwritten memory are always found. `countRequests`: whether to count
  * memory requests, true unless said. `trace`: whether to record every access, `products` with every
  * multiply-add. `requestsOf`: a block and a warp of it whose memory requests are wanted, address by
- * address. `watching`: others that want to hear of every access. `schedule`, `sharedParts`,
- * `together`, `patience`, `timeLimit` and `progress` are as in simulation.py.
+ * address. `watching`: more observers of every access. `schedule`, `sharedParts`,
+ * `cooperative`, `maxBasicBlocks`, `timeLimit` and `progress` are as in simulation.py.
  */
 interface Options {
   sharedBytes?: number;
@@ -57,8 +57,8 @@ interface Options {
   watching?: Observer[];
   schedule?: Schedule;
   sharedParts?: [string, number, number][];
-  together?: boolean;
-  patience?: number | null;
+  cooperative?: boolean;
+  maxBasicBlocks?: number | null;
   timeLimit?: number;
   progress?: Progress | null;
 }
@@ -66,7 +66,7 @@ interface Options {
 /**
  * What a simulated launch did. `arrays`: all arrays after the launch; those passed in are
  * unchanged. `counts`: as Counts.to_json in Python. `hazards`: what is wrong with the kernel, in
- * the order it was met. `warnings`: what is odd, but right on a GPU.
+ * the order in which it was found. `warnings`: what is odd, but right on a GPU.
  */
 export interface Result {
   arrays: Record<string, TypedArray>;
@@ -80,7 +80,7 @@ export interface Result {
 /**
  * Run a kernel's PTX and count its memory requests as the hardware does. Throws a LabError with a
  * sentence, of a kind of its own for each fault that Python's has: PtxError, EndlessLoopError,
- * TimeLimitError, StuckError.
+ * TimeLimitError, DeadlockError.
  * @param grid blocks along x, y, z; missing axes are 1
  * @param block threads along x, y, z
  * @param args by name, in order
@@ -102,7 +102,7 @@ export function simulate(
   const observers: Observer[] = [...(options.watching ?? [])];
   if (options.countRequests ?? true) observers.unshift(counter);
   if (options.checkHazards ?? true) {
-    const Detector = synchronisesInParts(kernel) ? ClockRaceDetector : RaceDetector;
+    const Detector = synchronisesInParts(kernel) ? VectorClockRaceDetector : RaceDetector;
     observers.push(new Detector(log, kernel.instructions));
   }
   if (recorder) observers.push(recorder);
@@ -110,7 +110,7 @@ export function simulate(
   const given = args instanceof Map ? args : new Map(Object.entries(args));
   const arrays = arraysOf(given);
   const memory = globalMemory(arrays, checkedNames(options.unwritten ?? [], arrays));
-  const neverSet = new NeverSet(log);
+  const uninitialized = new UninitializedValues(log);
   const launch = new Launch({
     kernel,
     grid: three(grid, "grid"),
@@ -119,12 +119,12 @@ export function simulate(
     globalMemory: memory,
     sharedBytes,
     hazards: log,
-    neverSet,
+    uninitialized,
     observers,
     products: options.products ? recorder : null,
     sharedParts: options.sharedParts ?? [],
-    together: options.together ?? false,
-    patience: options.patience ?? null,
+    cooperative: options.cooperative ?? false,
+    maxBasicBlocks: options.maxBasicBlocks ?? null,
     timeLimit: options.timeLimit ?? Number.POSITIVE_INFINITY,
   });
   refuseImpossible(launch);
@@ -134,9 +134,9 @@ export function simulate(
     if (schedule === "lockstep") runLockstep(launch, blocks, tally, progress);
     else runWarpAfterWarp(launch, blocks, tally, progress, schedule === "threads");
   } catch (error) {
-    // What was found on the way tells more than where the threads wait.
-    if (!(error instanceof StuckError)) throw error;
-    neverSet.tellAll();
+    // What was found before says more than where the threads wait.
+    if (!(error instanceof DeadlockError)) throw error;
+    uninitialized.reportAll();
     if (!log.found.length) throw error;
   }
   return {

@@ -1,4 +1,4 @@
-"""Places in the CUDA source, as the PTX names them with ``.loc``."""
+"""LocationTracker in the CUDA source, as the PTX names them with ``.loc``."""
 
 import re
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ _CUDAS_HEADER = re.compile(
     r"(?:cp_async|memcpy|dispatch_memcpy|completion|mbarrier|barrier|is_local_smem|try_get)_\w+\.h|"
     r"pipeline|barrier|atomic"
 )
-"""Headers of CUDA's own: what stands in them is told of the line that calls it."""
+"""CUDA's own headers: their lines are reported as the line that calls them."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Location:
         return sentence("place.line", file=self.file, line=self.line)
 
 
-class Places:
+class LocationTracker:
     """Follows the places that a kernel's text names, line by line."""
 
     def __init__(self, files: dict[int, str]) -> None:
@@ -66,7 +66,7 @@ def file_table(ptx: str) -> dict[int, str]:
 
 def place_after(text: str, files: dict[int, str]) -> Location:
     """Return the place that some text of a kernel or a function ends at."""
-    places = Places(files)
+    places = LocationTracker(files)
     for line in text.splitlines():
         if line.lstrip().startswith((".loc ", ".loc\t")):
             places.read(line.lstrip())

@@ -1,5 +1,5 @@
 // What is known of an address without running the kernel: a sum of unknowns, and zero bits.
-// symbolic.py in JavaScript, held equal to it by a test of what it finds.
+// symbolic.py in TypeScript; a test compares them of what it finds.
 
 import type { BasicBlock } from "./control_flow.ts";
 import { registersWritten } from "./operands.ts";

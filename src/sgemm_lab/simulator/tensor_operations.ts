@@ -1,4 +1,4 @@
-// Matrix multiply-accumulate of one warp, `mma.sync`: tensor_operations.py in JavaScript; there it
+// Matrix multiply-accumulate of one warp, `mma.sync`: tensor_operations.py in TypeScript; there it
 // says where each element sits, and how sums are rounded.
 
 import { WARP } from "../hardware.py";
@@ -75,7 +75,7 @@ function towardZero(value: number) {
 
 /**
  * The sum of products of `depth` elements of A, from `row` on, with as many of B, from `column` on,
- * and of an addend, as tensor_operations.py tells.
+ * and of an addend, as tensor_operations.py says.
  */
 function sumOfProducts(
   a: Elements,

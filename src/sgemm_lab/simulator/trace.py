@@ -52,7 +52,7 @@ class Trace:
     * ``value``: what was read or written. NaN stands for memory nothing wrote.
     * ``store``: 1 for a write, 0 for a read.
     * ``window``: barriers the block had passed. Where warps synchronise in parts, the window of
-      time that the thread's warp was in: see ``Clocks``.
+      time that the thread's warp was in: see ``VectorClocks``.
     """
 
     arrays: list[dict[str, Any]]

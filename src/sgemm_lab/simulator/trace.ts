@@ -1,5 +1,5 @@
 // Every memory access and multiply-add of a small launch, for stepping through: trace.py in
-// JavaScript, held equal to it by tests.
+// TypeScript, held equal to it by tests.
 
 import type { Access, Kind, ThreadGroup } from "./group.ts";
 import { COPY_READ, LOAD } from "./group.ts";
@@ -32,7 +32,7 @@ interface TracedArray {
 }
 
 /**
- * Accesses in the order they happened, one entry per thread and element; trace.py tells what the
+ * Accesses in the order they happened, one entry per thread and element; trace.py says what the
  * columns hold. `complete`: false where the rest was left out. `faults`: at most one for each
  * block. `products`: multiply-adds of single precision, if they were asked for.
  */

@@ -2,7 +2,7 @@
 
 The compiler gives such a variable a register, and on some path to a read of it nothing writes
 that. What it holds then is chance. Here it holds a mark, a number that no computation makes, so
-that a result that depends on it is wrong at every run, and a read of it can be told.
+that a result that depends on it is wrong at every run, and a read of it can be reported.
 
 A compiler also makes such reads by itself, where the result is not used afterwards. So a read is
 a warning; whether it does harm is seen in the results.

@@ -1,4 +1,4 @@
-"""Values that nothing has set, followed to where they do harm.
+"""Uninitialized values, tracked to where they do harm.
 
 A kernel may read memory that nothing wrote and do no harm: at the edge of a matrix threads work on
 elements that they do not store. So such a read is a hazard only once what it gave reaches global
@@ -71,11 +71,11 @@ class _Rule:
         return cls(instruction, kind, tuple(reads), tuple(addresses), tuple(writes), guard)
 
 
-class NeverSet:
-    """Follows values that nothing has set, for all blocks of a launch."""
+class UninitializedValues:
+    """Tracks uninitialized values for all blocks of a launch."""
 
     def __init__(self, hazards: HazardSink) -> None:
-        self.follows = False
+        self.active = False
         """Whether there is a value to follow: else nothing here costs time."""
         self._hazards = hazards
         self._suspects: list[Suspect] = []
@@ -91,21 +91,21 @@ class NeverSet:
 
     def start(self) -> None:
         """Begin other blocks: their registers and memories hold nothing of what went before."""
-        self.follows = False
+        self.active = False
         self._registers.clear()
         self._memories.clear()
 
-    def met(self, access: Access, lanes: npt.NDArray[np.intp]) -> None:
+    def on_read(self, access: Access, lanes: npt.NDArray[np.intp]) -> None:
         """Some lanes read memory that nothing wrote."""
         index = access.site.instruction.index
         if index not in self._bits:
             suspect = self._hazards.unwritten(access, lanes)
             self._bits[index] = self._bit_of(suspect)
         if self._bits[index] & self._live:
-            self.follows = True
+            self.active = True
 
     def _bit_of(self, suspect: Suspect) -> int:
-        """The bit of a read; that of another one where both would be told in the same words."""
+        """The bit of a read; that of another one with the same message."""
         for number, other in enumerate(self._suspects):
             if suspect.same(other):
                 return 1 << min(number, _MOST - 1)
@@ -114,11 +114,11 @@ class NeverSet:
         self._live |= bit
         return bit
 
-    def tell_all(self) -> None:
+    def report_all(self) -> None:
         """Threads cannot go on: nobody can say what the values would have done."""
-        self._tell(self._live)
+        self._report(self._live)
 
-    def _tell(self, bits: int) -> None:
+    def _report(self, bits: int) -> None:
         bits &= self._live
         if not bits:
             return
@@ -131,22 +131,22 @@ class NeverSet:
 
     def _harm(self, marks: Marks | None) -> None:
         if marks is not None and len(marks):
-            self._tell(int(np.bitwise_or.reduce(marks)))
+            self._report(int(np.bitwise_or.reduce(marks)))
 
-    def deciding(
+    def wrap_branch(
         self, group: ThreadGroup, names: Iterable[str], choose: Callable[[Mask | None], Mask]
     ) -> Callable[[Mask | None], Mask]:
         """Wrap what chooses the lanes that go another way: some registers decide that."""
         names = tuple(names)
 
         def choosing(mask: Mask | None) -> Mask:
-            if self.follows:
+            if self.active:
                 self._harm(self._marks(group, names, mask))
             return choose(mask)
 
         return choosing
 
-    def following(
+    def wrap_step(
         self,
         group: ThreadGroup,
         instructions: Sequence[Instruction],
@@ -201,7 +201,7 @@ class NeverSet:
             marks = self._joined(group, rule)
         elif rule.kind == "shfl":
             marks = self._shuffled(group, rule, where, bare)
-        for name in rule.writes if self.follows else ():
+        for name in rule.writes if self.active else ():
             self._give(group, name, where, marks)
 
     def _selected(self, group: ThreadGroup, rule: _Rule) -> Marks | None:
@@ -244,7 +244,7 @@ class NeverSet:
         self._harm(self._marks(group, steering, where))
         written = registers_written(rule.instruction)
         marks = self._marks(group, [one.name for one in value], None)
-        if marks is None or not self.follows:
+        if marks is None or not self.active:
             return None
         rows = [group.registers.whole(one, signed=False) if not group.registers.is_predicate(one)
                 else group.registers.view(one, np.dtype(np.bool_))
@@ -257,8 +257,8 @@ class NeverSet:
             row[:] = kept
         return moved
 
-    def moves(self, access: Access) -> None:
-        """Move marks as an access is about to move values, and tell where they do harm."""
+    def on_move(self, access: Access) -> None:
+        """Move marks as an access is about to move values, and report where they do harm."""
         site = access.site
         kind = site.instruction.parts[0]
         inside = site.space in ("shared", "local")
@@ -283,7 +283,7 @@ class NeverSet:
                 self._harm(marks)
             return
         self._store(access, stored, together=kind != "st")
-        if kind == "atom" and self.follows:
+        if kind == "atom" and self.active:
             self._give_some(access, site.instruction.operands[0], self._loaded(access)[0])
 
     def _loaded(self, access: Access) -> list[Marks | None]:

@@ -1,4 +1,4 @@
-// Values that nothing has set, followed to where they do harm: never_set.py in JavaScript, which
+// Uninitialized values, tracked to where they do harm: uninitialized_values.py in TypeScript, which
 // says why, held equal to it by tests.
 
 import type { Condition } from "./divergence.ts";
@@ -54,10 +54,10 @@ class Rule {
   }
 }
 
-/** Follows values that nothing has set, for all blocks of a launch. */
-export class NeverSet {
+/** Tracks uninitialized values for all blocks of a launch. */
+export class UninitializedValues {
   /** Whether there is a value to follow: else nothing here costs time. */
-  follows = false;
+  active = false;
   /** for each bit the read that it stands for; those behind share the last */
   suspects: Suspect[] = [];
   /** by index of a reading instruction */
@@ -73,23 +73,23 @@ export class NeverSet {
 
   /** Begin other blocks: their registers and memories hold nothing of what went before. */
   start() {
-    this.follows = false;
+    this.active = false;
     this.registers.clear();
     this.memories.clear();
   }
 
   /** Some lanes read memory that nothing wrote. */
-  met(access: Access, lanes: Int32Array) {
+  onRead(access: Access, lanes: Int32Array) {
     const { index } = access.site.instruction;
     let bit = this.bits.get(index);
     if (bit === undefined) {
       bit = this.bitOf(this.hazards.unwritten(access, lanes));
       this.bits.set(index, bit);
     }
-    if (bit & this.live) this.follows = true;
+    if (bit & this.live) this.active = true;
   }
 
-  /** The bit of a read; that of another one where both would be told in the same words. */
+  /** The bit of a read; that of another one with the same message. */
   bitOf(suspect: Suspect) {
     const same = this.suspects.findIndex((other) => suspect.same(other));
     if (same >= 0) return 1 << Math.min(same, MOST - 1);
@@ -100,11 +100,11 @@ export class NeverSet {
   }
 
   /** Threads cannot go on: nobody can say what the values would have done. */
-  tellAll() {
-    this.tell(this.live);
+  reportAll() {
+    this.report(this.live);
   }
 
-  tell(marked: number) {
+  report(marked: number) {
     const bits = marked & this.live;
     if (!bits) return;
     this.suspects.forEach((suspect, number) => {
@@ -115,13 +115,13 @@ export class NeverSet {
   }
 
   harm(marks: Marks | null) {
-    if (marks !== null) this.tell(marks.reduce((all, one) => all | one, 0));
+    if (marks !== null) this.report(marks.reduce((all, one) => all | one, 0));
   }
 
   /** Wrap what chooses the lanes that go another way: some registers decide that. */
-  deciding(group: ThreadGroup, names: string[], choose: Condition): Condition {
+  wrapBranch(group: ThreadGroup, names: string[], choose: Condition): Condition {
     return (mask) => {
-      if (this.follows) this.harm(this.marks(group, names, mask));
+      if (this.active) this.harm(this.marks(group, names, mask));
       return choose(mask);
     };
   }
@@ -132,7 +132,7 @@ export class NeverSet {
    * @param bare that does not
    * @param guard the lanes that run it
    */
-  following(
+  wrapStep(
     group: ThreadGroup,
     instruction: Instruction,
     step: Step,
@@ -141,7 +141,7 @@ export class NeverSet {
   ): Step {
     let rule: Rule | null = null;
     return (mask) => {
-      const marked = this.follows ? this.registers.get(group) : undefined;
+      const marked = this.active ? this.registers.get(group) : undefined;
       if (!marked) {
         step(mask);
         return;
@@ -175,7 +175,7 @@ export class NeverSet {
     else if (["and", "or"].includes(kind) && rule.instruction.parts.at(-1) === "pred") {
       marks = this.joined(group, rule);
     } else if (kind === "shfl") marks = this.shuffled(group, rule, where, bare);
-    if (!this.follows) return;
+    if (!this.active) return;
     for (const name of rule.writes) this.give(group, name, where, marks);
   }
 
@@ -224,7 +224,7 @@ export class NeverSet {
     const [value, ...others] = instruction.operands.slice(1);
     this.harm(this.marks(group, others.flatMap(namesOf), where));
     const marks = this.marks(group, namesOf(value), null);
-    if (marks === null || !this.follows) return null;
+    if (marks === null || !this.active) return null;
     const { registers } = group;
     const rowOf = (register: Register) =>
       registers.isPredicate(register)
@@ -242,8 +242,8 @@ export class NeverSet {
     return moved;
   }
 
-  /** Move marks as an access is about to move values, and tell where they do harm. */
-  moves(access: Access) {
+  /** Move marks as an access is about to move values, and report where they do harm. */
+  onMove(access: Access) {
     const { site, group } = access;
     const { operands, parts } = site.instruction;
     const [kind] = parts;
@@ -270,7 +270,7 @@ export class NeverSet {
     }
     this.store(access, stored, kind !== "st");
     const [first] = operands;
-    if (kind === "atom" && first.kind === "register" && this.follows) {
+    if (kind === "atom" && first.kind === "register" && this.active) {
       this.giveSome(access, first.name, this.loaded(access)[0]);
     }
   }

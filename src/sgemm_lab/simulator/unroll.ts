@@ -1,4 +1,4 @@
-// The short loops that ptxas unrolls, written out: unroll.py in JavaScript, held equal to it by a
+// The short loops that ptxas unrolls, written out: unroll.py in TypeScript, held equal to it by a
 // test. There it says how long such a loop may be.
 
 import type { BasicBlock } from "./control_flow.ts";

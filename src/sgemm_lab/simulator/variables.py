@@ -31,7 +31,7 @@ class ModuleVariable:
     """As the PTX names it."""
     bytes: int
     item_bytes: int
-    """Of one element, as far as the PTX tells: messages count in it."""
+    """Of one element, as far as the PTX says: messages count in it."""
     values: tuple[tuple[int, int, int], ...] = ()
     """What it starts with, where that is no zero: first byte, bytes, bits."""
     addresses: tuple[tuple[int, str], ...] = ()

@@ -11,8 +11,8 @@ from sgemm_lab.simulator.hazards import HazardLog
 from sgemm_lab.simulator.memory import Memory
 from sgemm_lab.simulator.ptx import Instruction
 from sgemm_lab.simulator.registers import Mask
-from sgemm_lab.simulator.shared_race_base import NOBODY, Array, SharedWatch
-from sgemm_lab.simulator.vector_clocks import Clocks
+from sgemm_lab.simulator.shared_race_base import NO_THREAD, Array, SharedRaceDetector
+from sgemm_lab.simulator.vector_clocks import VectorClocks
 
 
 class _Shadow:
@@ -20,11 +20,11 @@ class _Shadow:
 
     def __init__(self, memory: Memory, word_bytes: int, warps: int) -> None:
         words = len(memory.bytes) // word_bytes
-        self.writer = np.full(words, NOBODY, dtype=np.int32)
+        self.writer = np.full(words, NO_THREAD, dtype=np.int32)
         self.write_time = np.zeros(words, dtype=np.int64)
         self.write_warp_epoch = np.zeros(words, dtype=np.int64)
         self.write_site = np.zeros(words, dtype=np.int32)
-        self.reader = np.full(words, NOBODY, dtype=np.int32)
+        self.reader = np.full(words, NO_THREAD, dtype=np.int32)
         self.read_time = np.zeros((words, warps), dtype=np.int64)
         """When each warp last read a word."""
         self.read_warp_epoch = np.zeros(words, dtype=np.int64)
@@ -42,19 +42,19 @@ class _Use:
     slot: Array
     warp: Array
     warp_epoch: Array
-    clocks: Clocks
+    clocks: VectorClocks
 
     @property
     def now(self) -> Array:
         """Each lane's own time."""
         return self.clocks.seen[self.slot, self.warp, self.warp]
 
-    def heard_of(self, warps: Array) -> Array:
+    def last_known(self, warps: Array) -> Array:
         """The newest time of other warps, one for each lane, that the lanes' warps know of."""
         return self.clocks.seen[self.slot, self.warp, warps]
 
 
-class ClockRaceDetector(SharedWatch):
+class VectorClockRaceDetector(SharedRaceDetector):
     """Watches shared memory for accesses that nothing orders. An observer."""
 
     def __init__(self, log: HazardLog, instructions: list[Instruction]) -> None:
@@ -72,7 +72,7 @@ class ClockRaceDetector(SharedWatch):
                 self._read(shadow, use, index)
             else:
                 self._write(shadow, use, index)
-                self._meet(use, number, index, shadow.writer[index], shadow.write_site)
+                self._check_same_store(use, number, index, shadow.writer[index], shadow.write_site)
             if access.site.kind == COPY_WRITE:
                 np.add.at(shadow.in_flight, index, 1)
 
@@ -140,25 +140,25 @@ class ClockRaceDetector(SharedWatch):
         time = shadow.write_time[index]
         same_warp = who == use.warp
         alone = (time == use.now) & (shadow.write_warp_epoch[index] == use.warp_epoch)
-        wrong = np.where(same_warp, alone & (writer != use.thread), time > use.heard_of(who))
-        return writer, wrong & (writer != NOBODY)
+        wrong = np.where(same_warp, alone & (writer != use.thread), time > use.last_known(who))
+        return writer, wrong & (writer != NO_THREAD)
 
     def _write(self, shadow: _Shadow, use: _Use, index: Array) -> None:
         writer, wrong = self._after_writer(shadow, use, index)
         self._report(use, index, wrong, writer, shadow.write_site)
         reader, times = shadow.reader[index], shadow.read_time[index]
-        heard = use.clocks.seen[use.slot, use.warp][:, : times.shape[1]]
+        known = use.clocks.seen[use.slot, use.warp][:, : times.shape[1]]
         lanes = np.arange(len(index))
         own = times[lanes, use.warp]
         times[lanes, use.warp] = 0
-        wrong = np.asarray((times > heard).any(axis=1))
+        wrong = np.asarray((times > known).any(axis=1))
         wrong |= (
             (own == use.now)
             & (reader // WARP == use.warp)
             & (reader != use.thread)
             & (shadow.read_warp_epoch[index] == use.warp_epoch)
         )
-        self._report(use, index, wrong & (reader != NOBODY), reader, shadow.read_site)
+        self._report(use, index, wrong & (reader != NO_THREAD), reader, shadow.read_site)
         shadow.writer[index] = use.thread
         shadow.write_time[index] = use.now
         shadow.write_warp_epoch[index] = use.warp_epoch

@@ -10,17 +10,17 @@ import type { Instruction } from "./ptx.ts";
 import {
   COPY_WORD,
   firstThatLoses,
-  NOBODY,
+  NO_THREAD,
   smallestSharedAccess,
   WARP_BITS,
 } from "./shared_races.ts";
-import type { Clocks } from "./vector_clocks.ts";
+import type { VectorClocks } from "./vector_clocks.ts";
 
 /** Who uses words of shared memory: a lane for each word. */
 interface Use {
   access: Access;
   group: ThreadGroup;
-  clocks: Clocks;
+  clocks: VectorClocks;
   lanes: Int32Array;
 }
 
@@ -44,11 +44,11 @@ class Shadow {
     public warps: number,
   ) {
     const words = memory.bytes.length / wordBytes;
-    this.writer = new Int32Array(words).fill(NOBODY);
+    this.writer = new Int32Array(words).fill(NO_THREAD);
     this.writeTime = new Int32Array(words);
     this.writeWarpEpoch = new Int32Array(words);
     this.writeSite = new Int32Array(words);
-    this.reader = new Int32Array(words).fill(NOBODY);
+    this.reader = new Int32Array(words).fill(NO_THREAD);
     this.readTime = new Int32Array(words * warps);
     this.readWarpEpoch = new Int32Array(words);
     this.readSite = new Int32Array(words);
@@ -57,12 +57,12 @@ class Shadow {
 }
 
 /** Watches shared memory for accesses that nothing orders. An observer. */
-export class ClockRaceDetector {
+export class VectorClockRaceDetector {
   wordBytes;
   shadow: Shadow | null = null;
   blocks = "";
   /** words of the last store that race if its lanes stored different values */
-  together: number[] = [];
+  sameStore: number[] = [];
 
   constructor(
     public log: HazardLog,
@@ -76,13 +76,13 @@ export class ClockRaceDetector {
     const { site, positions } = access;
     if (site.space !== "shared" || site.kind === ATOMIC) return;
     const [shadow, use] = [this.shadowOf(access.group), useOf(access)];
-    if (site.kind !== LOAD) this.together = [];
+    if (site.kind !== LOAD) this.sameStore = [];
     for (let word = 0; word < site.width / this.wordBytes; word++) {
       const index = positions.map((position) => position / this.wordBytes + word);
       if (site.kind === LOAD) this.read(shadow, use, index);
       else {
         this.write(shadow, use, index);
-        this.meet(shadow, use, index, word);
+        this.checkSameStore(shadow, use, index, word);
       }
       if (site.kind === COPY_WRITE) for (const one of index) shadow.inFlight[one] += 1;
     }
@@ -183,7 +183,7 @@ export class ClockRaceDetector {
    * See to lanes of one access that write one word, as others of its lanes do.
    * @param number which of their words
    */
-  meet(shadow: Shadow, use: Use, index: Int32Array, number: number) {
+  checkSameStore(shadow: Shadow, use: Use, index: Int32Array, number: number) {
     const { group, lanes } = use;
     const lost = Uint8Array.from(index, (word, i) =>
       Number(shadow.writer[word] !== group.thread[lanes[i]]),
@@ -192,14 +192,14 @@ export class ClockRaceDetector {
       shadow.writer[index[i]] >> WARP_BITS === group.thread[lanes[i]] >> WARP_BITS ? 0 : one,
     );
     this.report(use, index, apart, shadow.writer, shadow.writeSite);
-    if (lost.includes(1) && !apart.includes(1)) this.together.push(number);
+    if (lost.includes(1) && !apart.includes(1)) this.sameStore.push(number);
   }
 
   /** Tell of lanes of one warp that stored different values to one word. */
   onStored(access: Access, bits: (element: number, i: number) => bigint) {
-    if (!this.together.length || access.site.space !== "shared") return;
+    if (!this.sameStore.length || access.site.space !== "shared") return;
     const shadow = this.shadowOf(access.group);
-    for (const word of this.together) {
+    for (const word of this.sameStore) {
       const first = firstThatLoses(access, word, this.wordBytes, bits);
       if (first < 0) continue;
       const index = access.positions[first] / this.wordBytes + word;
@@ -207,7 +207,7 @@ export class ClockRaceDetector {
       const before = this.instructions[shadow.writeSite[index]];
       this.log.race(access, lane, index * this.wordBytes, shadow.writer[index], before, true);
     }
-    this.together = [];
+    this.sameStore = [];
   }
 
   /**
@@ -231,7 +231,7 @@ export class ClockRaceDetector {
 /** Whether who wrote a word last is not ordered before a lane now. */
 function afterWriter(shadow: Shadow, { group, clocks }: Use, word: number, lane: number) {
   const writer = shadow.writer[word];
-  if (writer === NOBODY) return false;
+  if (writer === NO_THREAD) return false;
   const [thread, who] = [group.thread[lane], writer >> WARP_BITS];
   const warp = thread >> WARP_BITS;
   const row = clocks.at(group.slot[lane], warp);
@@ -244,7 +244,7 @@ function afterWriter(shadow: Shadow, { group, clocks }: Use, word: number, lane:
 /** Whether somebody read a word who is not ordered before a lane now. */
 function afterReaders(shadow: Shadow, { group, clocks }: Use, word: number, lane: number) {
   const reader = shadow.reader[word];
-  if (reader === NOBODY) return false;
+  if (reader === NO_THREAD) return false;
   const thread = group.thread[lane];
   const warp = thread >> WARP_BITS;
   const row = clocks.at(group.slot[lane], warp);
@@ -267,7 +267,7 @@ function useOf(access: Access): Use {
 }
 
 /** A lane's own time. */
-function timeOf(group: ThreadGroup, clocks: Clocks, lane: number) {
+function timeOf(group: ThreadGroup, clocks: VectorClocks, lane: number) {
   const warp = group.thread[lane] >> WARP_BITS;
   return clocks.seen[clocks.at(group.slot[lane], warp) + warp];
 }

@@ -1,14 +1,13 @@
-"""What each warp knows of the others: vector clocks, for kernels whose warps synchronise in parts.
+"""Vector clocks of warps, for kernels in which some warps synchronize without the others.
 
-Where every barrier is one of the whole block, the number of barriers passed orders all accesses.
-With named barriers of some warps, or barriers in memory (mbarrier), it does not. Then each warp
-has a clock, and remembers the newest time of every other warp that it has heard of. What a warp
-did is ordered before what another does if the other has heard of that time. (Mattern, Virtual time
-and global states of distributed systems, 1989.)
+If every barrier is one of the whole block, the number of barriers passed orders all accesses. With
+named barriers of some warps, or barriers in memory (mbarrier), it does not. Then each warp has a
+clock, and stores the latest time that it knows of every other warp. An access of a warp happens
+before one of another warp if the other knows its time. (Mattern, Virtual time and global states of
+distributed systems, 1989.)
 
-Beside that a warp counts the windows of time that it has come to, for those who look on. What one
-warp did before another could go on stands in an earlier window; what stands in one window, nothing
-orders. (Lamport, Time, clocks, and the ordering of events in a distributed system, 1978.)
+Each warp also has a Lamport clock, its window, for traces: accesses in one window are not ordered.
+(Lamport, Time, clocks, and the ordering of events in a distributed system, 1978.)
 """
 
 import re
@@ -36,56 +35,58 @@ def synchronises_in_parts(kernel: PtxKernel) -> bool:
     )
 
 
-class Clocks:
-    """For each slot and warp, the newest time of every warp that it has heard of.
+class VectorClocks:
+    """For each slot and warp, the latest time that it knows of every warp.
 
-    Beside the warps there is one more that keeps time: the engine of bulk copies.
+    The engine of bulk copies has a clock, too.
     """
 
     def __init__(self, slots: int, warps: int) -> None:
         self.engine = warps
         """Number of the copy engine."""
         self._window = warps + 1
-        """Where a row has the window of who it belongs to, or of who told it."""
+        """Position of the window in a row."""
         self.seen = np.zeros((slots, warps + 1, warps + 2), dtype=np.int64)
-        """(slots, who, of whom)."""
+        """(slots, warp, time of each warp and its own window)."""
         self.start()
 
     def start(self) -> None:
-        """Begin anew: nobody has heard of anybody."""
+        """Reset: each warp knows only its own time."""
         self.seen[:] = 0
         each = np.arange(self.engine + 1)
         self.seen[:, each, each] = 1
 
-    def meet(self, slot: int, warps: npt.NDArray[np.intp], heard: Row | None = None) -> None:
-        """Warps wait for each other: each hears all that any knows, and ``heard`` besides."""
+    def synchronize(
+        self, slot: int, warps: npt.NDArray[np.intp], released: Row | None = None
+    ) -> None:
+        """Warps wait for each other: each gets the maximum of their clocks and ``released``."""
         known = self.seen[slot, warps].max(axis=0)
-        if heard is not None:
-            known = np.maximum(known, heard)
+        if released is not None:
+            known = np.maximum(known, released)
         self.seen[slot, warps] = known
         self.seen[slot, warps, warps] += 1
         self.seen[slot, warps, self._window] += 1
 
-    def tell(self, slot: int, warp: int) -> Row:
-        """What a warp knows as it arrives somewhere. What it does later is not told."""
+    def release(self, slot: int, warp: int) -> Row:
+        """Return the clock of a warp that arrives at a barrier, then advance that of the warp."""
         known: Row = self.seen[slot, warp].copy()
         self.seen[slot, warp, [warp, self._window]] += 1
         return known
 
-    def hear(self, slot: int, warp: int, row: Row) -> None:
-        """A warp learns what was told."""
+    def acquire(self, slot: int, warp: int, row: Row) -> None:
+        """Merge a released clock into that of a warp."""
         known = row.copy()
         known[self._window] += 1
         self.seen[slot, warp] = np.maximum(self.seen[slot, warp], known)
 
     def windows(self, slots: npt.NDArray[Any], warps: npt.NDArray[Any]) -> Row:
-        """The window of time that each of some warps is in."""
+        """The window of each of some warps."""
         return np.asarray(self.seen[slots, warps, self._window])
 
     def copy_starts(self, slot: int, warp: int) -> tuple[int, Row]:
-        """A warp starts a bulk copy: its time, and what those learn who wait for it."""
+        """A warp starts a bulk copy: return its time, and the clock that its waiters acquire."""
         self.seen[slot, self.engine, self.engine] += 1
         time = int(self.seen[slot, self.engine, self.engine])
-        row = self.tell(slot, warp)
+        row = self.release(slot, warp)
         row[self.engine] = time
         return time, row

@@ -1,12 +1,9 @@
-// What each warp knows of the others: vector clocks, for kernels whose warps synchronise in parts.
-// clocks.py in JavaScript; there it says what they are good for, and what a window of time is.
+// Vector clocks of warps, for kernels in which some warps synchronize without the others:
+// vector_clocks.py in TypeScript. Its docstring explains them.
 
 import type { PtxKernel } from "./ptx.ts";
 
-/**
- * The newest time of every warp that somebody has heard of, and behind them the window of time of
- * who it belongs to, or of who told it.
- */
+/** The latest known time of every warp, and at the end the window of the warp that knows them. */
 export type Row = Int32Array;
 
 const PARTIAL = /^(?:mbarrier\.|cp\.async\.(?:bulk|mbarrier)\.|(?:bar|barrier)(?:\.cta)?\.arrive)/;
@@ -20,10 +17,10 @@ export function synchronisesInParts(kernel: PtxKernel) {
 }
 
 /**
- * For each slot and warp, the newest time of every warp that it has heard of. Beside the warps there
- * is one more that keeps time: the engine of bulk copies.
+ * For each slot and warp, the latest time that it knows of every warp. The engine of bulk copies
+ * has a clock, too.
  */
-export class Clocks {
+export class VectorClocks {
   /** Number of the copy engine. */
   engine: number;
   window;
@@ -43,7 +40,7 @@ export class Clocks {
     this.start();
   }
 
-  /** Begin anew: nobody has heard of anybody. */
+  /** Reset: each warp knows only its own time. */
   start() {
     this.seen.fill(0);
     for (let slot = 0; slot < this.slots; slot++) {
@@ -61,10 +58,10 @@ export class Clocks {
     return this.seen.subarray(start, start + this.length);
   }
 
-  /** Warps wait for each other: each hears all that any knows, and `heard` besides. */
-  meet(slot: number, warps: number[], heard: Row | null = null) {
-    const known = heard ? heard.slice() : new Int32Array(this.length);
-    for (const warp of warps) learn(known, this.row(slot, warp));
+  /** Warps wait for each other: each gets the maximum of their clocks and `released`. */
+  synchronize(slot: number, warps: number[], released: Row | null = null) {
+    const known = released ? released.slice() : new Int32Array(this.length);
+    for (const warp of warps) mergeClock(known, this.row(slot, warp));
     for (const warp of warps) {
       const row = this.row(slot, warp);
       row.set(known);
@@ -73,8 +70,8 @@ export class Clocks {
     }
   }
 
-  /** What a warp knows as it arrives somewhere. What it does later is not told. */
-  tell(slot: number, warp: number): Row {
+  /** Return the clock of a warp that arrives at a barrier, then advance that of the warp. */
+  release(slot: number, warp: number): Row {
     const row = this.row(slot, warp);
     const known = row.slice();
     row[warp] += 1;
@@ -82,30 +79,30 @@ export class Clocks {
     return known;
   }
 
-  /** A warp learns what was told. */
-  hear(slot: number, warp: number, told: Row) {
-    const known = told.slice();
+  /** Merge a released clock into that of a warp. */
+  acquire(slot: number, warp: number, released: Row) {
+    const known = released.slice();
     known[this.window] += 1;
-    learn(this.row(slot, warp), known);
+    mergeClock(this.row(slot, warp), known);
   }
 
-  /** The window of time that a warp is in. */
+  /** The window of a warp. */
   windowOf(slot: number, warp: number) {
     return this.seen[this.at(slot, warp) + this.window];
   }
 
-  /** A warp starts a bulk copy: its time, and what those learn who wait for it. */
+  /** A warp starts a bulk copy: return its time, and the clock that its waiters acquire. */
   copyStarts(slot: number, warp: number): [time: number, known: Row] {
     const engine = this.row(slot, this.engine);
     engine[this.engine] += 1;
     const time = engine[this.engine];
-    const known = this.tell(slot, warp);
+    const known = this.release(slot, warp);
     known[this.engine] = time;
     return [time, known];
   }
 }
 
 /** Raise each time of `row` to that of `other`. */
-export function learn(row: Row, other: Row) {
+export function mergeClock(row: Row, other: Row) {
   for (let i = 0; i < row.length; i++) if (other[i] > row[i]) row[i] = other[i];
 }

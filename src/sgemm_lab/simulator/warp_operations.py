@@ -129,9 +129,11 @@ def _warp_barrier(group: "ThreadGroup", instruction: Instruction, match: Match) 
         named = np.broadcast_to(members, (group.lanes,))
         running = np.repeat(_bits(_active(group, mask) & _by_warp(group, group.alive)), WARP)
         whole = (named & running) == running
-        group.meeting = np.where(where, np.where(whole, np.uint32(_ALL), named), group.meeting)
+        group.syncwarp_mask = np.where(
+            where, np.where(whole, np.uint32(_ALL), named), group.syncwarp_mask
+        )
         group.whole_epoch = np.where(where & whole, group.warp_epoch, group.whole_epoch)
-        group.meets_in_parts |= bool((where & ~whole).any())
+        group.partial_syncwarp |= bool((where & ~whole).any())
 
     return step
 

@@ -26,7 +26,7 @@ from sgemm_lab.simulator.tensor_operations import sum_of_products
 if TYPE_CHECKING:
     from sgemm_lab.simulator.group import ThreadGroup
 
-Places = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
+Positions = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
 """Row and column of each element of each lane, both (32, elements)."""
 
 _GROUP = np.arange(WARP) // 4
@@ -38,7 +38,7 @@ _SIDE = 16
 _BITS = {"f16": 16, "bf16": 16, "tf32": 32, "f32": 32, "s8": 8, "u8": 8, "s32": 32}
 
 
-def _tile_a(depth: int, packed: int) -> Places:
+def _tile_a(depth: int, packed: int) -> Positions:
     """A of ``mma.m16n8``, 16×depth: each lane's elements, as the PTX ISA numbers them."""
     rows, columns = [], []
     for register in range(depth // (4 * packed) * 2):
@@ -48,7 +48,7 @@ def _tile_a(depth: int, packed: int) -> Places:
     return np.stack(rows, axis=1), np.stack(columns, axis=1)
 
 
-def _tile_b(depth: int, packed: int) -> Places:
+def _tile_b(depth: int, packed: int) -> Positions:
     """B of ``mma.m16n8``, depth×8."""
     rows, columns = [], []
     for register in range(depth // (4 * packed)):
@@ -58,14 +58,14 @@ def _tile_b(depth: int, packed: int) -> Places:
     return np.stack(rows, axis=1), np.stack(columns, axis=1)
 
 
-def _tile_c() -> Places:
+def _tile_c() -> Positions:
     """C of ``mma.m16n8``, 16×8."""
     rows = [_GROUP + 8 * (number // 2) for number in range(4)]
     columns = [2 * _INSIDE + number % 2 for number in range(4)]
     return np.stack(rows, axis=1), np.stack(columns, axis=1)
 
 
-def _beside(tile: Places, times: int, *, down: bool) -> Places:
+def _repeat_tile(tile: Positions, times: int, *, down: bool) -> Positions:
     """Several tiles below each other, or side by side."""
     rows, columns = tile
     height = int(rows.max()) + 1
@@ -77,18 +77,18 @@ def _beside(tile: Places, times: int, *, down: bool) -> Places:
 
 
 @lru_cache(maxsize=64)
-def _fragment(matrix: str, m: int, n: int, k: int, bits: int) -> Places:
+def _fragment(matrix: str, m: int, n: int, k: int, bits: int) -> Positions:
     """Where the elements of a fragment of ``wmma`` lie in its matrix."""
     packed = 32 // bits
     if m == 8:  # m8n32: the product is made transposed
         rows, columns = _fragment({"a": "b", "b": "a"}.get(matrix, matrix), n, m, k, bits)
         return columns, rows
     if matrix == "a":
-        return _beside(_tile_a(k, packed), m // 16, down=True)
+        return _repeat_tile(_tile_a(k, packed), m // 16, down=True)
     if matrix == "b":
-        return _beside(_tile_b(k, packed), n // 8, down=False)
-    found = _beside(_tile_c(), n // 8, down=False)
-    return _beside(found, m // 16, down=True)
+        return _repeat_tile(_tile_b(k, packed), n // 8, down=False)
+    found = _repeat_tile(_tile_c(), n // 8, down=False)
+    return _repeat_tile(found, m // 16, down=True)
 
 
 def _registers(group: "ThreadGroup", operand: Operand) -> list[Any]:
@@ -119,7 +119,7 @@ def _numbers(bits: Array, type_: str) -> Array:
     return bits.astype(np.int64)
 
 
-def _matrix(numbers: Array, places: Places, shape: tuple[int, int]) -> Array:
+def _matrix(numbers: Array, places: Positions, shape: tuple[int, int]) -> Array:
     rows, columns = places
     made = np.zeros((len(numbers), *shape), numbers.dtype)
     made[:, rows, columns] = numbers[:, :, : rows.shape[1]]
@@ -178,7 +178,7 @@ def _multiply(group: "ThreadGroup", instruction: Instruction, match: Match) -> S
 class _Words:
     """How a matrix is moved: each lane's words, and the elements of the matrix that they hold."""
 
-    places: Places
+    places: Positions
     """Row and column of each element of each lane."""
     together: int
     """Elements of a word: neighbours in memory."""
@@ -221,7 +221,7 @@ def _words(matrix: str, sizes: tuple[int, int, int], bits: int, layout: str) -> 
     return _Words(places, wanted, by_row, bits // 8)
 
 
-def _squares(slow: int, quick: int) -> Places:
+def _squares(slow: int, quick: int) -> Positions:
     """A matrix in squares of 8×8, of which each lane has two neighbours."""
     found = [
         (8 * one + _GROUP, 8 * other + 2 * _INSIDE + number)
@@ -232,7 +232,7 @@ def _squares(slow: int, quick: int) -> Places:
     return np.stack([part for part, _ in found], 1), np.stack([part for _, part in found], 1)
 
 
-def _are_neighbours(places: Places, by_row: bool, count: int) -> bool:
+def _are_neighbours(places: Positions, by_row: bool, count: int) -> bool:
     """Whether each lane's elements lie beside each other in memory, ``count`` at a time."""
     slow, quick = places if by_row else places[::-1]
     same = all((slow[:, one::count] == slow[:, ::count]).all() for one in range(count))
@@ -308,11 +308,11 @@ def _moved_in(
         first = access.positions[:, None] // words.element_bytes + np.arange(words.together)
         pieces[lanes] = memory.take(first, mode="clip")
         kept.append(pieces)
-        _tell(group, access, pieces[lanes])
+        _notify_values(group, access, pieces[lanes])
     return np.concatenate(kept, axis=1).reshape(group.warps, WARP, -1)
 
 
-def _tell(group: "ThreadGroup", access: Access, pieces: Array) -> None:
+def _notify_values(group: "ThreadGroup", access: Access, pieces: Array) -> None:
     """Tell the observers of the elements moved, in words of the site."""
     if not len(pieces):
         return
@@ -356,7 +356,7 @@ class _RowLoad:
         return made if self.by_row else made.swapaxes(1, 2)
 
     def _read(
-        self, made: Array, addresses: Array, by: Array, mask: Mask | None, places: Places
+        self, made: Array, addresses: Array, by: Array, mask: Mask | None, places: Positions
     ) -> None:
         """Read 16×16 elements into the matrices of all warps."""
         group = self.group
@@ -369,7 +369,7 @@ class _RowLoad:
         pieces = np.zeros((group.lanes, 8), np.uint16)
         first = access.positions[:, None] // 2 + np.arange(8)
         pieces[lanes] = access.memory.words(2).take(first, mode="clip")
-        _tell(group, access, pieces[lanes])
+        _notify_values(group, access, pieces[lanes])
         by_warp = pieces.reshape(group.warps, WARP, 8)
         for lane in np.flatnonzero(self.asks):
             row, column = places[0][lane], places[1][lane]
@@ -396,7 +396,7 @@ def _store(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step
             places = access.positions[:, None] // words.element_bytes + np.arange(words.together)
             access.memory.words(words.element_bytes)[places] = kept
             mark_written(access.memory, access.positions, words.width)
-            _tell(group, access, kept)
+            _notify_values(group, access, kept)
 
     return in_space(group, match, address_of(group, instruction, 0), run)
 

@@ -22,7 +22,7 @@ interface Rung {
   seconds: number[];
 }
 
-interface LeftOut {
+interface WithoutBarrier {
   name: string;
   why: string;
 }
@@ -91,7 +91,7 @@ export async function climb(
 async function checkedRungs(card: Card, book: Book, tell: (text: string, share: number) => void) {
   const programs = book.programs.flatMap(({ name, source }) => programsOf(name, source));
   const rungs: Rung[] = [];
-  const leftOut: LeftOut[] = [];
+  const leftOut: WithoutBarrier[] = [];
   for (const [place, program] of programs.entries()) {
     tell(`Checking ${program.name}`, 0.1 + (0.3 * place) / programs.length);
     try {

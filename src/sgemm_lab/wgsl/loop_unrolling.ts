@@ -1,5 +1,5 @@
-// Loops whose bounds are known are written out, before a program is compiled: writing_out.py in
-// JavaScript, held equal to it by a test, which also says why.
+// Loops whose bounds are known are written out, before a program is compiled: loop_unrolling.py in
+// TypeScript, held equal to it by a test, which also says why.
 
 import { UnreadableError, wholeNumber } from "../expression.ts";
 import { MOST_TURNS } from "./loop_unrolling.py";

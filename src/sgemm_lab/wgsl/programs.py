@@ -1,10 +1,10 @@
 """The programs in WGSL: the rungs of the ladder, and those that measure the card itself.
 
-A rung has the file name and the head comment of the CUDA kernel that it says again, and constants
-in the same form, ``const BM = 64u;  // rows of C per block``. They are no pipeline overrides: a
-compiler hears of these only with the program, but loops are written out before (``writing_out.py``;
-what it is worth is in ``records/notes.md``), and a thread's own array, such as ``acc``, wants a
-length that is known. A launch takes other constants as the CUDA kernels do, written into the text.
+A rung has the file name and the head comment of its CUDA kernel, and constants in the same form,
+``const BM = 64u;  // rows of C per block``. They are not pipeline overrides: a compiler gets those
+only with the program, but loops are unrolled before (``loop_unrolling.py``; the gain is in
+``records/notes.md``), and a thread's own array, such as ``acc``, needs a constant length. A launch
+sets other constants as the CUDA kernels do, in the text.
 """
 
 from dataclasses import replace

@@ -1,7 +1,7 @@
 // What a walk's steps mean: which element a value is a copy of, who reads what nobody has written
 // yet, what a thread holds.
 
-import type { LeftOut, LeftStep } from "../counting/barrier_removal.ts";
+import type { ReorderedStep, WithoutBarrier } from "../counting/barrier_removal.ts";
 import type { Walk, WalkedStep } from "../counting/step_trace.ts";
 import { WARP } from "../hardware.py";
 import { placeName as nameOf } from "../text.ts";
@@ -89,7 +89,7 @@ export function understand(walk: Walk, block: number, line: number) {
 }
 
 /** How many threads go on alone to their next barrier. */
-function togetherIn(left: LeftOut | undefined) {
+function togetherIn(left: WithoutBarrier | undefined) {
   if (!left) return Number.POSITIVE_INFINITY;
   return left.order === "warps" ? WARP : 1;
 }
@@ -124,7 +124,7 @@ function unfold(walk: Walk, { line, window, store, fault, ...step }: WalkedStep,
 }
 
 /** A part of a step as it is without a barrier. */
-function partOf(all: Step[], { of, window, first, count, wrong }: LeftStep): Step {
+function partOf(all: Step[], { of, window, first, count, wrong }: ReorderedStep): Step {
   const entries = all[of].entries.slice(first, first + count).map((entry) => ({ ...entry }));
   for (const [i, value, a, b] of wrong) {
     const entry = entries[Number(i)];

@@ -1,4 +1,4 @@
-// How an answer is judged by data alone: exercises/judging.py in JavaScript, held equal to it by a
+// How an answer is judged by data alone: exercises/judging.py in TypeScript, held equal to it by a
 // test.
 
 import { numberIn } from "./reading.ts";

@@ -22,7 +22,7 @@ import { differences } from "./marks.ts";
 import { cellOf, letCopy } from "./notebook_cell.ts";
 import { say, sayVerdict, showCounts } from "./results.ts";
 import { keepEdit, keptEdit, linkedEdit } from "./saved_edits.ts";
-import type { Toy } from "./steps.ts";
+import type { StepExample } from "./steps.ts";
 import { StepThrough } from "./steps.ts";
 
 const KEEP_AFTER_MS = 400;
@@ -50,7 +50,7 @@ class Panel {
   verdict;
   notRun;
   counts;
-  kernel: { name: string; head: string; gpu: Sheet; toy: Toy };
+  kernel: { name: string; head: string; gpu: Sheet; toy: StepExample };
   along;
   steps;
   above;

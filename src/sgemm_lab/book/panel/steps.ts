@@ -10,7 +10,7 @@ import { SourceError } from "./compiled.ts";
 import { script, sheet } from "./worker.ts";
 
 /** Tile constants that make a kernel small, and the size to step through. */
-export interface Toy {
+export interface StepExample {
   constants: Record<string, number>;
   size: Size;
 }
@@ -30,7 +30,7 @@ export class StepThrough {
 
   constructor(
     public into: HTMLElement,
-    public toy: Toy,
+    public toy: StepExample,
   ) {}
 
   clear() {

@@ -53,7 +53,7 @@ export function runLaunch(
   );
   const done = simulate(ptx, entry, grid, block, given, {
     sharedBytes,
-    together: true,
+    cooperative: true,
     timeLimit,
     requestsOf: [0, 0],
   });

@@ -83,7 +83,7 @@ def _shares(kernel: Kernel, tiles: int, sms: int) -> tuple[tuple[Piece, ...], ..
         check_hazards=False,
         count_requests=False,
         watching=[reads],
-        together=True,
+        cooperative=True,
     )
     return tuple(
         tuple(

@@ -87,8 +87,8 @@ declare module "*/error_points.py" {
 declare module "*/launch_limits.py" {
   export const LARGEST_MATRICES: number;
   export const LARGEST_PRODUCT: number;
-  export const PATIENCE: number;
-  export const PATIENCE_EACH: number;
+  export const MAX_BASIC_BLOCKS: number;
+  export const BASIC_BLOCKS_PER_PRODUCT: number;
 }
 
 declare module "*/unroll.py" {

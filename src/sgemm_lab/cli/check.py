@@ -7,6 +7,7 @@ import argparse
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 
 from sgemm_lab.catalogue import is_builtin
 from sgemm_lab.checking.judge import AWKWARD_SIZES, QUICK_SIZES, CheckResult, bound_text, summary
@@ -50,6 +51,15 @@ def add_check_arguments(parser: argparse.ArgumentParser) -> None:
     other = parser.add_argument_group(EXTERNAL_GROUP)
     add_external_arguments(other)
     add_expectations(other)
+    other.add_argument("--sarif", type=Path, metavar="FILE",
+                       help="write the findings as SARIF 2.1.0, too")  # fmt: skip
+    other.add_argument(
+        "--annotate",
+        action="store_true",
+        help="print the findings as commands of a GitHub workflow, too",
+    )
+    other.add_argument("--watch", action="store_true",
+                       help="check again whenever a file changes")  # fmt: skip
 
 
 def run_check(options: argparse.Namespace) -> int:

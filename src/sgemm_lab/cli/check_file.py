@@ -1,12 +1,16 @@
 """The command ``check`` for CUDA files without the book's head comment."""
 
 import argparse
+import json
+import time
 from collections.abc import Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from sgemm_lab.cli.external import SEVERITIES, external_kernel
 from sgemm_lab.cli.printing import print_json, print_progress, print_status, result_json
+from sgemm_lab.cli.sarif import annotations, sarif
 from sgemm_lab.errors import LabError
 from sgemm_lab.external_cuda.check_file import (
     NOT_COMPARED,
@@ -14,7 +18,11 @@ from sgemm_lab.external_cuda.check_file import (
     check_file,
 )
 from sgemm_lab.external_cuda.report import KernelReport, Options
+from sgemm_lab.files import write_whole
 from sgemm_lab.text import plural
+
+POLL_SECONDS = 0.5
+"""How often ``--watch`` looks for a change."""
 
 FILE_SCHEMA = "sgemm-lab.check-file.1"
 """Schema version in ``check FILE --json``; incremented when a key changes its meaning or is
@@ -25,18 +33,53 @@ def run_check_file(options: argparse.Namespace) -> int:
     """Check and print; return the exit status: 0 no fault, 1 a fault, 2 no kernel was run.
 
     Raises:
-        LabError: no file is named, or the only one cannot be read.
+        LabError: no file is named, or one cannot be read.
     """
     if not options.kernels:
         raise LabError("Name the file whose kernels are to be checked.")
     print_status("A file without the book's head comment is simulated on this machine's processor.")
-    reports = [one for name in options.kernels for one in _checked(name, options)]
+    return _watch(options) if options.watch else _check_once(options)
+
+
+def _watch(options: argparse.Namespace) -> int:
+    """Check again whenever a file changes, until the reader interrupts; return the last status."""
+    status, seen = 0, None
+    try:
+        while True:
+            now = [_changed(name) for name in options.kernels]
+            if now != seen:
+                seen = now
+                try:
+                    status = _check_once(options)
+                except LabError as refused:
+                    status = 2
+                    print_status(str(refused))
+                print_status("Waiting for a change. Ctrl-C ends it.")
+            time.sleep(POLL_SECONDS)
+    except KeyboardInterrupt:
+        return status
+
+
+def _changed(name: str) -> float:
+    try:
+        return Path(name).stat().st_mtime
+    except OSError:
+        return 0.0  # an editor replaces it just now
+
+
+def _check_once(options: argparse.Namespace) -> int:
+    checked = [(name, _checked(name, options)) for name in options.kernels]
+    reports = [one for _, found in checked for one in found]
+    if options.sarif:
+        write_whole(options.sarif, json.dumps(sarif(checked), indent=1) + "\n")
     if options.json:
         print_json([_to_json(one) for one in reports])
     else:
         print(_summary(reports))
         if any(NOT_COMPARED in report.said for report in reports):
             print(OFFER)
+        if options.annotate:
+            print(*annotations(checked), sep="\n")
     return _status(reports, options.fail_on)
 
 
@@ -51,11 +94,18 @@ def _checked(name: str, options: argparse.Namespace) -> list[KernelReport]:
         print_progress(f"{number}/{count} check {kernel}")
 
     reports = []
-    for report in check_file(external_kernel(options, name), chosen, progress):
-        print_progress("")
-        reports.append(report)
-        if not options.json:
-            _print(report)
+    try:
+        for report in check_file(external_kernel(options, name), chosen, progress):
+            print_progress("")
+            reports.append(report)
+            if not options.json:
+                _print(report)
+    except LabError as refused:
+        # Of several files the others are checked all the same.
+        if len(options.kernels) == 1:
+            raise
+        print_status(str(refused))
+        reports.append(KernelReport("", Path(name).name, 0, "not run", said=(str(refused),)))
     return reports
 
 

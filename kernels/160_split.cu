@@ -1,12 +1,12 @@
 // title: Conflict-free, 4 + 4 split
-// parent: padded
-// change: A thread's rows and columns lie in two groups of four instead of one of eight.
+// parent: float4_tile
+// change: Rows of As are padded, and a thread's tile is split into quarters.
 // chapter: 6
 // grid: ceil(N / BN), ceil(M / BM)
 // block: BM * BN / (TM * TN), 1
 //
-// A thread's tile is split into four quarters of 4 × 4, one in each quarter of the block tile.
-// Neighbouring threads then read neighbouring float4 of B: no two lanes meet in one bank.
+// PAD floats more in each row of As: lanes that store a transposed float4 meet in no bank. A quarter
+// of a thread's tile, 4 × 4, lies in each quarter of the block tile: so lanes that read Bs do not.
 
 constexpr int BM = 128;  // rows of C per block
 constexpr int BN = 128;  // columns of C per block

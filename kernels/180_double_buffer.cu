@@ -1,5 +1,5 @@
 // title: Double buffer
-// parent: vector_store
+// parent: split
 // change: There are two windows: one is filled while the other is multiplied.
 // chapter: 7
 // grid: ceil(N / BN), ceil(M / BM)

@@ -1,6 +1,6 @@
 // title: Warp tile
-// parent: large_tile:BN=256,TN=16
-// change: The 32 lanes of a warp own a compact piece of the block tile, not a long strip.
+// parent: double_buffer
+// change: A thread computes 8 × 16 elements of C, and a warp owns a compact piece of the tile.
 // chapter: 8
 // grid: ceil(N / BN), ceil(M / BM)
 // block: BM * BN / (TM * TN), 1

@@ -1,6 +1,6 @@
 // title: Async copy
-// parent: deep_k_tile:BK=16
-// change: A and B are copied into shared memory asynchronously, past the registers.
+// parent: column_order
+// change: A and B are copied past the registers, asynchronously; a K tile is 16 deep.
 // chapter: 9
 // grid: ceil(N / BN), ceil(M / BM)
 // block: BM * BN / (TM * TN), 1

@@ -1,5 +1,5 @@
 // title: Tensor cores, FP16
-// parent: deep_k_tile:BK=16
+// parent: column_order
 // change: Tensor cores multiply: a warp adds 16 × 8 × 8 products in one instruction.
 // chapter: 12
 // grid: ceil(N / BN), ceil(M / BM)

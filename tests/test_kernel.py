@@ -269,13 +269,19 @@ ANEW = {
 """Kernels that begin anew, since no small step leads to their instruction, and why."""
 
 OTHER_TILES = {
+    "warp_tile": "The larger thread tile is the step.",
+    "async_copy": "A deeper K tile makes no difference, and needs no registers any more.",
+    "mma_fp16": "Two of its instructions take a K tile of 16.",
     "producers": "With a barrier for each stage, short K tiles cost little.",
     "small_tile": "The smaller tile is the step.",
 }
 """Kernels whose constants are part of their step, and why."""
 
 TOGETHER = {
+    "double_buffer": (50, "Stores of C as float4 make no difference, and need a function."),
+    "warp_tile": (70, "A larger thread tile loses what only unrolling, in the next step, gains."),
     "async_copy": (80, "A and B are copied past the registers alike."),
+    "mma_fp16": (50, "FP16 halves what a K tile takes, so it may be deeper."),
     "producers": (80, "Producer warps need mbarriers, and mbarriers pay only with them."),
     "stream_k": (80, "An even split needs blocks that go from tile to tile."),
     "per_warp_stages": (
@@ -474,7 +480,7 @@ def test_a_fingerprint_ignores_comments_and_white_space_alone() -> None:
         ("tiled", "tiled"),
         ("tiled:TILE=16", "tiled, TILE = 16"),
         ("thread_tile_1d:BK=8", "thread_tile_1d, BK = 8"),
-        ("large_tile:BN=256,TN=16", "large_tile 8 × 16"),
+        ("register_cache:BM=128,TM=8", "register_cache 8 × 4"),
         ("register_cache:BM=128,BN=128,TM=8,TN=8", "register_cache 8 × 8"),
         ("register_cache:BM=128,BN=128,BK=16,TM=8,TN=8", "register_cache 8 × 8, BK = 16"),
     ],

@@ -20,7 +20,6 @@ from sgemm_lab.shared_code import FILE, INCLUDE, with_shared_code
 ALIASES: dict[str, str] = {
     "inside": "hoisted_guard",
     "by_column": "column_order",
-    "wide_window": "deep_k_tile",
     "ahead": "register_prefetch",
     "lane_map": "small_tile:BM=128,BN=256,TN=16,WM=64,WN=64,STAGES=3",
     "whole_tiles": "per_warp_stages",

@@ -35,7 +35,7 @@ CURVES = (("naive_rows", "naive"), ("register_prefetch", "serpentine"))
 """Kernels of the plots over size: those that WGSL has, and others."""
 BOOK = reader_cards.book_card()
 STEPS = BOOK["steps"]
-SECONDS = {"naive_rows": 0.004, "naive": 0.001, "tiled": 0.0008, "padded": 0.0001}
+SECONDS = {"naive_rows": 0.004, "naive": 0.001, "tiled": 0.0008, "split": 0.0001}
 """Of a product at 128³: 1.05, 4.19, 5.24 and 41.9 GFLOP/s."""
 MEASURED: dict[str, Any] = {
     "form": "sgemm-lab card 1",
@@ -233,7 +233,7 @@ def test_a_kept_card_is_shown_beside_the_books(opened: Any) -> None:
     assert cells[1][:2] == ["Naive, columns across the warp", "4.19 ×4"]
     assert cells[1][2].startswith(f"{number(wgsl['naive'])} ×")
     assert cells[2][1] == "5.24 ×1.25"  # tiled after naive
-    assert "×" not in cells[3][1]  # padded: the step that it builds on is not there
+    assert "×" not in cells[3][1]  # split: the step that it builds on is not there
     said = place.part("result").inner_text()
     assert "A laptop's card, WGSL: 40 times as fast, from 1.05 to 41.9 GFLOP/s" in said
     assert "That is 50 % of the 83.8 GFLOP/s" in said

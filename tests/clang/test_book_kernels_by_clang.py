@@ -57,14 +57,11 @@ KNOWN = "clang knows the address as a constant, so that ptxas can prove how it i
 MERGED_LOADS = ("shared_load_requests", "shared_load_wavefronts", "shared_load_bank_conflicts")
 AS_WRITTEN = tuple(f"{name}_as_written" for name in MERGED_LOADS)
 TIMES_ONE = (
-    "vector_store",
     "double_buffer",
-    "large_tile",
     "warp_tile",
     "unrolled",
     "hoisted_guard",
     "column_order",
-    "deep_k_tile",
     "async_copy",
     "stages",
     "register_prefetch",

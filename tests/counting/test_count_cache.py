@@ -51,7 +51,7 @@ def test_nothing_is_kept_of_kernels_that_are_no_more() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "size"), [("naive", RAGGED), ("padded", RAGGED), ("split", REGULAR)]
+    ("name", "size"), [("naive", RAGGED), ("float4_tile", RAGGED), ("split", REGULAR)]
 )
 def test_what_is_kept_is_what_is_simulated(name: str, size: Size) -> None:
     kernel = load_kernel(name)

@@ -105,12 +105,12 @@ def test_counts_equal_the_hardware(kernel: Kernel, size: Size) -> None:
 
 
 def test_comparison_names_what_differs_and_leaves_out_what_was_not_counted() -> None:
-    kernels = [load_kernel(name) for name in ("strip", "padded", "naive:BM=4,BN=64")]
-    strip, padded, regular, _ = compare([RAGGED, (1, 2, 3), REGULAR], H200, kernels)
+    kernels = [load_kernel(name) for name in ("strip", "float4_tile", "naive:BM=4,BN=64")]
+    strip, wide, regular, _ = compare([RAGGED, (1, 2, 3), REGULAR], H200, kernels)
     assert (regular.kernel, regular.size) == ("strip", REGULAR)
-    assert (strip.kernel, padded.kernel) == ("strip", "padded")
-    assert padded.differing == []
-    assert padded.here == padded.gpu == counts_of(kernels[1], RAGGED)
+    assert (strip.kernel, wide.kernel) == ("strip", "float4_tile")
+    assert wide.differing == []
+    assert wide.here == wide.gpu == counts_of(kernels[1], RAGGED)
     assert set(strip.differing) == set(MORE_ON_THE_GPU["strip", RAGGED])
     assert compare([(1, 2, 3)], H200, kernels) == []
 

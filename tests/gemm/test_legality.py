@@ -30,7 +30,7 @@ def test_a_failed_assertion_returns_its_message() -> None:
     st.sampled_from([4, 8, 16]), st.sampled_from([2, 4, 8, 16]),
 )  # fmt: skip
 def test_the_compiler_agrees(bm: int, bn: int, bk: int, tn: int) -> None:
-    kernel = load_kernel("large_tile").with_constants(BM=bm, BN=bn, BK=bk, TN=tn)
+    kernel = load_kernel("thread_tile").with_constants(BM=bm, BN=bn, BK=bk, TN=tn)
     said = refusal(kernel)
     if said is None:
         assert compile_kernel(kernel).registers > 0

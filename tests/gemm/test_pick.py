@@ -14,7 +14,7 @@ from sgemm_lab.errors import LabError
 from sgemm_lab.gemm.dispatch.pick import Picker
 from sgemm_lab.records.dispatch_table import load_tables
 
-SMALL, LARGE = "thread_tile", "large_tile"
+SMALL, LARGE = "thread_tile", "double_buffer"
 """Block tiles of 64×64 and of 128×128."""
 TABLE = table(
     point(SMALL, (256, 256, 256), 9e-6), point(LARGE, (256, 256, 256), 4e-5),

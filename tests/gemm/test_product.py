@@ -15,8 +15,8 @@ from sgemm_lab.kernel import Kernel
 
 TABLES = [
     table(
-        point("large_tile", (96, 96, 96), 1e-5),
-        fits=(fit("thread_tile", 1e-6, other=3e-6), fit("large_tile", 2e-6, other=2e-6)),
+        point("double_buffer", (96, 96, 96), 1e-5),
+        fits=(fit("thread_tile", 1e-6, other=3e-6), fit("double_buffer", 2e-6, other=2e-6)),
     )
 ]
 """``thread_tile`` is the faster one for aligned matrices."""
@@ -24,7 +24,7 @@ TABLES = [
 
 @pytest.fixture
 def loads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The names of the loaded kernels; ``large_tile`` does not run on the old GPU."""
+    """The names of the loaded kernels; ``double_buffer`` does not run on the old GPU."""
     names: list[str] = []
 
     class Loaded:
@@ -49,14 +49,14 @@ def test_each_kernel_is_loaded_once_and_alignment_counts(loads: list[str]) -> No
     multiply.launch(64, 32, 48, size)
     assert loads == ["thread_tile"]
     multiply.launch(16, 32, 52, size)
-    assert loads == ["thread_tile", "large_tile"]
+    assert loads == ["thread_tile", "double_buffer"]
     assert multiply.kernel_for(size).name == "thread_tile"
-    assert multiply.kernel_for((64, 63, 64)).name == "large_tile"
+    assert multiply.kernel_for((64, 63, 64)).name == "double_buffer"
     assert multiply.predicted(size) == 1e-6
 
 
 def test_at_a_measured_size_the_fastest_kernel_there_is_taken(loads: list[str]) -> None:
-    assert GpuDispatcher(DEVICE, TABLES).kernel_for((96, 96, 96)).name == "large_tile"
+    assert GpuDispatcher(DEVICE, TABLES).kernel_for((96, 96, 96)).name == "double_buffer"
 
 
 def test_the_sizes_that_are_remembered_are_limited(
@@ -86,7 +86,7 @@ def test_an_old_gpu_uses_supported_kernels_only(
     loads: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(product, "_is_supported", lambda kernel: kernel.name != "thread_tile")
-    assert GpuDispatcher(DEVICE, TABLES).kernel_for((64, 64, 64)).name == "large_tile"
+    assert GpuDispatcher(DEVICE, TABLES).kernel_for((64, 64, 64)).name == "double_buffer"
     monkeypatch.setattr(product, "_is_supported", lambda _: False)
     with pytest.raises(LabError, match=r"None of the kernels .+ runs on this GPU"):
         GpuDispatcher(DEVICE, TABLES)
@@ -99,8 +99,8 @@ def test_a_kernel_that_does_not_fit_is_skipped(
         product, "fit_refusal", lambda kernel, *_: "No." if kernel.name == "thread_tile" else None
     )
     multiply = GpuDispatcher(DEVICE, TABLES)
-    assert multiply.kernel_for((64, 64, 64)).name == "large_tile"
-    assert loads == ["thread_tile", "large_tile"]
+    assert multiply.kernel_for((64, 64, 64)).name == "double_buffer"
+    assert loads == ["thread_tile", "double_buffer"]
     monkeypatch.setattr(product, "fit_refusal", lambda *_: "No.")
     with pytest.raises(LabError, match=r"None of the kernels .+ runs on this GPU"):
         GpuDispatcher(DEVICE, TABLES).kernel_for((64, 64, 64))

@@ -112,7 +112,7 @@ def of_step_traces() -> Iterator[StepTraceCase]:
         ("float4:TILE=4,BK=4", (4, 4, 8)), ("register_cache:BM=4,BN=4,BK=4,TM=4,TN=4", (8, 8, 8)),
         ("double_buffer:BM=64,BN=64,BK=4", (4, 4, 12)), ("strip:TILE=2", (4, 4, 8)),
         ("naive", (3, 5, 1)), ("naive", (4, 40, 8)),
-        ("tiled:TILE=2", (3, 5, 3)), ("large_tile", (8, 8, 8)), ("producers", (8, 8, 8)),
+        ("tiled:TILE=2", (3, 5, 3)), ("double_buffer", (8, 8, 8)), ("producers", (8, 8, 8)),
         ("small_tile:TM=4,WM=16,STAGES=2", (4, 4, 20)),
     ):  # fmt: skip
         yield StepTraceCase(load_kernel(name), size)

@@ -61,7 +61,7 @@ def test_the_first_kernel_has_nothing_before_it() -> None:
 
 def test_where_the_unit_changes_the_bounds_are_divided() -> None:
     box = lab.closing("split", CHANGED)
-    parent, child = lab.bound("padded"), lab.bound("split")
+    parent, child = lab.bound("float4_tile"), lab.bound("split")
     assert parent.unit != child.unit
     divided = f"{child.gflops:,.0f} ÷ {parent.gflops:,.0f} GFLOP/s"
     assert dict(box.arithmetic)["Predicted"].startswith(divided)

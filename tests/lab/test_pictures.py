@@ -105,14 +105,16 @@ PANELS: dict[str, Callable[[], Any]] = {
     "one number": lambda: one_element("One number", [2, 0, 1, 3], [1, 3, 2, 4], 2),
     "owners": lambda: owns("Who owns what", load_kernel("tiled")),
     "one load": lambda: copies("One load", load_kernel("float4"), says="**128** numbers"),
-    "eight neighbours": lambda: bank_phases("Eight neighbours", load_kernel("padded"), "fragB["),
+    "eight neighbours": lambda: bank_phases(
+        "Eight neighbours", load_kernel("float4_tile"), "fragB["
+    ),
     "four and four": lambda: bank_phases("Four and four", load_kernel("split"), "fragB["),
     "three stages": lambda: ring_panel("Three stages", Pipeline(281, 754, 4096, 8, 3), 4),
     "issue slots": lambda: slots_panel("Issue slots", {"one": (0.67, 0.8), "two": (0.6, 0.9)}),
     "past registers": lambda: copy_path(
         "Past registers", load_kernel("async_copy"), says="**No** register"
     ),
-    "through registers": lambda: copy_path("Through registers", load_kernel("deep_k_tile")),
+    "through registers": lambda: copy_path("Through registers", load_kernel("column_order")),
     "even shares": lambda: k_split(
         "Even shares", load_kernel("stream_k"), tiles=4, sms=3, says="**4** windows"
     ),
@@ -172,7 +174,7 @@ def test_a_word_that_two_lanes_want_comes_once() -> None:
 
 
 def test_a_window_is_carried_by_registers_or_goes_past_them() -> None:
-    assert copy_counts(load_kernel("deep_k_tile:BK=16")) == Copies(6, 12, 0, 24)
+    assert copy_counts(load_kernel("column_order")) == Copies(3, 6, 0, 12)
     assert copy_counts(load_kernel("async_copy")) == Copies(0, 0, 12, 0)
 
 

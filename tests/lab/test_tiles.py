@@ -11,8 +11,8 @@ from sgemm_lab.lab.tiles import intervals, part_of, runs_text
 @pytest.mark.parametrize(
     ("name", "thread", "rows", "columns"),
     [
-        ("padded", 255, [(120, 127)], [(120, 127)]),
-        ("padded", 17, [(8, 15)], [(8, 15)]),
+        ("float4_tile", 255, [(120, 127)], [(120, 127)]),
+        ("float4_tile", 17, [(8, 15)], [(8, 15)]),
         ("split", 0, [(0, 3), (64, 67)], [(0, 3), (64, 67)]),
         ("split", 255, [(60, 63), (124, 127)], [(60, 63), (124, 127)]),
         ("register_cache", 1, [(0, 3)], [(4, 7)]),
@@ -33,7 +33,7 @@ def test_runs_of_neighbours() -> None:
 
 
 def test_the_picture_says_who_owns_what() -> None:
-    said = repr(lab.owners("padded", "split", threads=(0, 255)))
+    said = repr(lab.owners("float4_tile", "split", threads=(0, 255)))
     assert "in split thread 255 owns rows 60–63 and 124–127" in said
 
 

@@ -158,7 +158,7 @@ def test_the_lowest_cap_is_the_bound() -> None:
         ("naive_rows", "L1"),
         ("naive", "L1"),
         ("tiled", "shared memory"),
-        ("padded", "shared memory"),
+        ("float4_tile", "shared memory"),
     ],
 )
 def test_the_limiting_unit_has_a_name(name: str, unit: str) -> None:

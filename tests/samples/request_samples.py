@@ -54,7 +54,7 @@ STORE_PADDED = shared_request(
     [lane % 2 * 2112 + lane // 2 * 4 for lane in range(32)],
     op="store",
     line=62,
-    kernel="padded",
+    kernel="split",
     shape=[8, 132],
 )
 LOAD_AS = shared_request("As", [lane // 16 * 32 for lane in range(32)], bits=128, line=70)

@@ -94,11 +94,11 @@ def test_lanes_past_the_edge_are_inactive() -> None:
 
 
 def test_shapes_of_shared_arrays() -> None:
-    assert shared_shapes(load_kernel("padded")) == {"As": [8, 132], "Bs": [8, 128]}
+    assert shared_shapes(load_kernel("split")) == {"As": [8, 132], "Bs": [8, 128]}
     assert shared_shapes(load_kernel("double_buffer"))["As"] == [2, 8, 132]
     assert shared_shapes(load_kernel("tiled:TILE=16"))["Bs"] == [16, 16]
     assert shared_shapes(load_kernel("strip")) == {}  # the launch decides
-    bs = warp_requests(load_kernel("padded"), (128, 128, 8), line="&Bs[kB][cB]")[0]
+    bs = warp_requests(load_kernel("split"), (128, 128, 8), line="&Bs[kB][cB]")[0]
     assert (bs["start"], bs["addresses"][0]) == (4 * 8 * 132, 4 * 8 * 132)
 
 

@@ -47,7 +47,7 @@ WRONG = {
         "is wrong at",
     ),
     "A is read by columns": ("tiled", "A[row * K +", "A[row * N +", "is wrong at"),
-    "the last window is left out": ("numbered", "k0 < K;", "k0 + BK <= K;", "is wrong at 1³"),
+    "the last window is left out": ("thread_tile_1d", "k0 < K;", "k0 + BK <= K;", "is wrong at 1³"),
     "a row is stored one off": ("register_cache", "ty * TM + i;", "ty * TM + i + 1;", "is wrong"),
     "the second window is the first": ("double_buffer", "k0 / BK % 2", "0u", "is wrong at"),
     "four are read past an edge": ("float4", "size.K % 4 == 0", "true", "is wrong at 3×5×7"),
@@ -133,7 +133,7 @@ def shared_bytes(program: Kernel) -> int:
     return total
 
 
-WGSL_ALONE = {"fours", "lanes", "half_windows"}
+WGSL_ALONE = {"thread_tile_global", "fours", "lanes", "half_windows"}
 """Steps that CUDA does not need."""
 
 

@@ -88,7 +88,7 @@ EXERCISES = (
     Estimate(
         name="7.5",
         unit="times as fast",
-        found=times_as_fast("double_buffer", "vector_store", (1024, 1024, 1024), _SQUARE),
+        found=times_as_fast("double_buffer", "split", (1024, 1024, 1024), _SQUARE),
         wrong=((1.13, "too low"), (4, "times too high"), (float("nan"), "finite")),
     ),
 )
@@ -98,11 +98,11 @@ PREDICTIONS = (
         name="overlap-gain",
         unit="times as fast",
         close=0.06,
-        found=times_as_fast("double_buffer", "vector_store", _SQUARE),
+        found=times_as_fast("double_buffer", "split", _SQUARE),
         hints=(
             (
                 1.52,
-                "That is for a block alone. An SM has two blocks of `vector_store`, and while one "
+                "That is for a block alone. An SM has two blocks of `split`, and while one "
                 "waits the other often multiplies.",
             ),
             (1.36, "That is the figure's, for a block alone and only four windows."),

@@ -146,7 +146,7 @@ PREDICTIONS = (
         name="large-tile-gain",
         unit="times as fast",
         close=0.05,
-        found=times_as_fast("large_tile:BN=256,TN=16", "double_buffer", _SQUARE),
+        found=times_as_fast("warp_tile", "double_buffer", _SQUARE),
         hints=(
             (
                 Range(above=0.99),

@@ -9,43 +9,73 @@ from sgemm_lab.models.ladder import SIZE
 from sgemm_lab.records.gpu_record import Measurement, Record
 from sgemm_lab.text import number, size_text
 
-TRIED = (
-    (
-        "Lane map: lanes placed so that no two requests are merged",
-        "lane_map",
-        "serpentine",
-        "serpentine",
+Idea = tuple[str, str, str, str]
+"""In words, the name in the records, the name of the kernel compared with, and what that is."""
+
+TRIED: dict[int, tuple[Idea, ...]] = {
+    6: (
+        ("Padding alone", "padded", "float4_tile", "float4_tile"),
+        ("C stored as float4", "vector_store", "split", "split"),
     ),
-    (
-        "An mbarrier for each stage, without producer warps",
-        "window_barriers:BK=8,STAGES=8",
-        "lane_map",
-        "the lane map",
+    8: (
+        (
+            "The loops that a larger tile needs, with the old tile of 128 × 128",
+            "large_tile",
+            "double_buffer",
+            "double_buffer",
+        ),
+        (
+            "The large tile with warps of two rows of 16 lanes",
+            "large_tile:BN=256,TN=16",
+            "warp_tile",
+            "warp_tile",
+        ),
     ),
-    (
-        "Sums in quads: a store that never runs, to steer the choice of registers",
-        "quads",
-        "producers",
-        "producers",
+    9: (
+        (
+            "A K tile 16 deep, copied through registers",
+            "deep_k_tile:BK=16",
+            "column_order",
+            "column_order",
+        ),
     ),
-    ("Persistent blocks with whole tiles", "persistent", "quads", "the quads"),
-    (
-        "Bands: blocks walk neighbouring tiles, so that L2 serves more",
-        "bands",
-        "own_windows",
-        "an earlier per_warp_stages",
+    10: (
+        (
+            "Lane map: lanes placed so that no two requests are merged",
+            "lane_map",
+            "serpentine",
+            "serpentine",
+        ),
+        (
+            "An mbarrier for each stage, without producer warps",
+            "window_barriers:BK=8,STAGES=8",
+            "lane_map",
+            "the lane map",
+        ),
+        (
+            "Sums in quads: a store that never runs, to steer the choice of registers",
+            "quads",
+            "producers",
+            "producers",
+        ),
+        ("Persistent blocks with whole tiles", "persistent", "quads", "the quads"),
+        (
+            "Bands: blocks walk neighbouring tiles, so that L2 serves more",
+            "bands",
+            "own_windows",
+            "an earlier per_warp_stages",
+        ),
     ),
-)
-"""Ideas that are no kernels any more: in words, the name in the records, the name of the kernel
-compared with, and what that is in words."""
+}
+"""Ideas of each chapter that are no kernels any more."""
 
 
-def tried() -> Output:
-    """Return a table of ``TRIED`` at 4096³: the speed with each idea, and without it."""
+def tried(chapter: int) -> Output:
+    """Return a table of a chapter's ``TRIED``: speed at 4096³ with each idea, and without it."""
     size = (SIZE, SIZE, SIZE)
     record = session.book_records()[0]
     lines = []
-    for idea, name, before, compared in TRIED:
+    for idea, name, before, compared in TRIED[chapter]:
         found, base = _latest(record, name, size), _latest(record, before, size)
         if found is None or base is None:
             lines.append([idea, compared, "not measured", "", ""])

@@ -1,12 +1,12 @@
 // title: Thread tile, one column
-// parent: numbered
-// change: A thread computes a column of TM elements of C instead of one.
+// parent: sliding_window
+// change: A thread has a number instead of a row and a column, and computes TM elements of C.
 // chapter: 5
 // grid: ceil(N / BN), ceil(M / BM)
 // block: BM * BN / TM, 1
 //
-// One thread computes TM elements of C, one under the other. It reads an element of B once and
-// uses it TM times. The block's tile is sixteen times as large, in as much shared memory.
+// Threads are numbered consecutively, and a thread's number says what it copies and computes: TM
+// elements of C, one under the other. It reads an element of B once and uses it TM times.
 
 const BM = 64u;  // rows of C per block
 const BN = 64u;  // columns of C per block

@@ -1,6 +1,6 @@
 // title: Conflict-free, 4 + 4 split
-// parent: padded
-// change: A thread's rows and columns lie in two groups of four instead of one of eight.
+// parent: float4_tile
+// change: Rows of As are padded, and a thread's tile is split into quarters.
 // chapter: 6
 // grid: ceil(N / BN), ceil(M / BM)
 // block: BM * BN / (TM * TN), 1

@@ -16,6 +16,7 @@ from widget_samples import GPUS
 import sgemm_lab
 from sgemm_lab import text
 from sgemm_lab.bundles import bundled
+from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.formulas import (
     comparisons,
     error_points,
@@ -30,7 +31,11 @@ from sgemm_lab.formulas import (
     wave_quantization,
 )
 from sgemm_lab.formulas.roofs import reference_levels, roof_at
+from sgemm_lab.gemm.dispatch.candidates import is_candidate
+from sgemm_lab.gemm.dispatch.pick import Picker
+from sgemm_lab.lab.kernel_choice import kernel_choice
 from sgemm_lab.models.limits import limit_words
+from sgemm_lab.records.dispatch_table import load_tables
 from sgemm_lab.widgets.data import complete_gpus
 from sgemm_lab.widgets.occupancy import Occupancy, Sm
 
@@ -38,6 +43,7 @@ PACKAGE = Path(sgemm_lab.__file__).parent
 MODULES = {
     "text": "text.ts",
     "comparisons": "formulas/comparisons.ts",
+    "dispatch": "gemm/dispatch/model.ts",
     "errors": "formulas/error_points.ts",
     "limits": "models/limits.ts",
     "memory": "formulas/memory.ts",
@@ -58,6 +64,8 @@ SMS = {
         [Sm(id=name, name=name, compute_capability=name) for name in occupancy.LIMITS]
     ).gpus
 }
+CHOICE = kernel_choice()
+PICKERS = {table.gpu.name: Picker(table.gpu, load_tables()) for table in load_tables()}
 LEVELS = ["dram", "l2", "l1", "shared", "register"]
 
 
@@ -289,7 +297,30 @@ places = st.fixed_dictionaries(
         "shape": st.sampled_from([[], [4, 8], [2, 4, 68], [4096, 4096]]),
     }
 )
+
+
+@st.composite
+def candidates_at_sizes(draw: st.DrawFn) -> tuple[str, int, dict[str, Any], list[int]]:
+    """Return a GPU, its SMs, a candidate of its model, and M, N, K."""
+    gpu = draw(st.sampled_from(CHOICE.gpus))
+    side = st.integers(1, 16384) | st.sampled_from([1, 16, 256, 1024, 4096])
+    one = draw(st.sampled_from(gpu["candidates"]))
+    return gpu["id"], gpu["sms"], one, [draw(side) for _ in range(3)]
+
+
+def candidate_time(gpu: str, _sms: int, one: dict[str, Any], size: list[int]) -> list[Any]:
+    kernel, (m, n, k) = load_kernel(one["name"]), size
+    return [PICKERS[gpu].predict(kernel, (m, n, k)), is_candidate(kernel, (m, n, k))]
+
+
 TWINS = [
+    Twin(
+        "the time of a candidate",
+        candidates_at_sizes(),
+        candidate_time,
+        "(gpu, sms, one, size) => [dispatch.seconds(one, size, sms),"
+        " dispatch.isCandidate(one, size)]",
+    ),
     Twin(
         "numbers",
         st.tuples(st.floats(1e-4, 1e9) | st.integers(1, 10**6) | st.sampled_from([99.96, 9.995])),

@@ -8,6 +8,7 @@ import frame_samples
 import gpu_samples
 import ladder_samples
 import occupancy_samples
+from choice_samples import FITTED
 from flight_samples import RING
 from fragment_samples import INSTRUCTIONS
 from frame_samples import FRAMES
@@ -29,6 +30,7 @@ from sgemm_lab.widgets import (
     GpuTiles,
     GpuTimeline,
     Intensity,
+    KernelChoice,
     LabWidget,
     ManyGpus,
     Roofline,
@@ -62,7 +64,7 @@ class Sample(NamedTuple):
 SAMPLES = {
     "roofline": Sample(
         lambda: Roofline(GPUS, POINTS),
-        lambda: lab.roofline("register_cache", LARGE, "transposed", "padded", "split"),
+        lambda: lab.roofline("register_cache", LARGE, "transposed", "float4_tile", "split"),
         ("gpu", ["a100", "t4", "h200"]),
         on_axes=True,
     ),
@@ -80,7 +82,7 @@ SAMPLES = {
     ),
     "banks": Sample(
         lambda: Banks(SHARED),
-        lambda: lab.banks(LARGE, "transposed", "float4_tile", "padded", "split"),
+        lambda: lab.banks(LARGE, "transposed", "float4_tile", "split"),
         ("chosen", [2, 1, 3, -1, 0]),
         painted=True,
     ),
@@ -101,6 +103,11 @@ SAMPLES = {
         lambda: lab.timeline("double_buffer", stages=1, blocks=1),
         ("stages", [2, 3, 1]),
         painted=True,
+    ),
+    "kernel choice": Sample(
+        lambda: KernelChoice(FITTED),
+        lab.kernel_choice,
+        ("m", [1, 256, 16384, 1000]),
     ),
     "tile waves": Sample(
         lambda: TileWaves(CHIPS, KERNELS, size=2048),

@@ -22,7 +22,8 @@ Figures
     tables: ``wrong_picks`` of a search, what was ``tried``; ``no_difference`` of two speeds.
 Widgets
     ``banks``, ``barrier_ring``, ``block_turns``, ``coalescing``, ``fragment_map``, ``frames``,
-    ``ladder``, ``ladder_strip``, ``latency_hiding``, ``memory_ladder``, ``occupancy``,
+    ``kernel_choice``, ``ladder``, ``ladder_strip``, ``latency_hiding``, ``memory_ladder``,
+    ``occupancy``,
     ``scoreboard``, ``speed_over_error``, ``tile_waves``, ``timeline``, ``wgsl_climb``.
 Products
     ``matmul``, ``choice``; Strassen's: ``strassen``, ``seven_products``, ``strassen_results``; on
@@ -55,6 +56,7 @@ from sgemm_lab.lab.fragment_map import fragment_map
 from sgemm_lab.lab.frames import frames
 from sgemm_lab.lab.hardware_counters import Hardware, bytes_moved, hardware, issue_slots
 from sgemm_lab.lab.instructions import instructions
+from sgemm_lab.lab.kernel_choice import kernel_choice
 from sgemm_lab.lab.ladders import ladder, ladder_strip
 from sgemm_lab.lab.listing import show, wgsl
 from sgemm_lab.lab.machine_code import machine_code
@@ -190,6 +192,7 @@ __all__ = [
     "k_split",
     "k_split_lengths",
     "kernel",
+    "kernel_choice",
     "ladder",
     "ladder_strip",
     "latency_hiding",

@@ -10,8 +10,10 @@ from sgemm_lab.lab.output import Output, table
 from sgemm_lab.models.ladder import GPU
 from sgemm_lab.records.dispatch_table import load_tables
 
-_INNER = ("BM", "BN", "BK", "WM", "WN", "TM", "TN", "STAGES")
+_TILES = ("BM", "BN", "WM", "WN", "TM", "TN")
 """Constants that the label of a candidate leaves out: its tile says which they are."""
+_DEPTHS = ("BK", "STAGES")
+"""Constants that a label has where kernels would else have the same one."""
 
 
 def wrong_picks(*sizes: AnySize) -> Output:
@@ -41,7 +43,7 @@ def wrong_picks(*sizes: AnySize) -> Output:
     }
     winners = list(dict.fromkeys(point.kernel for point in fastest.values()))
     rows = []
-    for kernel, label in zip(winners, _labels(winners), strict=True):
+    for kernel, label in zip(winners, labels(winners), strict=True):
         found = [(seconds.get((kernel, size)), best.seconds) for size, best in fastest.items()]
         rows.append([label, *(f"{taken / best:.2f}" if taken else "–" for taken, best in found)])
     return table(
@@ -52,15 +54,16 @@ def wrong_picks(*sizes: AnySize) -> Output:
     )
 
 
-def _labels(names: Sequence[str]) -> list[str]:
+def labels(names: Sequence[str]) -> list[str]:
     """Return a short label of each candidate: kernel, tile, and what else it was given."""
-    short = [_label(name) for name in names]
+    short = [_label(name, (*_TILES, *_DEPTHS)) for name in names]
     return [
-        label if short.count(label) == 1 else name for label, name in zip(short, names, strict=True)
+        label if short.count(label) == 1 else _label(name, _TILES)
+        for label, name in zip(short, names, strict=True)
     ]
 
 
-def _label(name: str) -> str:
+def _label(name: str, left_out: Sequence[str]) -> str:
     kernel = load_kernel(name)
     base = load_kernel(kernel.base_name)
     values = kernel.values
@@ -68,6 +71,7 @@ def _label(name: str) -> str:
     others = [
         f", {constant} {value}"
         for constant, value in values.items()
-        if constant not in _INNER and (value != base.values[constant] or "SPLIT" in constant)
+        if not (tile and constant in left_out)
+        and (value != base.values[constant] or constant in ("SPLIT", *_DEPTHS))
     ]
     return f"{kernel.base_name}{tile}{''.join(others)}"

@@ -124,12 +124,12 @@ FAMILIES = (
 STREAM_K_KERNELS = frozenset(family.kernel for family in FAMILIES if family.stream_k)
 """Kernels that distribute K tiles evenly over the SMs (Stream-K)."""
 
-_MOST = {family.kernel: family.most for family in FAMILIES if family.most}
+MOST = {family.kernel: family.most for family in FAMILIES if family.most}
 
 
 def is_candidate(kernel: Kernel, size: Size) -> bool:
     """Whether a size is within the range for which a kernel is a candidate."""
-    most = _MOST.get(kernel.base_name)
+    most = MOST.get(kernel.base_name)
     return most is None or all(x <= limit for x, limit in zip(size, most, strict=True))
 
 

@@ -42,6 +42,11 @@ declare module "*/scaling_model.py" {
   export const BUFFERS: number;
 }
 
+declare module "*/model.py" {
+  export const TERMS: Record<string, string>;
+  export const VECTOR: number;
+}
+
 declare module "*/wave_quantization.py" {
   export const LARGEST: number;
   export const SMALLEST: number;

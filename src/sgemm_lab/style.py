@@ -64,9 +64,6 @@ LEVEL_COLOURS: dict[str, str] = {
     "register": THEME_COLOURS["--lab-register"][0],
 }
 
-# Matplotlib's markers of the levels, which distinguish them without colour.
-LEVEL_MARKERS: dict[str, str] = {"dram": "o", "l2": "D", "l1": "v", "shared": "s", "register": "^"}
-
 FONT_STACK = (
     "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', 'Noto Sans', Arial, sans-serif"
 )

@@ -1,4 +1,4 @@
-"""The command ``several`` on a machine without a GPU, and its scoreboard."""
+"""The command ``multi-gpu`` on a machine without a GPU, and its scoreboard."""
 
 import json
 import subprocess
@@ -20,7 +20,7 @@ def no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("no_gpu")
 def test_without_a_gpu_the_plan_is_run_in_numpy(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["several", "--layout", "cannon", "--gpus", "9", "--size", "30,40,50"]) == 0
+    assert main(["multi-gpu", "--layout", "cannon", "--gpus", "9", "--size", "30,40,50"]) == 0
     said = capsys.readouterr()
     assert "There is no GPU here: the plan runs in NumPy" in said.err
     *rows, last = said.out.splitlines()
@@ -30,7 +30,7 @@ def test_without_a_gpu_the_plan_is_run_in_numpy(capsys: pytest.CaptureFixture[st
 
 @pytest.mark.usefixtures("no_gpu")
 def test_json_lists_the_steps_of_each_gpu(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["several", "--json", "--gpus", "3", "--size", "9"]) == 0
+    assert main(["multi-gpu", "--json", "--gpus", "3", "--size", "9"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["worst_share"] <= 1
     assert [row["received"] for row in told["gpus"]] == [2, 2, 2]
@@ -48,7 +48,7 @@ def test_json_lists_the_steps_of_each_gpu(capsys: pytest.CaptureFixture[str]) ->
 def test_invalid_arguments_are_errors(
     arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["several", *arguments]) == 2
+    assert main(["multi-gpu", *arguments]) == 2
     assert words in capsys.readouterr().err
 
 
@@ -62,7 +62,7 @@ def test_the_scoreboard_is_a_list_of_objects(
         products=(times,),
     )  # fmt: skip
     MultiGpuFile(tmp_path, DEVICE, run).end()
-    assert main(["several", "scoreboard", "--json", "--records", str(tmp_path)]) == 0
+    assert main(["multi-gpu", "scoreboard", "--json", "--records", str(tmp_path)]) == 0
     (row,) = json.loads(capsys.readouterr().out)
     assert row == {
         "gpu": "NVIDIA H200", "gpus": 4, "n": 100, "inside": "cublas", "layout": "cannon",

@@ -204,10 +204,9 @@ def error_pictures(draw: st.DrawFn) -> tuple[Any, ...]:
 
 def python_errors(ways: list[Any], size: int, inputs: int, k: int, every: bool) -> list[Any]:
     shown = error_points.shown_ways(ways, size, inputs, k, every=every)
-    told = [error_points.way_words(ways, i, size, inputs, k, "4096³") for i in shown]
     words = error_points.error_words(ways, shown, size, inputs, k)
     place = error_points.place_words("4096³", "normal", 1024 * (k + 1), 1024, len(ways))
-    return [shown, told, words, place]
+    return [shown, words, place]
 
 
 def python_scores(rows: list[Any], *wanted: Any) -> list[Any]:
@@ -249,7 +248,7 @@ def python_sharing(product: dict[str, int], sms: int, blocks: int, even: bool) -
         {"rows": one.rows, "columns": one.columns, "tiles": one.tiles, "kTiles": one.k_tiles},
         asdict(wave_quantization.sharing(one, sms, blocks, even)),
         wave_quantization.useful_share(one, sms, even),
-        wave_quantization.full_speed([(one, even, 1000.0)] * blocks, sms),
+        1000 / wave_quantization.useful_share(one, sms, even),
         wave_quantization.sharing_words(one, sms, blocks, even),
         wave_quantization.worth_sharing(one.tiles, one.k_tiles, sms, 8 * blocks),
     ]
@@ -472,8 +471,7 @@ TWINS = [
         python_errors,
         """(ways, size, inputs, k, every) => {
           const shown = errors.shownWays(ways, size, inputs, k, every);
-          return [shown, shown.map((i) => errors.wayWords(ways, i, size, inputs, k, "4096³")),
-                  errors.errorWords(ways, shown, size, inputs, k),
+          return [shown, errors.errorWords(ways, shown, size, inputs, k),
                   errors.placeWords("4096³", "normal", 1024 * (k + 1), 1024, ways.length)];
         }""",
     ),

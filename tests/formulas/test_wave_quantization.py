@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from sgemm_lab.formulas.wave_quantization import (
     Product,
-    full_speed,
     most_on_one,
     sharing,
     sharing_words,
@@ -90,13 +89,6 @@ def test_tiles_are_shared_where_that_spares_each_sm_enough_windows() -> None:
     assert worth_sharing(128, 661, 132, 20)
     assert not worth_sharing(128, 660, 132, 20)
     assert worth_sharing(133, 1, 132, 20)  # a second round would keep 131 SMs waiting
-
-
-def test_the_best_measurement_tells_what_full_use_would_make() -> None:
-    half = replace(LARGE, m=128 * 133, n=256)  # 133 tiles take as long as 264
-    measured = [(LARGE, False, 48_000.0), (half, False, 26_600.0)]
-    assert full_speed(measured, 132) == pytest.approx(26_600 * 264 / 133)
-    assert full_speed([], 132) == 0
 
 
 def test_what_lies_beyond_the_edge_of_c_is_not_useful() -> None:

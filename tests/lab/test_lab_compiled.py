@@ -1,28 +1,6 @@
 """Verbs that show what the compiler made of a kernel, and what its lines cost."""
 
-import pytest
-
 from sgemm_lab import lab
-from sgemm_lab.cuda import machine_code
-from sgemm_lab.errors import MissingToolError
-
-
-def test_instructions_stand_side_by_side() -> None:
-    shown = repr(lab.instructions("sliding_window", "float4"))
-    wide = next(line for line in shown.splitlines() if "LDG.128" in line)
-    assert wide.split() == ["machine", "LDG.128", "2"]
-    assert "ld.global.v4.f32" in shown
-
-
-def test_without_a_disassembler_ptx_remains(monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing(_: bytes) -> str:
-        raise MissingToolError("No nvdisasm here.")
-
-    monkeypatch.setattr(machine_code, "disassemble", missing)
-    shown = repr(lab.instructions("float4"))
-    assert "ld.global.v4.f32" in shown
-    assert "LDG" not in shown
-    assert shown.endswith("No nvdisasm here.")
 
 
 def test_lines_tell_what_each_costs_and_add_up() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from sgemm_lab import lab
 from sgemm_lab.catalogue import load_kernel
-from sgemm_lab.lab import checking, own_kernels, session
+from sgemm_lab.lab import checking, session
 
 
 @pytest.fixture(autouse=True)
@@ -43,8 +43,3 @@ def test_the_check_runs_on_the_processor(monkeypatch: pytest.MonkeyPatch) -> Non
     told = repr(lab.check("async_copy"))
     assert "So its PTX was run on the processor." in told
     assert "WRONG" not in told
-
-
-def test_registers_of_a_target_that_lacks_it_are_a_dash(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(own_kernels, "TARGETS", ("sm_75", "sm_80"))
-    assert lab.resources("async_copy").text.splitlines()[1].split()[1] == "–"

@@ -60,13 +60,6 @@ def test_wavefronts_that_cannot_be_counted_are_a_sentence(
         lab.wavefronts("tiled", **arguments)
 
 
-def test_the_cap_is_one_wavefront_per_clock_and_sm() -> None:
-    card = lab.card()
-    assert lab.cap(0.5) == pytest.approx(2 * 64 * card.device.sms * card.clock_mhz * 1e6 / 1e9)
-    with pytest.raises(LabError, match="no cap"):
-        lab.cap(0)
-
-
 def test_a_card_whose_clock_was_not_read_has_the_highest_of_its_device() -> None:
     record = load_records()[0]
     silent = replace(record, runs=tuple(replace(run, clock_mhz=None) for run in record.runs))

@@ -1,6 +1,6 @@
 """The words of the book: what they mean, and links from every page to it.
 
-A page carries the meanings of the words that it links, so ``words.ts`` explains them where they
+A page carries the meanings of the words that it links, so ``glossary.ts`` explains them where they
 stand. Without scripts the links lead to the page of the words.
 """
 

@@ -55,7 +55,7 @@ def add_records(parser: argparse.ArgumentParser) -> None:
 
 
 def add_part(commands: Any, name: str, text: str) -> argparse.ArgumentParser:
-    """Declare a nested command, such as ``several record``, and return its parser."""
+    """Declare a nested command, such as ``multi-gpu record``, and return its parser."""
     part: argparse.ArgumentParser = commands.add_parser(name, help=text)
     part.add_argument("--json", action="store_true", default=argparse.SUPPRESS)
     return part

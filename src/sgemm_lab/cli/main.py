@@ -103,7 +103,7 @@ def _export() -> tuple[Declare, Run]:
     return export.add_export_arguments, export.run_export
 
 
-def _several() -> tuple[Declare, Run]:
+def _multi_gpu() -> tuple[Declare, Run]:
     from sgemm_lab.cli import multi_gpu
     from sgemm_lab.cli.arguments import run_part
 
@@ -133,11 +133,13 @@ COMMANDS = {
     "count": Command("Count a kernel's memory requests, without a GPU.", _count),
     "export": Command("Write a kernel as one CUDA file that nvcc compiles.", _export),
     "launch": Command("Launch each kernel once, for a profiler.", _launch),
-    "several": Command("Multiply on several GPUs, or record their performance.", _several),
+    "multi-gpu": Command("Multiply on several GPUs, or record their performance.", _multi_gpu),
     "strassen": Command("Multiply by Strassen's algorithm, or record its performance.", _strassen),
     "scoreboard": Command("Show the measurements: GFLOP/s, share of cuBLAS.", _scoreboard),
 }
 """The commands by name, in the order of the help."""
+RENAMED = {"several": "multi-gpu"}
+"""Old names of commands; they work, and the help omits them."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -147,6 +149,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         try:
             given = sys.argv[1:] if arguments is None else list(arguments)
             called = next((argument for argument in given if not argument.startswith("-")), "")
+            if called in RENAMED:
+                given[given.index(called)] = called = RENAMED[called]
             options = _parser(called).parse_args(given)
             status = options.run(options)
         except LabError as error:

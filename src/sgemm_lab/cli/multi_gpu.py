@@ -1,4 +1,4 @@
-"""The command ``several``: a product on several GPUs or in NumPy, and its records."""
+"""The command ``multi-gpu``: a product on several GPUs or in NumPy, and its records."""
 
 import argparse
 import os
@@ -43,7 +43,7 @@ _GPU_SIZE: Size = (8192, 8192, 8192)
 
 
 def add_multi_gpu_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of ``several`` and of its commands ``record`` and ``scoreboard``."""
+    """Declare the arguments of ``multi-gpu`` and of its commands ``record`` and ``scoreboard``."""
     parser.set_defaults(part=_multiply)
     parser.add_argument("--layout", choices=LAYOUTS, default="rows", help="default: rows")
     parser.add_argument("--gpus", type=_count, help="how many; default: all, or 4 in NumPy")
@@ -206,8 +206,8 @@ def _scoreboard(options: argparse.Namespace) -> int:
         return 0
     if not found:
         raise LabError(
-            "No product on several GPUs was recorded. Run 'sgemm-lab several record' on a machine "
-            "with several GPUs."
+            "No product on several GPUs was recorded. Run 'sgemm-lab multi-gpu record' on a "
+            "machine with several GPUs."
         )
     print_table(
         ["GPU", "GPUs", "n", "inside", "layout", "TFLOP/s", "efficiency", "date"],

@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sgemm_lab.formulas.sentences import sentence
-from sgemm_lab.text import error_text
 
 LOST = -1
 """Instead of an error: elements of C are NaN or infinite."""
@@ -83,32 +82,6 @@ def error_words(
     elif not any(way["tflops"][size] > speed for way, _ in points):
         words += " " + sentence("error.fastest")
     return " ".join(filter(None, [words, note]))
-
-
-def way_words(
-    ways: Sequence[Mapping[str, Any]], index: int, size: int, inputs: int, k: int, at: str
-) -> str:
-    """Return a sentence on the speed and the error of one algorithm.
-
-    Args:
-        ways: the algorithms.
-        index: of the algorithm.
-        size: index of the size.
-        inputs: index of the input distribution.
-        k: index of K, or :data:`TIMED`.
-        at: the size as text.
-    """
-    way = ways[index]
-    speed = sentence("error.speed", tflops=way["tflops"][size], size=at)
-    error = error_of(way, size, inputs, k)
-    if error == LOST:
-        return f"{speed} {sentence('error.loses')}"
-    library = next((one for one in ways if one["library"]), None)
-    reference = error_of(library, size, inputs, k) if library else None
-    if reference is None or reference == LOST:
-        return f"{speed} {sentence('error.own', error=error_text(error))}"
-    compared = sentence("error.beside", error=error_text(error), share=error / reference)
-    return f"{speed} {compared}"
 
 
 def place_words(size: str, inputs: str, k: int, side: int, missing: int) -> str:

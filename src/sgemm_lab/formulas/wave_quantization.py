@@ -14,7 +14,6 @@ Assumptions:
 ``wave_quantization.ts`` is the same in JavaScript; a test compares the two.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sgemm_lab.formulas.sentences import sentence
@@ -123,14 +122,6 @@ def useful_share(product: Product, sms: int, even: bool) -> float:
     busiest = most_on_one(pieces, sms) * (1 if even else product.k_tiles)
     spent = sms * busiest * product.bm * product.bn * product.bk
     return product.m * product.n * product.k / spent
-
-
-def full_speed(measured: Sequence[tuple[Product, bool, float]], sms: int) -> float:
-    """Return the GFLOP/s without idle SMs: the maximum of GFLOP/s over :func:`useful_share`.
-
-    A measurement is a product, whether it used Stream-K, and its GFLOP/s. 0 without measurements.
-    """
-    return max((gflops / useful_share(one, sms, even) for one, even, gflops in measured), default=0)
 
 
 def sharing_words(product: Product, sms: int, blocks: int = 1, even: bool = False) -> str:

@@ -5,12 +5,12 @@ documented where it is defined.
 
 Kernels
     ``kernel``, ``source``, ``mine`` (a kernel from text), ``show``, ``wgsl``, ``step``, ``owners``,
-    ``instructions``, ``machine_code``, ``resources``.
+    ``machine_code``.
 Check, count, measure
     ``check``, ``count``, ``measure``, ``speed``, ``compare``, ``exercise``, ``predict``,
     ``verdicts``, ``my_gpu``.
 Bounds
-    ``bound``, ``closing``, ``roofline``, ``intensity``, ``wavefronts``, ``shared_words``, ``cap``,
+    ``bound``, ``closing``, ``roofline``, ``intensity``, ``wavefronts``, ``shared_words``,
     ``hardware`` (counters of a launch), ``request`` (cost of one load of a warp).
 Figures
     ``figure`` of panels: ``one_element``, ``owns``, ``reads``, ``copies``, ``copy_path``,
@@ -49,13 +49,12 @@ from sgemm_lab.lab.card import measured_card as card
 from sgemm_lab.lab.check_and_count import check, count
 from sgemm_lab.lab.closing import closing
 from sgemm_lab.lab.comparison import compare
-from sgemm_lab.lab.demand import cap, shared_words, wavefronts
+from sgemm_lab.lab.demand import shared_words, wavefronts
 from sgemm_lab.lab.drawn_chart import drawn_shapes
 from sgemm_lab.lab.exercise import exercise, predict
 from sgemm_lab.lab.fragment_map import fragment_map
 from sgemm_lab.lab.frames import frames
 from sgemm_lab.lab.hardware_counters import Hardware, bytes_moved, hardware, issue_slots
-from sgemm_lab.lab.instructions import instructions
 from sgemm_lab.lab.kernel_choice import kernel_choice
 from sgemm_lab.lab.ladders import ladder, ladder_strip
 from sgemm_lab.lab.listing import show, wgsl
@@ -71,7 +70,7 @@ from sgemm_lab.lab.multi_gpu import (
 )
 from sgemm_lab.lab.occupancy_calculator import occupancy
 from sgemm_lab.lab.output import code, say, table, written
-from sgemm_lab.lab.own_kernels import kernel, mine, resources, source
+from sgemm_lab.lab.own_kernels import kernel, mine, source
 from sgemm_lab.lab.pick_costs import wrong_picks
 from sgemm_lab.lab.pictures.banks import bank_phases
 from sgemm_lab.lab.pictures.bars import share_bars
@@ -157,7 +156,6 @@ __all__ = [
     "bound",
     "bytes_moved",
     "bytes_text",
-    "cap",
     "card",
     "check",
     "choice",
@@ -186,7 +184,6 @@ __all__ = [
     "gpu_tiles",
     "gpu_timeline",
     "hardware",
-    "instructions",
     "intensity",
     "issue_slots",
     "k_split",
@@ -218,7 +215,6 @@ __all__ = [
     "reads",
     "recorded",
     "request",
-    "resources",
     "roofline",
     "run_on_gpus",
     "runs",

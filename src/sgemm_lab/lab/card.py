@@ -103,10 +103,6 @@ class Card:
         """The SM clock that the run saw, or else the highest that the device names."""
         return clock_mhz(self.device, self.run)
 
-    def nanoseconds(self, cycles: float) -> float:
-        """Return cycles as nanoseconds, at the SM clock that the run saw."""
-        return cycles * 1e3 / self.clock_mhz
-
     def _by_parameter(self, benchmark: str) -> dict[int, float]:
         return {
             parameter: read.median

@@ -174,11 +174,6 @@ class Closing:
         )
 
     @property
-    def bound_now(self) -> str:
-        """What bounds the kernel, how much of that it reaches; without a full stop."""
-        return _bound_text(self.now)
-
-    @property
     def is_whole(self) -> bool:
         """Whether the demand on every unit is known, so that no lower cap is hidden."""
         return self.now.bound.of(DATA) is not None

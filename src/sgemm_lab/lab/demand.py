@@ -5,8 +5,6 @@ from sgemm_lab.errors import LabError
 from sgemm_lab.hardware import FLOAT_BYTES, WARP
 from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.lab.arguments import AnySize, kernel_of, size_of
-from sgemm_lab.lab.card import measured_card
-from sgemm_lab.models.bound import cap_of
 
 KINDS = {
     "loads": ("shared_load_wavefronts",),
@@ -49,18 +47,6 @@ def shared_words(kernel: str | Kernel, size: AnySize = 128) -> float:
     of, at = kernel_of(kernel), size_of(size)
     read = launch(of, at).result.counts.total.shared_load_bytes
     return read / FLOAT_BYTES / _multiply_adds(of, at)
-
-
-def cap(wavefronts: float) -> float:
-    """Return the GFLOP/s that shared memory leaves to a kernel.
-
-    An SM hands out one wavefront per clock, so in every ``wavefronts`` clocks each SM may start one
-    multiply-add of a warp, 64 FLOP, at the SM clock that the card's run saw.
-    """
-    card = measured_card()
-    if wavefronts <= 0:
-        raise LabError("A kernel that needs no wavefronts has no cap from shared memory.")
-    return cap_of(wavefronts, card.device.sms * card.clock_mhz / 1e3)
 
 
 def _multiply_adds(kernel: Kernel, size: Size) -> int:

@@ -4,13 +4,10 @@ from collections.abc import Mapping
 from typing import overload
 
 from sgemm_lab.catalogue import load_kernel
-from sgemm_lab.cuda.compiler import TARGETS, compile_kernel, suits
 from sgemm_lab.errors import LabError
 from sgemm_lab.external_cuda.launch import ExternalKernel
 from sgemm_lab.kernel import Kernel, has_head_comment, parse_kernel
-from sgemm_lab.lab.arguments import kernel_of, without_tool
 from sgemm_lab.lab.external import external_kernel
-from sgemm_lab.lab.output import Output, table
 
 
 def source(name: str) -> str:
@@ -77,19 +74,3 @@ def mine(
             f"{error} Or say how its kernel is launched: "
             "lab.mine(text, grid='ceil(N/32), ceil(M/32)', block='32, 32')."
         ) from None
-
-
-@without_tool
-def resources(*names: str | Kernel) -> Output:
-    """List the registers of a thread of each kernel on each GPU target, compiled here.
-
-    A dash stands where the target lacks what the kernel needs. Where the compiler is missing, the
-    output says how to install it.
-    """
-    kernels = [kernel_of(name) for name in names]
-    rows = [[one.name, *(_registers(one, target) for target in TARGETS)] for one in kernels]
-    return table(["registers per thread", *TARGETS], rows, note="Compiled here by NVRTC.")
-
-
-def _registers(kernel: Kernel, target: str) -> str:
-    return f"{compile_kernel(kernel, target).registers}" if suits(kernel, target) else "–"

@@ -1,7 +1,7 @@
 """Predict the time of a plan: links by latency and bandwidth, products by a rate.
 
 A transfer of b bytes takes α + b/β seconds (the alpha-beta model; R. W. Hockney, "The communication
-challenge for MPP", 1994). Both are measured by ``sgemm-lab several record``, as are the rates of
+challenge for MPP", 1994). Both are measured by ``sgemm-lab multi-gpu record``, as are the rates of
 products. Links are full duplex. The transfers of a round start together; several transfers of a GPU
 share its link, in each direction.
 """
@@ -141,18 +141,6 @@ class _Clock:
 
     def _mark_read(self, gpu: int, buffer: str, until: float) -> None:
         self._free[gpu, buffer] = max(self._free.get((gpu, buffer), 0.0), until)
-
-
-def two_d(n: int, gpus: int, link: Link, flop_per_second: float) -> OnPaper:
-    """Return the cost of Cannon's layout for C = A·B of n×n on a square grid of GPUs, overlapped.
-
-    Args:
-        n: rows of A, B and C.
-        gpus: number of GPUs; its square root need not be an integer.
-        link: of each GPU.
-        flop_per_second: of each GPU.
-    """
-    return two_and_a_half_d(n, gpus, 1, link, flop_per_second)
 
 
 def two_and_a_half_d(n: int, gpus: int, copies: int, link: Link, flop_per_second: float) -> OnPaper:

@@ -29,7 +29,7 @@ def fitted_link(run: MultiGpuRun, carrier: str, gpus: int, block_limit: int | No
     if len(times) < 2:
         raise LabError(
             f"The run of {run.date} has no times of links by {carrier} between {gpus} GPUs. "
-            "Run 'sgemm-lab several record --only links'."
+            "Run 'sgemm-lab multi-gpu record --only links'."
         )
     return Link.fit(times)
 

@@ -22,7 +22,7 @@ from sgemm_lab.records.multi_gpu import (
 )
 from sgemm_lab.text import plural
 
-_RECORD_IT = "Record it where there are several GPUs: 'sgemm-lab several record'."
+_RECORD_IT = "Record it where there are several GPUs: 'sgemm-lab multi-gpu record'."
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ def check_count(wanted: int) -> None:
     if found < wanted:
         raise LabError(
             f"The plan is for {plural(wanted, 'GPU')}, but this process sees {found}. Use a plan "
-            "for fewer GPUs, or run it in NumPy on a machine without GPU: 'sgemm-lab several'."
+            "for fewer GPUs, or run it in NumPy on a machine without GPU: 'sgemm-lab multi-gpu'."
         )
 
 

@@ -164,7 +164,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class MultiGpuRun(Dated):
-    """One run of ``sgemm-lab several record``."""
+    """One run of ``sgemm-lab multi-gpu record``."""
 
     gpus: Count
     """Maximum number of GPUs."""
@@ -211,7 +211,7 @@ _FIELDS: dict[type, str] = {
 }
 
 
-MULTI_GPU_RECORDS = Kind(MultiGpuRecord, "several record", "several")
+MULTI_GPU_RECORDS = Kind(MultiGpuRecord, "multi-gpu record", "several")
 
 
 class MultiGpuFile(RunFile[MultiGpuRun]):

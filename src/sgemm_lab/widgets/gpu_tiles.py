@@ -11,7 +11,6 @@ from sgemm_lab.widgets.base import LabWidget, html_table
 
 GPU_HUES = ("dram", "shared", "l2", "register")
 """Hues of GPUs 0 to 3; with more they come again. The number beside it tells a GPU."""
-MOST_GPUS = 9
 
 Rectangle4 = tuple[int, int, int, int]
 """First row, first column, rows, columns."""

@@ -14,12 +14,12 @@ const KEY = "sgemm-lab:answers";
 const DRAFTS = "sgemm-lab:lines";
 const SIGNS = { right: "✓", wrong: "✗", passed: "", empty: "" };
 
-interface Kept {
+interface StoredAnswer {
   answer: string;
   passed?: boolean;
 }
 
-interface KeptLines {
+interface StoredLines {
   answer: string;
   right: boolean;
   text: string;
@@ -45,7 +45,7 @@ interface Box {
 const own = document.currentScript;
 let bench: Promise<void> | null = null;
 
-function keptUnder<T>(key: string): Record<string, T> {
+function storedUnder<T>(key: string): Record<string, T> {
   try {
     return Object(JSON.parse(localStorage.getItem(key) ?? "{}"));
   } catch {
@@ -54,10 +54,10 @@ function keptUnder<T>(key: string): Record<string, T> {
 }
 
 function keep(
-  change: (kept: Record<string, Kept | KeptLines | string>) => void,
+  change: (kept: Record<string, StoredAnswer | StoredLines | string>) => void,
   key: string = KEY,
 ): void {
-  const kept = keptUnder<Kept | KeptLines | string>(key);
+  const kept = storedUnder<StoredAnswer | StoredLines | string>(key);
   change(kept);
   try {
     localStorage.setItem(key, JSON.stringify(kept));
@@ -290,8 +290,8 @@ function setUpLines(box: Box) {
   form.hidden = false;
   setState(box, "empty");
   const area = form.querySelector("textarea") as HTMLTextAreaElement;
-  const draft = keptUnder<string>(DRAFTS)[name];
-  const kept = keptUnder<KeptLines>(KEY)[name];
+  const draft = storedUnder<string>(DRAFTS)[name];
+  const kept = storedUnder<StoredLines>(KEY)[name];
   if (typeof kept?.right === "boolean") show(box, { ...kept, text: String(kept.text) });
   if (typeof draft === "string") area.value = draft;
   // Also what is typed before the editor's script is there.
@@ -336,7 +336,7 @@ function setUp(box: Box) {
     box.form.append(button);
   }
   setState(box, "empty");
-  const kept = keptUnder<Kept>(KEY)[box.name];
+  const kept = storedUnder<StoredAnswer>(KEY)[box.name];
   if (kept?.passed) pass(box);
   else if (kept) {
     const answer = String(kept.answer);

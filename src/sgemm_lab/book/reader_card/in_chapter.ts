@@ -3,14 +3,14 @@
 
 import type { BookCard } from "./compared.ts";
 import { rowsOf } from "./compared.ts";
-import { keptCard } from "./kept.ts";
 import { addRooflines } from "./rooflines.ts";
+import { storedCard } from "./saved_card.ts";
 import type { Curves } from "./speeds.ts";
 import { addSpeeds } from "./speeds.ts";
 import { tellSteps } from "./step_results.ts";
 
 export function showInChapter(book: BookCard, curves: Curves) {
-  const measured = keptCard();
+  const measured = storedCard();
   const rows = measured ? rowsOf(measured, book) : [];
   if (!measured || !rows.length) return;
   tellSteps(measured, book, rows);

@@ -5,17 +5,17 @@ import type { Book } from "../../wgsl/climb.ts";
 import type { Measured } from "../../wgsl/form.ts";
 import { button, html } from "../../widgets/shared/dom.ts";
 import type { BookCard } from "./compared.ts";
+import { Measuring } from "./measuring.ts";
 import {
   cardLink,
-  forgetCard,
-  keepCard,
-  keptCard,
-  leaveLink,
+  clearLink,
+  deleteCard,
+  downloadCard,
   linkedCard,
   readCard,
-  saveCard,
-} from "./kept.ts";
-import { Measuring } from "./measuring.ts";
+  storeCard,
+  storedCard,
+} from "./saved_card.ts";
 import { shownCard } from "./shown.ts";
 import { StepOnCard } from "./step_on_card.ts";
 
@@ -82,7 +82,7 @@ class ReaderCard {
     try {
       const measured = await read();
       if (!measured) return;
-      const kept = keptCard();
+      const kept = storedCard();
       if (JSON.stringify(kept) === JSON.stringify(measured)) return this.#keep(measured);
       const instead = kept ? `, in place of ${kept.card} of ${day(kept)}` : "";
       this.told.replaceChildren(
@@ -102,28 +102,28 @@ class ReaderCard {
   }
 
   #keep(measured: Measured) {
-    leaveLink();
-    keepCard(measured);
+    clearLink();
+    storeCard(measured);
     this.told.replaceChildren();
     this.#show(measured, true);
   }
 
   /** Turn away from a card that came from elsewhere. */
   #leave() {
-    leaveLink();
+    clearLink();
     this.told.replaceChildren();
     this.#showKept();
     this.measure.focus();
   }
 
   #showKept() {
-    const kept = keptCard();
+    const kept = storedCard();
     if (kept) this.#show(kept, true);
     else this.result.replaceChildren();
   }
 
   #forget() {
-    forgetCard();
+    deleteCard();
     this.result.replaceChildren();
     this.measure.focus();
   }
@@ -132,7 +132,7 @@ class ReaderCard {
   #show(measured: Measured, isKept: boolean) {
     const linked = html("div", { role: "status" });
     const buttons = buttonRow(
-      button("Save as a file", () => saveCard(measured)),
+      button("Save as a file", () => downloadCard(measured)),
       button("Make a link", async () => linked.replaceChildren(...(await shownLink(measured)))),
       isKept && button("Forget", () => this.#forget()),
     );

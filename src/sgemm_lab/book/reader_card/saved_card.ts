@@ -1,4 +1,4 @@
-// A measured card, kept: in the browser, as a file that the reader saves and opens, and as a link.
+// Storage of a measured card: in the browser, as a file, and as a link.
 
 import { currentName, withCurrentNames } from "../../catalogue.ts";
 import { LabError } from "../../errors.ts";
@@ -6,13 +6,13 @@ import type { Measured } from "../../wgsl/form.ts";
 import { isMeasured } from "../../wgsl/form.ts";
 import { packed, unpacked } from "../packing.ts";
 
-/** book.ts knows it too: what was kept is shown when the page comes. */
+/** book.ts has it, too: it shows a stored card when a page loads. */
 const KEY = "sgemm-lab:card";
 /** book.ts knows how it begins. A whole measurement takes some 2,000 letters. */
 const FRAGMENT = /^#card=([\w-]{0,50000})$/;
 
-/** @returns what was kept here last */
-export function keptCard(): Measured | null {
+/** The card stored last. */
+export function storedCard(): Measured | null {
   try {
     return parsed(localStorage.getItem(KEY) ?? "");
   } catch {
@@ -20,7 +20,7 @@ export function keptCard(): Measured | null {
   }
 }
 
-export function keepCard(measured: Measured) {
+export function storeCard(measured: Measured) {
   try {
     localStorage.setItem(KEY, JSON.stringify(measured));
   } catch {
@@ -28,7 +28,7 @@ export function keepCard(measured: Measured) {
   }
 }
 
-export function forgetCard() {
+export function deleteCard() {
   try {
     localStorage.removeItem(KEY);
   } catch {
@@ -67,7 +67,7 @@ export async function linkedCard(): Promise<Measured | null> {
 }
 
 /** Take the card out of the page's address. */
-export function leaveLink() {
+export function clearLink() {
   if (location.hash.startsWith("#card=")) history.replaceState(null, "", bareAddress());
 }
 
@@ -100,7 +100,7 @@ function renamed({ rungs, left_out, smaller, ...rest }: Measured): Measured {
   return found;
 }
 
-export function saveCard(measured: Measured) {
+export function downloadCard(measured: Measured) {
   const file = new Blob([`${JSON.stringify(measured, null, 1)}\n`], { type: "application/json" });
   const link = document.createElement("a");
   link.href = URL.createObjectURL(file);

@@ -31,8 +31,8 @@ from sgemm_lab.records.store import load_records
 
 
 def runs_here(kernel: Kernel) -> bool:
-    """Whether the simulator knows its instructions: not those of clusters and of warp groups."""
-    return "barrier.cluster" not in kernel.source and "wgmma" not in kernel.source
+    """Whether the simulator knows its instructions: not those of clusters."""
+    return "barrier.cluster" not in kernel.source
 
 
 KERNELS = load_kernels(variants=True)

@@ -58,7 +58,18 @@ def of_book(names: Iterable[str], size: Size, **options: Any) -> Iterator[Case]:
 
 
 def of_every_kernel(size: Size) -> Iterator[Case]:
-    return of_book((kernel.name for kernel in load_kernels()), size)
+    return of_book((kernel.name for kernel in load_kernels() if not _by_warp_groups(kernel)), size)
+
+
+def of_warp_groups() -> Iterator[Case]:
+    for size in (RAGGED, ALIGNED):
+        yield from of_book(
+            (kernel.name for kernel in load_kernels() if _by_warp_groups(kernel)), size
+        )
+
+
+def _by_warp_groups(kernel: Kernel) -> bool:
+    return "wgmma" in kernel.source
 
 
 def of_orders() -> Iterator[Case]:

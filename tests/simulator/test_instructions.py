@@ -270,12 +270,21 @@ def test_rounding_to_tf32_and_bfloat16() -> None:
     bits = finite.view(np.uint32)
     found = run_ptx("cvt.rna.tf32.f32 %d, %a;", bits, bits, bits, np.dtype(np.uint32))
     assert found.tolist() == [tf32_bits(float(x)) for x in finite]
+    halfway = np.array([1 + 2.0**-11, 1 + 3 * 2.0**-11, -1 - 2.0**-11], dtype=np.float32)
+    ties = [
+        run_ptx(f"cvt.{how}.tf32.f32 %d, %a;", *[halfway.view(np.uint32)] * 3, np.dtype(np.uint32))
+        for how in ("rn", "rna")
+    ]
+    assert [one.view(np.float32).tolist() for one in ties] == [
+        [1.0, 1 + 2.0**-9, -1.0],
+        [1 + 2.0**-10, 1 + 2.0**-9, -1 - 2.0**-10],
+    ]
     body = "cvt.rn.bf16.f32 %h, %a; cvt.u32.u16 %d, %h; shl.b32 %d, %d, 16;"
     back = run_ptx(body, bits, bits, bits, np.dtype(np.uint32)).view(np.float32)
     assert (np.abs(back - finite) <= np.abs(finite) * 2.0**-8 + 1e-44).all()
-    halfway = np.array([1 + 2.0**-8, 1 + 3 * 2.0**-8], dtype=np.float32).view(np.uint32)
-    ties = run_ptx(body, halfway, halfway, halfway, np.dtype(np.uint32)).view(np.float32)
-    assert ties.tolist() == [1.0, 1 + 2.0**-6]
+    halfway = np.array([1 + 2.0**-8, 1 + 3 * 2.0**-8], dtype=np.float32)
+    back = run_ptx(body, *[halfway.view(np.uint32)] * 3, np.dtype(np.uint32)).view(np.float32)
+    assert back.tolist() == [1.0, 1 + 2.0**-6]
 
 
 SHUFFLES: dict[str, Callable[[int], int]] = {

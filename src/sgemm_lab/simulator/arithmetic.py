@@ -352,14 +352,22 @@ def _convert_to_narrow_pair(group: "ThreadGroup", instruction: Instruction, matc
 
 
 def _convert_to_tf32(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
-    """Round to 10 fraction bits, to nearest, ties away from zero. NaN loses its low bits."""
     bits = value(group, instruction, 1, "b32")
+    to_even = match["ties"] == "rn"
+    target = destination(group, instruction, "b32")
+    return assignment(target, lambda: rounded_to_tf32(bits, to_even=to_even))
 
-    def rounded() -> Any:
-        finite = (bits & np.uint32(0x7FFFFFFF)) < np.uint32(0x7F800000)
-        return (bits + np.where(finite, np.uint32(0x1000), np.uint32(0))) & np.uint32(0xFFFFE000)
 
-    return assignment(destination(group, instruction, "b32"), rounded)
+def rounded_to_tf32(bits: Any, *, to_even: bool) -> Any:
+    """Round floats to 10 fraction bits, to nearest; ties to even or away from zero.
+
+    NaN loses its low bits.
+    """
+    finite = (bits & np.uint32(0x7FFFFFFF)) < np.uint32(0x7F800000)
+    half = (
+        np.uint32(0xFFF) + (bits >> np.uint32(13) & np.uint32(1)) if to_even else np.uint32(0x1000)
+    )
+    return (bits + np.where(finite, half, np.uint32(0))) & np.uint32(0xFFFFE000)
 
 
 def _convert_from_bfloat16(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
@@ -524,7 +532,7 @@ OPERATIONS: Operations = [
     ),
     (r"cvt\.rn\.(?P<narrow>bf16)\.f32", _convert_to_narrow),
     (r"cvt\.rn\.(?P<narrow>f16|bf16)x2\.f32", _convert_to_narrow_pair),
-    (r"cvt\.rna\.tf32\.f32", _convert_to_tf32),
+    (r"cvt\.(?P<ties>rn|rna)\.tf32\.f32", _convert_to_tf32),
     (r"cvt\.f32\.bf16", _convert_from_bfloat16),
     (r"cvta(?P<to>\.to)?\.(?P<space>global|shared|local|const|param)\.u64", _convert_address),
     (r"(?P<op>popc|clz)\.(?P<type>b32|b64)", _count_bits),

@@ -30,6 +30,12 @@ class BasicBlock:
     reconvergence: int
     """First block that every path from here passes: the immediate post-dominator, or END."""
 
+    @property
+    def successors(self) -> list[int]:
+        """Blocks that may follow, without END."""
+        found = _successors(self.terminator, self.target, self.fall_through)
+        return sorted(found - {END})
+
 
 def basic_blocks(kernel: PtxKernel) -> list[BasicBlock]:
     """Cut a kernel into basic blocks; block 0 is the entry.

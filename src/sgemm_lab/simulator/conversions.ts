@@ -240,14 +240,22 @@ function convertToNarrowPair(group: ThreadGroup, instruction: Instruction, match
   );
 }
 
-/** Round to 10 fraction bits, to nearest, ties away from zero. Of NaN the low bits are cut off. */
-function convertToTf32(group: ThreadGroup, instruction: Instruction): Step {
+function convertToTf32(group: ThreadGroup, instruction: Instruction, match: Match): Step {
   const bits = reader(group, instruction, 1, "b32");
-  return slowly(group, instruction, "b32", (lane) => {
-    const given = BigInt(bits(lane));
-    const finite = (given & 0x7fffffffn) < 0x7f800000n;
-    return (given + (finite ? 0x1000n : 0n)) & 0xffffe000n;
-  });
+  const toEven = match.ties === "rn";
+  return slowly(group, instruction, "b32", (lane) =>
+    BigInt(roundedToTf32(Number(bits(lane)), toEven)),
+  );
+}
+
+/**
+ * Round a float's bits to 10 fraction bits, to nearest; ties to even or away from zero. Of NaN the
+ * low bits are cut off.
+ */
+export function roundedToTf32(bits: number, toEven: boolean) {
+  const half = toEven ? 0xfff + ((bits >>> 13) & 1) : 0x1000;
+  const finite = (bits & 0x7fffffff) >>> 0 < 0x7f800000;
+  return ((bits + (finite ? half : 0)) & 0xffffe000) >>> 0;
 }
 
 function convertFromBfloat16(group: ThreadGroup, instruction: Instruction): Step {
@@ -379,7 +387,7 @@ const PATTERNS: [string, Binder][] = [
   [`cvt(?:\\.(?<rounding>rn|rni|rzi|rmi|rpi))?\\.(?<to>${NUMBERS})\\.(?<from>${NUMBERS})`, convert],
   ["cvt\\.rn\\.(?<narrow>bf16)\\.f32", convertToNarrow],
   ["cvt\\.rn\\.(?<narrow>f16|bf16)x2\\.f32", convertToNarrowPair],
-  ["cvt\\.rna\\.tf32\\.f32", convertToTf32],
+  ["cvt\\.(?<ties>rn|rna)\\.tf32\\.f32", convertToTf32],
   ["cvt\\.f32\\.bf16", convertFromBfloat16],
   ["cvta(?<to>\\.to)?\\.(?<space>global|shared|local)\\.u64", convertAddress],
   ["(?<op>popc|clz)\\.(?<type>b32|b64)", countBits],

@@ -360,9 +360,11 @@ _SHAPE = re.compile(r"m\d+n\d+k\d+")
 
 def _flop(instruction: Instruction, lanes: int, warps: int) -> int:
     parts = instruction.parts
-    if parts[0] == "mma" or instruction.opcode.startswith("wmma.mma"):
-        shape = next(part for part in parts if _SHAPE.fullmatch(part))
-        return 2 * math.prod(map(int, re.findall(r"\d+", shape))) * warps
+    shape = next((part for part in parts if _SHAPE.fullmatch(part)), None)
+    if shape is not None and (parts[0] == "mma" or parts[1].startswith("mma")):
+        # Four warps run a wgmma.
+        flop = 2 * math.prod(map(int, re.findall(r"\d+", shape))) * warps
+        return flop // 4 if parts[0] == "wgmma" else flop
     if parts[-1] not in _FLOATS or parts[0] in ("atom", "red"):
         return 0
     each = _FLOATS[parts[-1]]

@@ -26,6 +26,9 @@ from sgemm_lab.text import place_name
 LOAD, STORE, ATOMIC, COPY_READ, COPY_WRITE = "load", "store", "atomic", "copy read", "copy write"
 """Kinds of access; the copies are the two ends of a ``cp.async``."""
 
+PIECE_BYTES = 16
+"""Bytes of shared memory that copies and products of tensor cores move together."""
+
 SURFACE = "surface"
 """The space of surfaces. A GPU counts their requests apart from those of global memory."""
 
@@ -79,6 +82,27 @@ class BulkCopy:
     """Of the copy engine."""
     known: npt.NDArray[np.int64]
     """The clock that threads acquire that wait for the mbarrier: see ``VectorClocks``."""
+
+
+@dataclass(frozen=True, eq=False)
+class TensorRead:
+    """What a product of a warp group, ``wgmma``, reads of shared memory for one of its warps."""
+
+    access: Access
+    """Of a first piece, by one lane."""
+    lane: int
+    positions: npt.NDArray[np.int64]
+    """Index in ``memory.bytes`` of each piece of 16 bytes."""
+
+
+class TensorWatch(Protocol):
+    """Hears of what such products read."""
+
+    def on_tensor_read(self, read: TensorRead) -> None:
+        """Called when the product starts."""
+
+    def on_tensor_done(self, done: list[TensorRead], running: list[TensorRead]) -> None:
+        """Called when some products were waited for; ``running`` are the others of the group."""
 
 
 class Observer(Protocol):
@@ -148,6 +172,9 @@ class HazardSink(Protocol):
 
     def unset(self, group: "ThreadGroup", lane: int, site: Instruction) -> None:
         """A lane uses a register that nothing has written."""
+
+    def early_use(self, group: "ThreadGroup", lane: int, site: Instruction, key: str) -> None:
+        """A lane uses a register of a product that may still run; ``key`` says how."""
 
     def barrier_missed(self, group: "ThreadGroup", site: Instruction, missing: Mask) -> None:
         """Some live lanes did not reach a barrier that others of their block did."""
@@ -224,6 +251,9 @@ class Launch:
     uninitialized: UninitializedTracker
     """Tracks uninitialized values."""
     observers: list[Observer]
+    tensor_watches: Sequence[TensorWatch] = ()
+    early_uses: Mapping[int, str] = field(default_factory=dict)
+    """Instructions that use a register too early: see ``wgmma_operations.early_uses``."""
     products: ProductListener | None = None
     """Listener of multiply-adds; with one they run one by one, in their own order."""
     shared_parts: Sequence[tuple[str, int, int]] = ()
@@ -482,6 +512,10 @@ class ThreadGroup:
         self.committed = np.zeros(self.lanes, dtype=np.int64)
         """Asynchronous-copy groups each lane has committed."""
         self.pending: list[PendingCopy] = []
+        self.committed_products = np.zeros(self.lanes, dtype=np.int64)
+        """Groups of ``wgmma`` products each lane has committed."""
+        self.products: list[tuple[int, TensorRead]] = []
+        """Those that may run, with the groups that their lane had committed before."""
         self.test_failed = False
         """Whether a test of an mbarrier failed in the block that runs now."""
         self.may_end = False
@@ -498,6 +532,8 @@ class ThreadGroup:
         self.votes = np.zeros(self.lanes, dtype=np.int64)
         self.committed[:] = 0
         self.pending.clear()
+        self.committed_products[:] = 0
+        self.products.clear()
         self.local.reset()
         numbers = self.batch.blocks[self.slot]
         x, y, _ = self.launch.grid

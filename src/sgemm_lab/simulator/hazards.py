@@ -173,6 +173,20 @@ class HazardLog:
             )
             self.warnings.append(Hazard(UNSET, site.location, said, block, thread))
 
+    def early_use(self, group: ThreadGroup, lane: int, site: Instruction, key: str) -> None:
+        """A lane uses a register of a product that may still run."""
+        if self._is_new(IN_FLIGHT, site.location):
+            block, thread = _who(group, lane)
+            block_name, thread_name = _names(group, block, thread)
+            said = sentence(
+                "hazard.who",
+                place=site.location,
+                thread=thread_name,
+                block=block_name,
+                what=sentence(key),
+            )
+            self._append(Hazard(IN_FLIGHT, site.location, said, block, thread))
+
     def barrier_missed(self, group: ThreadGroup, site: Instruction, missing: Mask) -> None:
         """Some live lanes did not reach a barrier that others of their block did."""
         if self._is_new(BARRIER, site.location):
@@ -284,7 +298,7 @@ class HazardLog:
                 place,
                 RACE,
                 place.says(
-                    "hazard.together" if same_store else _advice(access, lane, across_warps),
+                    "hazard.together" if same_store else _advice(access, lane, across_warps, other),
                     other=name,
                     line=other.location.line,
                 ),
@@ -315,7 +329,7 @@ class HazardLog:
                 place,
                 RACE,
                 place.says(
-                    "hazard.blocks" if apart else _advice(access, lane, across_warps),
+                    "hazard.blocks" if apart else _advice(access, lane, across_warps, other),
                     other=launch.thread_name(second),
                     block=launch.block_name(other_block),
                     line=other.location.line,
@@ -452,8 +466,10 @@ class _Place:
         return self.array.name + "".join(f"[{index}]" for index in self.element)
 
 
-def _advice(access: Access, lane: int, across_warps: bool) -> str:
+def _advice(access: Access, lane: int, across_warps: bool, other: Instruction) -> str:
     """Which sentence describes a race: ``__syncthreads()`` needs all warps."""
+    if other.parts[0] == "wgmma":
+        return "hazard.product"
     if _whole_block_comes(access, lane):
         return "hazard.race"
     return "hazard.race of parts" if across_warps else "hazard.race in warp"

@@ -18,6 +18,7 @@ from sgemm_lab.simulator import (
     tensor_operations,
     traps,
     warp_operations,
+    wgmma_operations,
     wmma_operations,
 )
 from sgemm_lab.simulator.barriers import run_to_completion
@@ -46,6 +47,7 @@ _OPERATIONS = [
         mbarrier_operations,
         warp_operations,
         tensor_operations,
+        wgmma_operations,
         wmma_operations,
         image_operations,
         rare_operations,
@@ -56,7 +58,6 @@ _OPERATIONS = [
 _BARRIER = re.compile(r"(?:bar|barrier)(?:\.cta)?\.(?P<how>sync|arrive)(?:\.aligned)?")
 _BRANCH = re.compile(r"bra(?:\.uni)?|ret|exit")
 _CLUSTER = re.compile(r"barrier\.cluster|mapa\b")
-_WARP_GROUP = re.compile(r"wgmma\.")
 
 # Lanes that run side by side. Too few and Python's own time shows, too many and the registers
 # no longer fit the processor's cache.
@@ -82,9 +83,6 @@ def check_opcodes(kernel: PtxKernel) -> None:
         PtxError: names the opcode and its source line.
     """
     for instruction in kernel.instructions:
-        # Said first: such a kernel has other instructions, too, that are for a GPU only.
-        if _WARP_GROUP.match(instruction.opcode):
-            raise PtxError(sentence("run.warpgroup", place=instruction.location))
         if TEXTURE.match(instruction.opcode) and not _operation(instruction.opcode):
             what = image_operations.unsupported_operation(instruction.opcode)
             raise PtxError(sentence("run.texture", what=what, place=instruction.location))
@@ -185,7 +183,7 @@ def _bind(group: ThreadGroup, bundle: Bundle, tally: Tally) -> tuple[Step, Step]
     instruction = bundle[0]
     one = len(bundle) == 1
     step = _bound(group, instruction) if one else _bind_fused_multiply_adds(group, bundle)
-    step = _looking(group, bundle, step)
+    step = _warning(group, bundle, _looking(group, bundle, step))
     condition = None if instruction.guard is None else _condition(group, instruction.guard)
     guarded = step if condition is None else _guarded(group, instruction, step, condition, tally)
     following = group.launch.uninitialized.wrap_step(group, bundle, (guarded, step), condition)
@@ -226,6 +224,22 @@ def _looking(group: ThreadGroup, bundle: Bundle, step: Step) -> Step:
         step(mask)
 
     return looking
+
+
+def _warning(group: ThreadGroup, bundle: Bundle, step: Step) -> Step:
+    """Tell of registers of products that may still run before a step that uses some."""
+    faults = group.launch.early_uses
+    early = [(one, faults[one.index]) for one in bundle if one.index in faults]
+    if not early:
+        return step
+
+    def warning(mask: Mask | None) -> None:
+        lane = int(np.flatnonzero(group.alive if mask is None else mask)[0])
+        for instruction, key in early:
+            group.launch.hazards.early_use(group, lane, instruction, key)
+        step(mask)
+
+    return warning
 
 
 def _bound(group: ThreadGroup, instruction: Instruction) -> Step:

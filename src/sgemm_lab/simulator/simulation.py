@@ -35,6 +35,7 @@ from sgemm_lab.simulator.variables import Struct, array_of, bytes_of
 from sgemm_lab.simulator.vector_clock_races import VectorClockRaceDetector
 from sgemm_lab.simulator.vector_clocks import synchronises_in_parts
 from sgemm_lab.simulator.warp_requests import WarpRecorder, WarpRequest
+from sgemm_lab.simulator.wgmma_operations import early_uses
 
 _WORKSPACE = "the barrier of the grid"
 """The first of its words is the size, the second counts blocks, as CUDA's own header has it."""
@@ -133,14 +134,16 @@ def simulate(
         DeadlockError: threads wait for what no other thread will do, and no hazard says why.
         LabError: the launch fits neither the kernel nor any GPU, or would take hours.
     """
-    kernel, blocks, merged, unset = _understand(ptx, entry, shared_bytes, join_products)
+    kernel, blocks, merged, unset, early = _understand(ptx, entry, shared_bytes, join_products)
     recorder = TraceRecorder() if trace else None
     log = HazardLog(recorder.on_fault if recorder else None)
     counter = RequestCounter(merged)
     observers: list[Observer] = [*([counter] if count_requests else []), *watching]
+    tensor_watches: list[VectorClockRaceDetector] = []
     if check_hazards:
-        detector = VectorClockRaceDetector if synchronises_in_parts(kernel) else RaceDetector
-        observers.append(detector(log, kernel.instructions))
+        if synchronises_in_parts(kernel):
+            tensor_watches.append(VectorClockRaceDetector(log, kernel.instructions))
+        observers += tensor_watches or [RaceDetector(log, kernel.instructions)]
     if recorder is not None:
         observers.append(recorder)
     warp = None if requests_of is None else WarpRecorder(merged, *requests_of)
@@ -166,6 +169,8 @@ def simulate(
         hazards=log,
         uninitialized=uninitialized,
         observers=observers,
+        tensor_watches=tensor_watches,
+        early_uses=early,
         products=recorder if products else None,
         shared_parts=shared_parts,
         variables=symbols,
@@ -207,7 +212,7 @@ def simulate(
 @lru_cache(maxsize=32)
 def _understand(
     ptx: str, entry: str, shared_bytes: int, join_products: bool
-) -> tuple[PtxKernel, list[BasicBlock], Merged, UnsetReads]:
+) -> tuple[PtxKernel, list[BasicBlock], Merged, UnsetReads, Mapping[int, str]]:
     """Everything about a kernel that does not depend on the launch; remembered, never changed."""
     kernels = parse(ptx)
     if entry not in kernels:
@@ -217,7 +222,7 @@ def _understand(
         kernel = fuse_products(kernel)
     blocks = flow_of(kernel)
     merged = merge_shared_accesses(blocks, lay_out(kernel.shared, shared_bytes))
-    return kernel, blocks, merged, unset_reads(kernel, blocks)
+    return kernel, blocks, merged, unset_reads(kernel, blocks), early_uses(blocks)
 
 
 def _images(memory: Memory, images: Mapping[str, Sampling]) -> dict[int, Image]:

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 KEPT_BITS = 25
 """Of each product and of the sum so far, how many bits below the highest of all an H200 keeps."""
 
+Place = Callable[[int, int, int], tuple[Array, Array]]
+"""Row and column of what each lane holds, by register, place in it, and elements of a register."""
+
 _ROWS, _COLUMNS = 16, 8
 _LOWEST = -298
 """The exponent of the smallest product of two float32 numbers."""
@@ -33,7 +36,8 @@ _PLACES = [(_GROUP + 8 * (number // 2), 2 * _INSIDE + number % 2) for number in 
 """Row and column of C of each lane's four registers."""
 
 
-def _items(group: "ThreadGroup", instruction: Instruction, position: int) -> list[Any]:
+def vector_items(group: "ThreadGroup", instruction: Instruction, position: int) -> list[Any]:
+    """What the registers in braces at a position read, each for all lanes."""
     operand = instruction.operands[position]
     if not isinstance(operand, Vector):
         raise PtxError(sentence("run.mma", place=instruction.location))
@@ -41,7 +45,7 @@ def _items(group: "ThreadGroup", instruction: Instruction, position: int) -> lis
     return [source(group.registers, group.symbols, item, dtype) for item in operand.items]
 
 
-def _registers(group: "ThreadGroup", values: list[Any]) -> npt.NDArray[np.uint32]:
+def lane_registers(group: "ThreadGroup", values: list[Any]) -> npt.NDArray[np.uint32]:
     """(warps, 32, registers)."""
     columns = [np.broadcast_to(value, (group.lanes,)) for value in values]
     return np.stack(columns, axis=-1).reshape(group.warps, WARP, len(values))
@@ -62,7 +66,7 @@ def _bfloat16(bits: npt.NDArray[np.uint32]) -> npt.NDArray[np.float64]:
     return pair.view(np.float32).astype(np.float64)
 
 
-_ELEMENTS = {"tf32": _tf32, "f16": _half, "bf16": _bfloat16}
+ELEMENTS = {"tf32": _tf32, "f16": _half, "bf16": _bfloat16}
 """What elements a register holds, by the type: neighbours along k."""
 PACKED = {"tf32": 1, "f16": 2, "bf16": 2}
 """How many of them."""
@@ -84,20 +88,28 @@ def _place_in_c(register: int, one: int, packed: int) -> tuple[Array, Array]:
     return _PLACES[register]
 
 
-def _matrices(a: Array, b: Array, type_: str) -> tuple[Array, Array]:
-    """A (warps, 16, depth) and B (warps, depth, 8) from the lanes' registers."""
-    elements_a, elements_b = _ELEMENTS[type_](a), _ELEMENTS[type_](b)
-    (warps, _, registers, packed) = elements_b.shape
-    depth = 4 * packed * registers
-    matrix_a, matrix_b = np.empty((warps, _ROWS, depth)), np.empty((warps, depth, _COLUMNS))
+def _matrix(values: Array, type_: str, place: Place, shape: tuple[int, int]) -> Array:
+    """Return the matrices that lanes hold: (warps, rows, columns) from (warps, 32, registers)."""
+    elements = ELEMENTS[type_](values)
+    (warps, _, registers, packed) = elements.shape
+    matrix = np.empty((warps, *shape))
     for one in range(packed):
-        for register in range(2 * registers):
-            row, k = _place_in_a(register, one, packed)
-            matrix_a[:, row, k] = elements_a[:, :, register, one]
         for register in range(registers):
-            k, column = _place_in_b(register, one, packed)
-            matrix_b[:, k, column] = elements_b[:, :, register, one]
-    return matrix_a, matrix_b
+            row, column = place(register, one, packed)
+            matrix[:, row, column] = elements[:, :, register, one]
+    return matrix
+
+
+def matrix_a(values: Array, type_: str) -> Array:
+    """A, (warps, 16, depth), from its registers, (warps, 32, 4 or 2)."""
+    depth = 2 * PACKED[type_] * values.shape[-1]
+    return _matrix(values, type_, _place_in_a, (_ROWS, depth))
+
+
+def _matrix_b(values: Array, type_: str) -> Array:
+    """B, (warps, depth, 8), from its registers, (warps, 32, 2 or 1)."""
+    depth = 4 * PACKED[type_] * values.shape[-1]
+    return _matrix(values, type_, _place_in_b, (depth, _COLUMNS))
 
 
 class Holders(NamedTuple):
@@ -122,7 +134,7 @@ def holders(type_: str, depth: int) -> tuple[Holders, Holders, Holders]:
 
 
 def _held(
-    place: Callable[[int, int, int], tuple[Array, Array]],
+    place: Place,
     shape: tuple[int, int],
     registers: int,
     packed: int,
@@ -175,17 +187,17 @@ def toward_zero(values: Array) -> Array:
 def _multiply_accumulate(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
     """D = A·B + C, summed as a tensor core sums (``sum_of_products``)."""
     rows = destinations(group, instruction, np.float32)
-    a, b, c = (_items(group, instruction, position) for position in (1, 2, 3))
+    a, b, c = (vector_items(group, instruction, position) for position in (1, 2, 3))
     type_ = match["type"]
 
     def step(mask: Mask | None) -> None:
-        registers_a, registers_b = _registers(group, a), _registers(group, b)
-        matrix_a, matrix_b = _matrices(registers_a, registers_b, type_)
-        lanes_c = _registers(group, c).view(np.float32)
+        factor_a = matrix_a(lane_registers(group, a), type_)
+        factor_b = _matrix_b(lane_registers(group, b), type_)
+        lanes_c = lane_registers(group, c).view(np.float32)
         addend = np.empty((len(lanes_c), _ROWS, _COLUMNS), np.float32)
         for number, place in enumerate(_PLACES):
             addend[:, place[0], place[1]] = lanes_c[:, :, number]
-        total = sum_of_products(matrix_a, matrix_b, addend)
+        total = sum_of_products(factor_a, factor_b, addend)
         where: Any = True if mask is None else mask
         for row, place in zip(rows, _PLACES, strict=True):
             np.copyto(row, total[:, place[0], place[1]].reshape(-1), where=where)

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from sgemm_lab.simulator.control_flow import END, BasicBlock
+from sgemm_lab.simulator.control_flow import BasicBlock
 from sgemm_lab.simulator.operands import registers_read, registers_written
 from sgemm_lab.simulator.ptx import Instruction, PtxKernel, Register
 from sgemm_lab.simulator.registers import Mask, RegisterFile
@@ -51,7 +51,7 @@ def unset_reads(kernel: PtxKernel, blocks: Sequence[BasicBlock]) -> UnsetReads:
         known = written[number]
         for use in uses[number]:
             known = use.after(known)
-        for successor in _successors(blocks[number]):
+        for successor in blocks[number].successors:
             if written[successor] & known != written[successor]:
                 written[successor] &= known
                 waiting.add(successor)
@@ -95,12 +95,3 @@ def marked(registers: RegisterFile, reads: tuple[Register, ...], mask: Mask | No
         row = registers.whole(register, signed=False)
         found |= row == _MARKS[row.dtype.itemsize]
     return found if mask is None else found & mask
-
-
-def _successors(block: BasicBlock) -> list[int]:
-    end = block.terminator
-    if end is None:
-        found = [block.fall_through]
-    else:
-        found = [block.target] if end.guard is None else [block.target, block.fall_through]
-    return [number for number in found if number != END]

@@ -6,13 +6,25 @@ import numpy as np
 import numpy.typing as npt
 
 from sgemm_lab.hardware import WARP, WORD_BYTES
-from sgemm_lab.simulator.group import ATOMIC, COPY_WRITE, LOAD, Access, BulkCopy, ThreadGroup
+from sgemm_lab.simulator.group import (
+    ATOMIC,
+    COPY_WRITE,
+    LOAD,
+    PIECE_BYTES,
+    Access,
+    BulkCopy,
+    TensorRead,
+    ThreadGroup,
+)
 from sgemm_lab.simulator.hazards import HazardLog
 from sgemm_lab.simulator.memory import Memory
 from sgemm_lab.simulator.ptx import Instruction
 from sgemm_lab.simulator.registers import Mask
 from sgemm_lab.simulator.shared_race_base import NO_THREAD, Array, SharedRaceDetector
 from sgemm_lab.simulator.vector_clocks import VectorClocks
+
+_READING = np.iinfo(np.int64).max
+"""The time of a read that goes on."""
 
 
 class _Shadow:
@@ -48,6 +60,13 @@ class _Use:
     def now(self) -> Array:
         """Each lane's own time."""
         return self.clocks.seen[self.slot, self.warp, self.warp]
+
+    def repeated(self, times: int) -> "_Use":
+        """Return the same use of many words by the last of its lanes."""
+        last = np.full(times, len(self.lanes) - 1)
+        lanes, thread, slot = self.lanes[last], self.thread[last], self.slot[last]
+        epoch = self.warp_epoch[last]
+        return _Use(self.access, lanes, thread, slot, self.warp[last], epoch, self.clocks)
 
     def last_known(self, warps: Array) -> Array:
         """The newest time of other warps, one for each lane, that the lanes' warps know of."""
@@ -93,11 +112,7 @@ class VectorClockRaceDetector(SharedRaceDetector):
         shadow = self._shadow_of(copy.access.group)
         index = self._copied(copy)
         use = _use(copy.access)
-        one = len(use.lanes) - 1
-        spread = np.full(len(index), one)
-        many = _Use(use.access, use.lanes[spread], use.thread[spread], use.slot[spread],
-                    use.warp[spread], use.warp_epoch[spread], use.clocks)  # fmt: skip
-        self._write(shadow, many, index)
+        self._write(shadow, use.repeated(len(index)), index)
         shadow.writer[index] = use.clocks.engine * WARP
         shadow.write_time[index] = copy.time
         shadow.in_flight[index] += 1
@@ -106,6 +121,26 @@ class VectorClockRaceDetector(SharedRaceDetector):
         """The words of a bulk copy are there for who waits for its mbarrier."""
         shadow = self._shadow_of(copy.access.group)
         shadow.in_flight[self._copied(copy)] -= 1
+
+    def on_tensor_read(self, read: TensorRead) -> None:
+        """A product of a warp group reads from its start until it is waited for."""
+        shadow, index = self._shadow_of(read.access.group), self._pieces(read)
+        one = _use(read.access)
+        self._read(shadow, one.repeated(len(index)), index)
+        shadow.read_time[index, one.warp] = _READING
+
+    def on_tensor_done(self, done: list[TensorRead], running: list[TensorRead]) -> None:
+        """Products have read their factors just now; others of the group still read theirs."""
+        for read in (*done, *running):
+            use = _use(read.access)
+            time = use.now if read in done else _READING
+            self._shadow_of(read.access.group).read_time[self._pieces(read), use.warp] = time
+
+    def _pieces(self, read: TensorRead) -> Array:
+        """The words of what a product reads."""
+        words = PIECE_BYTES // self._word_bytes
+        first = read.positions.reshape(-1, 1) // self._word_bytes
+        return (first + np.arange(words)).reshape(-1)
 
     def _copied(self, copy: BulkCopy) -> Array:
         first = int(copy.access.positions[0]) // self._word_bytes
@@ -151,7 +186,7 @@ class VectorClockRaceDetector(SharedRaceDetector):
         lanes = np.arange(len(index))
         own = times[lanes, use.warp]
         times[lanes, use.warp] = 0
-        wrong = np.asarray((times > known).any(axis=1))
+        wrong = np.asarray((times > known).any(axis=1)) | (own == _READING)
         wrong |= (
             (own == use.now)
             & (reader // WARP == use.warp)

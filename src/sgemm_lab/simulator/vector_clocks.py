@@ -21,7 +21,7 @@ from sgemm_lab.simulator.ptx import PtxKernel
 Row = npt.NDArray[np.int64]
 
 _PARTIAL = re.compile(
-    r"mbarrier\..*|cp\.async\.(?:bulk|mbarrier)\..*|(?:bar|barrier)(\.cta)?\.arrive.*"
+    r"mbarrier\..*|wgmma\..*|cp\.async\.(?:bulk|mbarrier)\..*|(?:bar|barrier)(\.cta)?\.arrive.*"
 )
 _BARRIER = re.compile(r"(?:bar|barrier)(?:\.cta)?\.sync.*")
 

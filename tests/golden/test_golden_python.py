@@ -12,8 +12,10 @@ import pytest
 from exact_reference import chain_of_fma
 from golden_groups import GROUPS, RESULTS, TODAY
 from golden_launch import Case
+from golden_other import SCHEDULES
 from golden_record import differences, record_of
 from simulator_kernels import GEMMS, gemm_inputs
+from test_uninitialized_values import HARMFUL, HARMLESS
 
 from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.checking.judge import rounding_shares
@@ -21,6 +23,23 @@ from sgemm_lab.kernel import Kernel, Size
 
 IN_PARTS = {"stream_k", "per_warp_stages", "split_k", "one_row", "one_column"}
 """Kernels that add up parts of K, and not all of it in one chain."""
+FAULTS = {
+    "clobbered_input": "of A, which it may only read",
+    "double_buffer_race": "writes As[8], which thread 47",
+    "dropped_tail": "wrong on whole numbers",
+    "hidden_nan": "wrong where A and B hold NaN and infinity",
+    "misaligned_vector": "is not at a multiple of 16 bytes",
+    "missing_copy_wait": "which nothing has written",
+    "missing_filled_wait": "with no barrier between",
+    "missing_first_barrier": "with no barrier between",
+    "missing_second_barrier": "with no barrier between",
+    "outside_load": "of A, which has",
+    "outside_store": "which has",
+    "skipped_zeros": "wrong where A and B hold NaN and infinity",
+    "transposed_index": "wrong on whole numbers",
+    "unwritten_edge": "never written",
+}
+"""What a verdict says about each kernel that is wrong on purpose."""
 HOW = "If the change is wanted: make golden, and read the diff."
 
 
@@ -90,6 +109,24 @@ def test_every_wrong_kernel_is_found_out_or_gives_a_wrong_c() -> None:
         "clobbered_input", "doubled_term", "dropped_tail", "hidden_nan", "skipped_zeros",
         "transposed_index", "unwritten_edge",
     }  # fmt: skip
+
+
+def test_every_wrong_kernel_gets_the_verdict_of_its_fault() -> None:
+    golden = GROUPS["verdicts"].golden()
+    for name, words in FAULTS.items():
+        said = [one["fault"] or "" for one in golden[name]["verdicts"]]
+        assert any(words in fault for fault in said), (name, said)
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_an_uninitialized_value_is_a_hazard_where_it_does_harm(schedule: str) -> None:
+    golden = GROUPS["uninitialized_values"].golden()
+    for name in HARMLESS:
+        assert "hazards" not in golden[f"{name}, {schedule}"], name
+    for name in HARMFUL:
+        found = {(h["kind"], h["location"]) for h in golden[f"{name}, {schedule}"]["hazards"]}
+        line = 10 if name == "added to what nothing wrote" else 9
+        assert ("unwritten", f"test.cu, line {line}") in found, name
 
 
 def test_a_right_kernel_gives_the_same_c_in_every_order_of_warps_and_threads() -> None:

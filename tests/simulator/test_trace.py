@@ -3,7 +3,7 @@
 import json
 
 import numpy as np
-from simulator_kernels import SHIFTED_STORE, ptx_of, run_gemm, run_warps
+from simulator_kernels import ptx_of, run_gemm, run_warps
 
 from sgemm_lab.simulator import simulate
 from sgemm_lab.simulator import trace as trace_module
@@ -72,14 +72,6 @@ def test_a_long_trace_says_that_it_is_cut(monkeypatch: object) -> None:
     assert 100 <= len(result.trace) < 300
 
 
-def test_both_ends_of_an_async_copy_are_one_step() -> None:
-    _, result = run_gemm("async", 8, 8, 8, trace=True)
-    assert result.trace is not None
-    columns, arrays = result.trace.columns, result.trace.arrays
-    names = [arrays[number]["name"] for number in columns["array"][columns["step"] == 0]]
-    assert set(names) == {"A", "As"}
-
-
 def test_the_first_fault_of_each_block_is_kept() -> None:
     source = """
     extern "C" __global__ void k(const int* A, int* C) {
@@ -103,55 +95,3 @@ def test_the_first_fault_of_each_block_is_kept() -> None:
     assert result.hazards[0].message == third.message
     faults = json.loads(json.dumps(result.trace.to_json()))["faults"]
     assert {fault["block"] for fault in faults} == {1, 2}
-
-
-def test_a_misaligned_fault_tells_what_was_asked_for() -> None:
-    source = """
-    extern "C" __global__ void k(const float* A, float* C, int K) {
-        float4 v = *reinterpret_cast<const float4*>(A + threadIdx.x * K);
-        C[threadIdx.x] = v.x + v.w;
-    }"""
-    a = np.ones((4, 6), dtype=np.float32)
-    result = run_warps(source, {"A": a, "C": a[:, 0].copy(), "K": 6}, 4, trace=True)
-    assert result.trace is not None
-    (fault,) = result.trace.faults
-    assert fault.threads == [1] * 4 + [3] * 4
-    assert fault.elements == [6, 7, 8, 9, 18, 19, 20, 21]
-    # The others' loads are in the trace, in the same step.
-    columns = result.trace.columns
-    assert set(columns["thread"][columns["step"] == fault.step]) == {0, 2}
-    assert len(set(columns["step"])) == 2
-
-
-def test_an_access_of_which_nothing_is_left_is_a_step() -> None:
-    arguments = {"C": np.zeros(32, dtype=np.int32), "by": 32}
-    result = run_warps(SHIFTED_STORE, arguments, trace=True)
-    assert result.trace is not None
-    (fault,) = result.trace.faults
-    assert (fault.step, fault.store) == (0, True)
-    assert result.trace.arrays[fault.array]["name"] == "tile"
-    assert result.trace.columns["step"].min() == 1
-
-
-def test_every_product_is_in_the_trace() -> None:
-    args, result = run_gemm("tiled", 2, 3, 4, trace=True, products=True)
-    assert result.trace is not None
-    made = result.trace.products
-    # A thread of C makes a product for each k of the window, zeros included.
-    mine = made["thread"] == 0
-    a, b = args["A"][0], args["B"][:, 0]
-    assert np.array_equal(made["a"][mine][:4] * made["b"][mine][:4], a.astype(float) * b)
-    assert made["value"][mine][-1] == result.arrays["C"][0, 0]
-    assert set(made["window"]) == {1}
-    steps = np.concatenate([made["step"], result.trace.columns["step"]])
-    assert sorted(set(steps.tolist())) == list(range(steps.max() + 1))
-    assert result.trace.to_json()["products"]["thread"] == made["thread"].tolist()
-
-
-def test_thread_by_thread_each_goes_on_to_its_next_barrier() -> None:
-    _, result = run_gemm("tiled", 2, 3, 4, trace=True, schedule="threads")
-    assert result.trace is not None
-    columns = result.trace.columns
-    for window in set(columns["window"].tolist()):
-        threads = columns["thread"][columns["window"] == window]
-        assert (np.diff(threads) >= 0).all()

@@ -123,27 +123,6 @@ def hazards(one: Case) -> list[tuple[str, int]]:
     return [(hazard.kind, hazard.location.line) for hazard in one.simulate().hazards]
 
 
-@pytest.mark.parametrize("name", HARMLESS)
-@pytest.mark.parametrize("schedule", ["lockstep", "warps"])
-def test_what_reaches_nothing_is_not_told(name: str, schedule: str) -> None:
-    assert hazards(case(name, HARMLESS[name], schedule)) == []
-
-
-@pytest.mark.parametrize("name", HARMFUL)
-@pytest.mark.parametrize("schedule", ["lockstep", "warps"])
-def test_what_is_stored_or_decides_something_is_told(name: str, schedule: str) -> None:
-    found = hazards(case(name, HARMFUL[name], schedule))
-    line = 10 if name == "added to what nothing wrote" else 9
-    assert ("unwritten", line) in found
-    assert hazards(case(name, HARMFUL[name], schedule, n=32)).count(("unwritten", 9)) == 0
-
-
-@pytest.mark.parametrize("schedule", ["lockstep", "warps"])
-def test_a_tile_may_stay_empty_where_c_ends(schedule: str) -> None:
-    assert hazards(edge("row < M", schedule)) == []
-    assert hazards(edge("row < M - 1", schedule)) == [("unwritten", 12)]
-
-
 def test_hazards_stand_in_the_order_in_which_they_were_met() -> None:
     """Of the read it is known last that it does harm."""
     body = "int w = here[70 + t]; if (t < n) C[t + w % 2] = w; C[t] = v;"

@@ -56,34 +56,6 @@ def races(case: Case) -> list[str]:
     return [str(hazard) for hazard in case.simulate().hazards if hazard.kind == "race"]
 
 
-@pytest.mark.parametrize("name", STORES)
-@pytest.mark.parametrize("head", ["", FULL], ids=["by barriers", "by clocks"])
-@pytest.mark.parametrize("schedule", ["lockstep", "warps"])
-def test_lanes_that_store_to_one_word_race_if_they_store_different_values(
-    name: str, head: str, schedule: str
-) -> None:
-    store, same_value, other = STORES[name]
-    assert races(together(store, same_value, head, schedule)) == []
-    (said,) = races(together(store, other, head, schedule))
-    assert "of the same warp writes another value with the same instruction" in said
-
-
-@pytest.mark.parametrize("schedule", ["lockstep", "warps"])
-@pytest.mark.parametrize("head", ["", FULL], ids=["by barriers", "by clocks"])
-def test_different_warps_race_whatever_they_store(head: str, schedule: str) -> None:
-    (said,) = races(together("tile[t % 32] = 1;", "", head, schedule))
-    assert "no barrier between" in said
-    (said,) = races(together("if (t < 32) tile[t] = 1; __syncwarp(); if (t == 33) tile[1] = 1;", "",
-                             head, schedule))  # fmt: skip
-    assert "thread 33 of block 0 writes tile[1], which thread 1 of the same block" in said
-
-
-def test_another_instruction_of_the_warp_races_whatever_it_stores() -> None:
-    volatile = "volatile int* there = tile; if (t < 32) {{ there[t] = 1; there[t ^ 1] = 1; }}"
-    (said,) = races(together(volatile, ""))
-    assert "no barrier between" in said
-
-
 SPLIT = {
     "tile[t] = t; C[t] = tile[63 - t];": "Put a __syncthreads() between the two",
     "if (t < 32) {{ tile[t] = t; C[t] = tile[t ^ 1]; }}": "Put a __syncwarp() between the two",

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from sgemm_lab.cli.external import SEVERITIES, external_kernel
+from sgemm_lab.cli.external import external_kernel, fails
 from sgemm_lab.cli.printing import print_json, print_progress, print_status, result_json
 from sgemm_lab.cli.sarif import annotations, sarif
 from sgemm_lab.errors import LabError
@@ -122,10 +122,8 @@ def _summary(reports: Sequence[KernelReport]) -> str:
 
 
 def _status(reports: Sequence[KernelReport], fail_on: str) -> int:
-    if fail_on != "never":
-        failing = SEVERITIES[: SEVERITIES.index(fail_on) + 1]
-        if any(one.severity in failing for report in reports for one in report.findings):
-            return 1
+    if any(fails(one.severity, fail_on) for report in reports for one in report.findings):
+        return 1
     return 0 if any(report.judged for report in reports) else 2
 
 

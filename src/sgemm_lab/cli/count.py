@@ -3,17 +3,19 @@
 import argparse
 import math
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from sgemm_lab.catalogue import load_kernel, load_kernel_file
-from sgemm_lab.cli.arguments import add_time_limit, size
+from sgemm_lab.cli.arguments import add_time_limit, natural, size
 from sgemm_lab.cli.external import (
     EXTERNAL_GROUP,
     add_expectations,
     add_external_arguments,
     external_kernel,
+    fails,
     is_external,
 )
 from sgemm_lab.cli.printing import blocks_done, print_json, print_table
@@ -22,6 +24,8 @@ from sgemm_lab.counting.launch_limits import TIME_LIMIT
 from sgemm_lab.cuda.compiler import DEFAULT_TARGET, TARGETS
 from sgemm_lab.errors import LabError
 from sgemm_lab.external_cuda import ExternalRun, Settings, count_external, shape_at
+from sgemm_lab.external_cuda.findings import Finding
+from sgemm_lab.external_cuda.orders import other_orders
 from sgemm_lab.external_cuda.severity import severity_of
 from sgemm_lab.kernel import Kernel
 from sgemm_lab.simulator import Hazard, LineCounts, Result
@@ -66,6 +70,11 @@ def add_count_arguments(parser: argparse.ArgumentParser) -> None:
         "--schedule", choices=("lockstep", "warps"), default="lockstep",
         help="run a block's threads side by side, or warp after warp (slow)",
     )  # fmt: skip
+    parser.add_argument(
+        "--order", type=natural, default=None, metavar="SEED",
+        help="run blocks, and warps with --schedule warps, in an order drawn with this seed; "
+        "for a CUDA file of anybody",
+    )  # fmt: skip
     add_time_limit(parser, "the launch", TIME_LIMIT)
     other = parser.add_argument_group(EXTERNAL_GROUP)
     add_external_arguments(other)
@@ -106,6 +115,7 @@ def _run_external(options: argparse.Namespace) -> int:
         target=options.arch,
         check_hazards=options.hazards,
         schedule=options.schedule,
+        order=options.order,
         time_limit=options.time_limit,
         progress=blocks_done,
     )
@@ -116,18 +126,27 @@ def _run_external(options: argparse.Namespace) -> int:
         tolerance=options.tolerance,
         settings=settings,
     )
+    others, tried = other_orders(done, settings) if _takes_orders(options) else ([], [])
     if options.json:
-        print_json(_external_json(done))
+        print_json(_external_json(done, others))
     else:
         _print_lines(done.result, kernel.pasted.text, kernel.pasted.name)
         _print_totals(done.result)
         print("\n".join(done.sentences()))
         if not done.verdicts:
             print("Say what an array should hold with --expect, such as --expect 'y=2*x'.")
-        for finding in done.findings():
+        for finding in (*done.findings(), *others):
             print(finding)
-    failing = done.result.hazards if options.fail_on == "warning" else done.errors
-    return 1 if options.fail_on != "never" and (done.wrong or failing) else 0
+        if tried:
+            print(f"Blocks and warps also ran in other orders: {', '.join(tried)}.")
+    severities = [severity_of(one, done.prepared) for one in done.result.hazards]
+    severities += [one.severity for one in others]
+    failing = done.wrong or any(fails(one, options.fail_on) for one in severities)
+    return 1 if options.fail_on != "never" and failing else 0
+
+
+def _takes_orders(options: argparse.Namespace) -> bool:
+    return options.hazards and options.order is None and options.schedule == "lockstep"
 
 
 def _book_kernel(name: str) -> Kernel:
@@ -175,7 +194,7 @@ def _finding(hazard: Hazard) -> dict[str, Any]:
     }
 
 
-def _external_json(done: ExternalRun) -> dict[str, Any]:
+def _external_json(done: ExternalRun, others: Sequence[Finding]) -> dict[str, Any]:
     judged = "right" if done.verdicts else "not judged"
     verdict = "wrong" if done.wrong else "hazard" if done.errors else judged
     shape = shape_at(done.prepared, done.size)
@@ -184,6 +203,7 @@ def _external_json(done: ExternalRun) -> dict[str, Any]:
     severities += ["warning"] * len(done.result.warnings)
     for finding, severity in zip(found["findings"], severities, strict=True):
         finding["severity"] = severity
+    found["findings"] += [asdict(one) for one in others]
     return {
         "schema": SCHEMA,
         "verdict": verdict,

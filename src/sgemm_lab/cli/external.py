@@ -55,6 +55,11 @@ def add_expectations(group: Any) -> None:
                        "default: 1e-5 of a float")  # fmt: skip
 
 
+def fails(severity: str, fail_on: str) -> bool:
+    """Return whether a finding of a severity fails the command."""
+    return fail_on != "never" and SEVERITIES.index(severity) <= SEVERITIES.index(fail_on)
+
+
 def shape(text: str) -> tuple[str, ...]:
     """Parse "X,Y,Z", each a number or an expression."""
     parts = tuple(terms(text))

@@ -27,6 +27,7 @@ from sgemm_lab.external_cuda.launch import (
     Settings,
     UnknownLaunchError,
 )
+from sgemm_lab.external_cuda.orders import other_orders
 from sgemm_lab.external_cuda.references import compare
 from sgemm_lab.external_cuda.report import KernelReport, Options, Verdict, place_of, verdict_of
 from sgemm_lab.kernel import Size
@@ -131,6 +132,10 @@ def _of_launch(
         message = f"It changed {changed}, which it may only read."
         findings.append(Finding("error", WRONG_RESULT, message, file, line, array=changed))
     said = [text for text in done.sentences() if text != NOT_JUDGED]
+    in_other_orders, tried = other_orders(done, settings)
+    findings += in_other_orders
+    if tried:
+        said.append(f"Blocks and warps also ran in other orders: {', '.join(tried)}.")
     compared = bool(done.verdicts)
     if not compared:
         compared = _compare(done, settings, findings, said)

@@ -1,11 +1,13 @@
 """Check a matrix product of any CUDA file at the sizes that reach its branches."""
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
 from sgemm_lab.errors import LabError
+from sgemm_lab.external_cuda.analysis import count_prepared
 from sgemm_lab.external_cuda.arguments import Number
 from sgemm_lab.external_cuda.check import (
     SizeResult,
@@ -18,6 +20,7 @@ from sgemm_lab.external_cuda.declarations import matching
 from sgemm_lab.external_cuda.findings import WRONG_RESULT, Finding, finding_of
 from sgemm_lab.external_cuda.index_overflow import index_overflow
 from sgemm_lab.external_cuda.launch import Prepared, Settings, raw_shape
+from sgemm_lab.external_cuda.orders import other_orders
 from sgemm_lab.external_cuda.report import KernelReport, Options, place_of, verdict_of
 from sgemm_lab.external_cuda.severity import of_the_block
 from sgemm_lab.kernel import Size
@@ -27,6 +30,9 @@ SECONDS, SECONDS_WRONG = 30.0, 8.0
 
 MOST_TOLD = 3
 """Most sizes of a product whose faults become findings, each of another line."""
+
+ORDERED_PRODUCT = 64**3
+"""Largest M·N·K of the size that runs in several orders."""
 
 _LARGE = 4096
 """A size whose grid tells how much of C a block covers."""
@@ -55,6 +61,11 @@ def check_product(prepared: Prepared, options: Options) -> KernelReport:
             break
     findings, notes = _of_sizes(prepared, results, bool(options.sizes))
     said = [text for text in (prepared.argued, prepared.assumed) if text]
+    if not findings:
+        in_other_orders, tried = _other_orders(prepared, results, options)
+        findings += in_other_orders
+        if tried:
+            said.append(f"Blocks and warps also ran in other orders: {', '.join(tried)}.")
     if prepared.given and not prepared.arguments_given:
         given = " ".join(map(str, prepared.given))
         said.append(f"Arguments, told by their names and types: {given}.")
@@ -74,6 +85,19 @@ def check_product(prepared: Prepared, options: Options) -> KernelReport:
         prepared.opened.name, *place_of(prepared), verdict, tuple(findings), tuple(said),
         tuple(results), tuple(limits),
     )  # fmt: skip
+
+
+def _other_orders(
+    prepared: Prepared, results: Sequence[SizeResult], options: Options
+) -> tuple[list[Finding], list[str]]:
+    """Run the largest quick size that is right in other orders of blocks and warps."""
+    sizes = [(r.m, r.n, r.k) for r in results if r.passed]
+    quick = [size for size in sizes if math.prod(size) <= ORDERED_PRODUCT]
+    if not quick:
+        return [], []
+    settings = Settings(count_requests=False, time_limit=options.time_limit)
+    done = count_prepared(prepared, max(quick, key=math.prod), (), None, settings)
+    return other_orders(done, settings)
 
 
 def _of_sizes(

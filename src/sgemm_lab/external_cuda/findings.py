@@ -6,8 +6,9 @@ from sgemm_lab.external_cuda.launch import Prepared
 from sgemm_lab.external_cuda.severity import Severity, severity_of
 from sgemm_lab.simulator import Hazard
 
-WRONG_RESULT = "wrong result"
-"""Kind of a finding that is no hazard: an array differs from what it should hold."""
+WRONG_RESULT, ORDER = "wrong result", "order"
+"""Kinds of a finding that is no hazard: an array differs from what it should hold, or from what it
+holds after blocks or warps ran in another order."""
 
 
 @dataclass(frozen=True)
@@ -24,15 +25,21 @@ class Finding:
     other_line: int | None = None
     """The other line of a race."""
     array: str | None = None
+    order: str = ""
+    """The options of ``count`` under which it shows; "" if it shows in any order."""
 
     def __str__(self) -> str:
-        return f"{self.severity}: {self.message}"
+        shows = f" It shows with {self.order}." if self.order else ""
+        return f"{self.severity}: {self.message}{shows}"
 
 
-def finding_of(hazard: Hazard, prepared: Prepared, severity: Severity | None = None) -> Finding:
+def finding_of(
+    hazard: Hazard, prepared: Prepared, severity: Severity | None = None, order: str = ""
+) -> Finding:
     """Return a hazard or a warning of the simulator as a finding.
 
-    ``severity`` overrules what follows from the hazard and from what was assumed of its launch.
+    ``severity`` overrules what follows from the hazard and from what was assumed of its launch;
+    ``order`` is the order that shows it.
     """
     other = hazard.other_location
     weight = severity or severity_of(hazard, prepared)
@@ -44,4 +51,5 @@ def finding_of(hazard: Hazard, prepared: Prepared, severity: Severity | None = N
         hazard.location.line,
         None if other is None else other.line,
         hazard.array,
+        order,
     )

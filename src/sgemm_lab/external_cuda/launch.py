@@ -169,6 +169,8 @@ class Settings:
     check_hazards: bool = True
     count_requests: bool = True
     schedule: Schedule = "lockstep"
+    order: int | None = None
+    """The seed of the order in which blocks and warps run; None for ascending numbers."""
     time_limit: float = TIME_LIMIT
     corners: bool = False
     """Whether only the blocks at the corners of the grid run."""
@@ -540,6 +542,7 @@ def run(
         watching=settings.watching,
         only_blocks=_corners(shape.grid) if settings.corners else None,
         schedule=settings.schedule,
+        order=settings.order,
         join_products=True,
         time_limit=settings.time_limit,
         max_basic_blocks=max_basic_blocks(size)

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from random import Random
 
 import numpy as np
 
@@ -329,14 +330,19 @@ def run_warp_after_warp(
     progress: Callable[[int, int], None] | None,
     *,
     thread_by_thread: bool = False,
+    order: int | None = None,
 ) -> None:
     """Run block after block; in each, every warp runs to its next barrier before the next warp.
 
     With ``thread_by_thread`` every thread does so: CUDA orders the threads of a warp neither.
-    Hardware may do the same, so a kernel whose result differs from lockstep lacks a barrier.
+    Hardware may do the same, so a kernel whose result differs from lockstep lacks a barrier. The
+    warps run in ascending order, or in one that is drawn with the seed ``order``.
     """
     batch = BlockBatch(launch, 1)
-    programs = [_program(ThreadGroup(batch, [warp]), blocks, tally) for warp in range(launch.warps)]
+    warps = list(range(launch.warps))
+    if order is not None:
+        Random(order).shuffle(warps)
+    programs = [_program(ThreadGroup(batch, [warp]), blocks, tally) for warp in warps]
     for done, number in enumerate(launch.numbers, 1):
         _start(batch, [number], programs)
         run_to_completion(batch, programs, tally, thread_by_thread=thread_by_thread)

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from random import Random
 from typing import Any, Literal
 
 import numpy as np
@@ -83,6 +84,7 @@ def simulate(
     watching: Sequence[Observer] = (),
     only_blocks: Sequence[int] | None = None,
     schedule: Schedule = "lockstep",
+    order: int | None = None,
     shared_parts: Sequence[tuple[str, int, int]] = (),
     cooperative: bool = False,
     join_products: bool = False,
@@ -118,6 +120,8 @@ def simulate(
         schedule: "lockstep" runs all threads of a block side by side. "warps" runs each warp to
             its next barrier before the next warp: slower, and a missing barrier shows. "threads"
             does so with every thread.
+        order: A seed: blocks, and with "warps" the warps of a block, run in an order drawn from it;
+            None for the order of their numbers.
         shared_parts: The arrays inside dynamic shared memory: name, first byte there, bytes.
         cooperative: Whether all blocks run concurrently, for kernels whose blocks wait for each
             other.
@@ -177,7 +181,7 @@ def simulate(
         images=_images(memory, images or {}),
         workspace=addresses.get(_WORKSPACE, 0),
         cooperative=cooperative or _WORKSPACE in addresses,
-        chosen=only_blocks,
+        chosen=only_blocks if order is None else _shuffled(only_blocks, grid, order),
         max_basic_blocks=max_basic_blocks,
         time_limit=time_limit,
         unset=unset,
@@ -186,8 +190,8 @@ def simulate(
     tally = Tally(len(blocks))
     runs: dict[Schedule, Callable[..., None]] = {
         "lockstep": run_lockstep,
-        "warps": run_warp_after_warp,
-        "threads": partial(run_warp_after_warp, thread_by_thread=True),
+        "warps": partial(run_warp_after_warp, order=order),
+        "threads": partial(run_warp_after_warp, thread_by_thread=True, order=order),
     }
     # Overflow, NaN and division by zero are ordinary values on a GPU.
     with np.errstate(all="ignore"), relaxed_gc():
@@ -232,6 +236,12 @@ def _images(memory: Memory, images: Mapping[str, Sampling]) -> dict[int, Image]:
         for array in memory.arrays
         if array.name in images
     }
+
+
+def _shuffled(blocks: Sequence[int] | None, grid: tuple[int, ...], seed: int) -> list[int]:
+    found = list(range(math.prod(grid)) if blocks is None else blocks)
+    Random(seed).shuffle(found)
+    return found
 
 
 def _three(size: tuple[int, ...], what: str) -> Dim3:

@@ -1,0 +1,115 @@
+"""Run a launch again with blocks and warps in other orders, and compare.
+
+CUDA promises no order of blocks, nor of warps between barriers. A result that depends on it, or a
+hazard that shows in one order only, is reported with the options that reproduce it.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from sgemm_lab.errors import LabError
+from sgemm_lab.external_cuda.analysis import ExternalRun, arrays_at
+from sgemm_lab.external_cuda.arguments import Array, Matrix, called
+from sgemm_lab.external_cuda.findings import ORDER, Finding, finding_of
+from sgemm_lab.external_cuda.launch import Prepared, Settings, run, shape_at
+from sgemm_lab.external_cuda.report import place_of
+from sgemm_lab.external_cuda.severity import Severity
+from sgemm_lab.text import plural
+
+SECONDS = 3.0
+"""Time limit of a launch in another order."""
+
+MOST_THREADS = 2**14
+"""Most threads of a launch whose warps run one after the other, which is slow."""
+
+TOLERANCE = 1e-3
+"""How far floats may be off, relative to the larger of 1 and the value: atomics round anew."""
+
+BLOCKS, WARPS = 1, 2
+"""Seeds: of the order of blocks alone, and of blocks and warps."""
+
+_ATOMIC = re.compile(r"\batom\.\S+\s+(%\w+)")
+"""An atomic and the register for what it found."""
+
+
+def other_orders(done: ExternalRun, settings: Settings) -> tuple[list[Finding], list[str]]:
+    """Return what other orders than that of a launch show, and the options of the orders.
+
+    Empty where the launch has hazards: what else happens then follows from them.
+    """
+    if done.result.hazards:
+        return [], []
+    prepared = done.prepared
+    findings: list[Finding] = []
+    tried = []
+    for one in _orders(done, settings):
+        options = options_of(one)
+        try:
+            after, result = run(prepared, done.size, arrays_at(prepared, done.size), one)
+        except LabError:
+            continue
+        tried.append(options)
+        found = [finding_of(hazard, prepared, order=options) for hazard in result.hazards]
+        found = found or [
+            _different(prepared, name, count, options)
+            for name, count in _differences(done, after).items()
+        ]
+        findings += [new for new in found if all(new.kind != old.kind for old in findings)]
+    return findings, tried
+
+
+def options_of(settings: Settings) -> str:
+    """Return the options of the command that run a launch in an order."""
+    schedule = "" if settings.schedule == "lockstep" else f"--schedule {settings.schedule} "
+    return f"{schedule}--order {settings.order}"
+
+
+def _orders(done: ExternalRun, settings: Settings) -> Sequence[Settings]:
+    shape = shape_at(done.prepared, done.size)
+    blocks, threads = int(np.prod(shape.grid)), int(np.prod(shape.block))
+    limit = min(SECONDS, settings.time_limit)
+    quick = replace(settings, count_requests=False, time_limit=limit, progress=None)
+    orders = []
+    if blocks > 1:
+        orders.append(replace(quick, order=BLOCKS))
+    # Warps that wait for other blocks run side by side only.
+    waits = done.prepared.opened.compiled.reads("%envreg1")
+    if blocks * threads <= MOST_THREADS and not waits:
+        orders.append(replace(quick, schedule="warps", order=WARPS))
+    return orders
+
+
+def _differences(done: ExternalRun, after: dict[str, np.ndarray]) -> dict[str, int]:
+    """Count the elements that differ, by array."""
+    written = [
+        called(one)
+        for one in done.prepared.given
+        if (isinstance(one, Matrix) and one.role == "C")
+        or (isinstance(one, Array) and one.use != "in")
+    ]
+    found = {}
+    for name in (*written, *(variable.name for variable in done.prepared.variables)):
+        one, other = (arrays[name].ravel().astype("f8") for arrays in (done.after, after))
+        with np.errstate(all="ignore"):
+            close = np.abs(one - other) <= TOLERANCE * np.maximum(1, np.abs(one))
+        count = int((~(close | (one == other) | (np.isnan(one) & np.isnan(other)))).sum())
+        if count:
+            found[name] = count
+    return found
+
+
+def _different(prepared: Prepared, name: str, count: int, options: str) -> Finding:
+    ptx = prepared.opened.ptx
+    # Threads take places by an atomic whose result is used, in any order.
+    takes_places = any(
+        len(re.findall(rf"{re.escape(register)}\b", ptx)) > 1 for register in _ATOMIC.findall(ptx)
+    )
+    differ = f"{plural(count, 'element')} {'differ' if count > 1 else 'differs'}"
+    message = f"{name} depends on the order in which blocks and warps run: {differ}."
+    if takes_places:
+        message += " Threads take places by an atomic; where any order will do, all is well."
+    severity: Severity = "information" if takes_places else "warning"
+    return Finding(severity, ORDER, message, *place_of(prepared), array=name, order=options)

@@ -116,6 +116,27 @@ def test_a_kernel_far_below_its_bound_is_not_called_bound(name: str) -> None:
     assert ("Ceiling before" in lines(box)) == (box.before.share < 0.8)
 
 
+def test_a_ceiling_comes_with_what_the_warps_wait_for() -> None:
+    split, tiled = lab.closing("split", CHANGED), lab.closing("tiled", CHANGED)
+    waits = lab.hardware("split").waiting("long_scoreboard")
+    assert lines(split)["Waits for"].startswith(f"global memory {100 * waits:.0f} %, shared memory")
+    assert "Its warps waited: shared memory 25 %" in lines(split)["Ceiling before"]
+    assert "Waits for" not in lines(tiled)
+
+
+@pytest.mark.parametrize("name", ["unrolled", "column_order", "producers", "stream_k"])
+def test_the_counters_divide_the_factor_into_three(name: str) -> None:
+    box = lab.closing(name, CHANGED)
+    assert box.measured is not None
+    *parts, product = map(float, re.findall(r"\d\.\d{3}", lines(box)["By counters"]))
+    assert len(parts) == 3
+    assert product == pytest.approx(box.measured.value, rel=0.01)
+
+
+def test_where_another_unit_bounds_the_counters_divide_nothing() -> None:
+    assert "By counters" not in lines(lab.closing("split", CHANGED))
+
+
 def test_clocks_fit_the_share_that_the_race_reached() -> None:
     text = "{instructions} {clocks} {rest} {share} {speed}"
     said = lines(lab.closing("tiled", text))["What changed"]

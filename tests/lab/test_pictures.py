@@ -219,7 +219,9 @@ def test_the_map_marks_the_limit_of_a_chapter_and_the_one_before() -> None:
 
 def test_a_limit_of_which_little_is_reached_is_a_ceiling():
     low, high = (machine_map("L1", was="L1", reached=share) for share in (0.67, 0.8))
-    assert "The lowest ceiling is still that of L1, and 67 % of it is reached" in low.text
+    assert (
+        "No part is the limit: the warps wait. The lowest ceiling is still that of L1" in low.text
+    )
     assert ">ceiling<" in low.html
     assert "The limit is still L1." in high.text
     assert ">limit<" in high.html

@@ -14,9 +14,10 @@ from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.lab import session
 from sgemm_lab.lab.arguments import AnySize, kernel_of, size_of
 from sgemm_lab.lab.closing_box import CUBE, LINE, at_text, before_term, box, now_term
+from sgemm_lab.lab.closing_counters import parts_text, waits_text
 from sgemm_lab.lab.output import Unavailable, sentence
 from sgemm_lab.lab.speeds import find_scores
-from sgemm_lab.models.bound import DATA, DRAM, GRID, ISSUE, L2, LOOKUP, SCHEDULERS, Cap
+from sgemm_lab.models.bound import DATA, DRAM, GRID, HOLDS, ISSUE, L2, LOOKUP, SCHEDULERS, Cap
 from sgemm_lab.models.difference import comparison, differ
 from sgemm_lab.models.measured_bound import (
     MeasuredBound,
@@ -46,7 +47,7 @@ _LEGEND = (
     f"that unit per {PER_STEP} (64 FLOP). The predicted factor is the old demand over the new one. "
     "Where the limit moves to another unit, the predicted factor is the new bound over the old. A "
     "kernel that reaches less than 80 % of its lowest bound is not held by it: then the box calls "
-    "it a ceiling."
+    "it a ceiling and says what the warps wait for."
 )
 """Stands in the box of the first kernel."""
 _HIDDEN = (
@@ -125,7 +126,9 @@ class Closing:
             self._before_row(),
             ("What changed", with_spaced_percents(self.changed)),
             ("Factor", with_spaced_percents(self._factor_text())),
+            *self._parts_row(),
             (now_term(self.now.share), with_spaced_percents(self._now_text())),
+            *self._waits_row(),
             *(("Other GPU", with_spaced_percents(self._other_text(one))) for one in self.on_others),
             *([("Measured here", with_spaced_percents(self.here))] if self.here else []),
         ]
@@ -146,13 +149,27 @@ class Closing:
             ("Share of bound", f"{old} before, {new} now"),
         ]
 
+    def _parts_row(self) -> list[tuple[str, str]]:
+        """The factor by counters, where issue slots are the lowest bound of both kernels."""
+        if self.before is None or {self.before.bound.cap.unit, self.now.bound.cap.unit} != {ISSUE}:
+            return []
+        parts = parts_text(self.before.numbers, self.now.numbers, self.now.record.gpu.sms)
+        return [("By counters", parts)] if parts else []
+
     def _before_row(self) -> tuple[str, str]:
         if self.before is None:
             return "Was bound by", self._no_ancestor()
         brief = f"{_brief(self.before)}."
+        waited = "" if self.before.share >= HOLDS else waits_text(self.before.numbers)
+        if waited:
+            brief = f"{brief} Its warps waited: {waited} of their time."
         if not self.was:
             return before_term(self.before.share), brief
         return "Was bound by", f"{with_spaced_percents(self.was)} Ceiling: {brief}"
+
+    def _waits_row(self) -> list[tuple[str, str]]:
+        waits = "" if self.now.share >= HOLDS else waits_text(self.now.numbers)
+        return [("Waits for", f"{waits} of a warp's time.")] if waits else []
 
     def _no_ancestor(self) -> str:
         parent = parent_of(self.now.kernel)

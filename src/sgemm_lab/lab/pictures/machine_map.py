@@ -111,8 +111,8 @@ def _sentence(now: str, was: str, reached: float) -> str:
     if reached < HOLDS:
         still = "still " if was == now else ""
         return (
-            f"The lowest ceiling is {still}that of {_called(now)}, and {percent(reached)} of it is "
-            "reached: the warps wait."
+            f"No part is the limit: the warps wait. The lowest ceiling is {still}that of "
+            f"{_called(now)}; {percent(reached)} of it is reached."
         )
     if not was:
         return f"Here the limit is {_called(now)}."

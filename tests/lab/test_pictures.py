@@ -21,7 +21,6 @@ from sgemm_lab.lab.pictures.issue_slots import slots_panel
 from sgemm_lab.lab.pictures.levels import levels_panel
 from sgemm_lab.lab.pictures.machine_map import machine_map
 from sgemm_lab.lab.pictures.matrices import reading, reads
-from sgemm_lab.lab.pictures.multiprocessor import multiprocessor_panel
 from sgemm_lab.lab.pictures.ownership import one_element, owns
 from sgemm_lab.lab.pictures.ring import ring_panel
 from sgemm_lab.lab.pictures.stream_k import WINDOWS, Piece, k_split, shares_of
@@ -99,9 +98,6 @@ PANELS: dict[str, Callable[[], Any]] = {
     "bytes": lambda: levels_panel(
         "Bytes", ["naive", "tiled"], [{"L2": 4e9, "L1": 3e11}, {"L2": 8e9, "shared": 4e11}]
     ),
-    "one SM": lambda: multiprocessor_panel(
-        "One SM", lab.card().device, 128, load_kernel("naive"), (4096, 4096, 4096), 4
-    ),
     "one number": lambda: one_element("One number", [2, 0, 1, 3], [1, 3, 2, 4], 2),
     "owners": lambda: owns("Who owns what", load_kernel("tiled")),
     "one load": lambda: copies("One load", load_kernel("float4"), says="**128** numbers"),
@@ -124,14 +120,6 @@ PANELS: dict[str, Callable[[], Any]] = {
 @cache
 def drawn(name: str) -> Any:
     return PANELS[name]()
-
-
-def test_an_sm_deals_the_warps_of_each_block_out_to_its_schedulers() -> None:
-    html = lab.sm("One SM", "naive").html
-    numbers = re.findall(r'fill="var\(--lab-focus[^>]*>(\d)</text>', html)
-    assert numbers == ["1", "2", "3", "4"] * 4  # 2,048 threads have room, a block has 512
-    assert len(re.findall(r"<rect[^>]*--lab-focus", html)) == 4 * 512 // 32
-    assert html.count(">16 warps<") == 4
 
 
 def test_the_ring_of_stages_turns_by_one_place_for_each_k_tile() -> None:

@@ -23,7 +23,7 @@ def test_words_tell_both_ends_of_the_ladder() -> None:
     widget = ladder()
     assert widget.alt == (
         "At 4096³ on NVIDIA H200 “Naive” reaches 0.8 % of cuBLAS and “Double buffer” 80 %: "
-        "100 times as much for the same arithmetic."
+        "100 times the speed for the same arithmetic."
     )
     widget.gpu, widget.size = "t4", [256, 256, 256]
     assert widget.alt == "At 256³ on Tesla T4 nothing was measured."

@@ -15,7 +15,7 @@ Bounds
 Figures
     ``figure`` of panels: ``one_element``, ``owns``, ``reads``, ``copies``, ``copy_path``,
     ``copy_counts``, ``bank_phases``, ``bytes_moved``, ``stage_ring``, ``issue_slots``,
-    ``modelled_clocks``, ``k_split``, ``k_split_lengths``, ``sm``, ``formats``, ``swizzle``,
+    ``modelled_clocks``, ``k_split``, ``k_split_lengths``, ``formats``, ``swizzle``,
     ``tf32_split``, ``gpu_layout``, ``share_bars``; ``machine_map``, with a chapter's limit; plots:
     ``curves``, ``spread``, ``speed_and_error``,
     ``drawn_shapes``;
@@ -98,7 +98,7 @@ from sgemm_lab.lab.stepper import step
 from sgemm_lab.lab.strassen import seven_products, strassen, strassen_results
 from sgemm_lab.lab.tile_waves import tile_waves
 from sgemm_lab.lab.tiles import owners
-from sgemm_lab.lab.timelines import barrier_ring, modelled_clocks, sm, stage_ring, timeline
+from sgemm_lab.lab.timelines import barrier_ring, modelled_clocks, stage_ring, timeline
 from sgemm_lab.lab.tried import no_difference, tried
 from sgemm_lab.lab.turns import block_turns, latency_hiding
 from sgemm_lab.lab.verdicts import verdicts
@@ -224,7 +224,6 @@ __all__ = [
     "share_bars",
     "shared_words",
     "show",
-    "sm",
     "source",
     "speed",
     "speed_and_error",

@@ -42,10 +42,9 @@ _HUES = {
 }
 _LEGEND = (
     "How to read such a box. The bar: pale is the speed of the kernel before, solid what this one "
-    "adds, faint what it loses, and the dashed frame ends at the bound. At the bound one unit of "
-    "the GPU would be busy in every clock. It follows from the demand: what the kernel asks of "
-    f"that unit per {PER_STEP} (64 FLOP). The predicted factor is the old demand over the new one. "
-    "Where the limit moves to another unit, the predicted factor is the new bound over the old. A "
+    "adds, faint what it loses. The dashed frame ends at the bound, the speed at which one unit of "
+    "the GPU would be busy in every clock. The predicted factor compares the demands on that unit, "
+    f"its work per {PER_STEP} (64 FLOP), or the bounds where another unit is the lowest now. A "
     "kernel that reaches less than 80 % of its lowest bound is not held by it: then the box calls "
     "it a ceiling and says what the warps wait for."
 )
@@ -184,8 +183,9 @@ class Closing:
 
     def _other_text(self, other: MeasuredBound) -> str:
         ratio = other.score.gflops / self.now.score.gflops
+        how = comparison(ratio) if differ(ratio) else "the same speed"
         return (
-            f"{other.score.gpu}: {number(other.score.gflops)} GFLOP/s, {comparison(ratio)}; "
+            f"{other.score.gpu}: {number(other.score.gflops)} GFLOP/s, {how}; "
             f"{percent(other.share)} of the {number(other.bound.gflops)} GFLOP/s that "
             f"{other.bound.unit} allow{'' if other.bound.unit.endswith('slots') else 's'} there."
         )

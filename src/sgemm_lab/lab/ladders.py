@@ -191,8 +191,8 @@ def _folded(strip: str, waits_for: Sequence[str]) -> str:
     """Return a strip behind a button that works in a notebook too."""
     return (
         f'<details class="lab-later" data-lab-after="{escape(" ".join(waits_for))}">'
-        f"<summary>Show me where this page leads. It answers what the page asks."
-        f"</summary>{strip}</details>"
+        f"<summary>Show where this page leads (gives away the predictions)</summary>"
+        f"{strip}</details>"
     )
 
 

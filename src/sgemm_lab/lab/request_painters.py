@@ -32,14 +32,15 @@ def coalescing(*names: str | Kernel, size: AnySize = 64) -> Coalescing:
     return Coalescing(requests, chosen=next(iter(loads_of_a), None))
 
 
-def banks(*names: str | Kernel, size: AnySize | None = None) -> Banks:
+def banks(*names: str | Kernel, size: AnySize | None = None, stride: int = 2) -> Banks:
     """Paint how a warp's lanes queue at the banks: with a stride, or in the kernels' requests.
 
-    It begins with a stride of two. The reader sets the stride, or chooses among the shared-memory
+    The reader sets the stride, or chooses among the shared-memory
     requests that the first warp of each kernel makes.
 
     Args:
         size: M, N and K of the launch; by default one block of each kernel.
+        stride: in words, to begin with.
 
     Raises:
         LabError: a kernel has no shared memory, or the size is too large.
@@ -51,7 +52,7 @@ def banks(*names: str | Kernel, size: AnySize | None = None) -> Banks:
         for kernel in kernels
         for request in _different(warp_requests(kernel, at or one_block(kernel), space="shared"))
     )
-    return Banks(requests, chosen=OWN)
+    return Banks(requests, chosen=OWN, stride=stride)
 
 
 def one_block(kernel: Kernel) -> Size:

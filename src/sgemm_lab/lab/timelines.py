@@ -13,7 +13,6 @@ from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.lab.arguments import AnySize, kernel_of, size_of
 from sgemm_lab.lab.card import Card, measured_card
 from sgemm_lab.lab.output import Output
-from sgemm_lab.lab.pictures.multiprocessor import multiprocessor_panel
 from sgemm_lab.lab.pictures.ring import ring_panel
 from sgemm_lab.records.gpu_record import Record
 from sgemm_lab.widgets import BarrierRing
@@ -128,10 +127,3 @@ def barrier_ring(name: str | Kernel, *, stages: int, tiles: int) -> BarrierRing:
         f"{measured_card().device.name}. In the copy row dashed means "
         "requested, solid means that the data arrive.",
     )
-
-
-def sm(title: str, name: str | Kernel, size: AnySize = 4096, *, says: str = "") -> Output:
-    """Draw one SM of this machine's GPU, or of the recorded one, with the blocks that it holds."""
-    card, kernel, at = measured_card(), kernel_of(name), size_of(size)
-    blocks = blocks_per_sm(kernel, at, card.record)
-    return multiprocessor_panel(title, card.device, _lanes(card), kernel, at, blocks, says=says)

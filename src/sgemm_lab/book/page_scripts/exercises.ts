@@ -193,10 +193,7 @@ function moveOn(box: Box) {
   box.said.focus({ preventScroll: true });
 }
 
-/**
- * What follows a prediction in its section, up to the next, and the bodies of sections after it,
- * whose headings stay: the page's contents lead to them.
- */
+/** What follows a prediction in its section, up to the next, and the sections after it. */
 function following(
   element: HTMLElement,
   sections: number,
@@ -219,21 +216,17 @@ function following(
 }
 
 function fold(box: Box) {
-  const says = "The page goes on here after Check or Pass.";
-  const notes = [make("p", { class: "lab-folded" }, says)];
-  box.element.append(notes[0]);
   const { rest, headings } = following(box.element, Number(box.element.dataset.folds));
-  for (const part of rest) {
+  for (const part of [...rest, ...headings]) {
     part.setAttribute("data-lab-after", box.name);
     part.toggleAttribute("data-lab-hides", true);
   }
-  for (const heading of headings) {
-    const waits = make("p", { class: "lab-folded" }, "Waits for the prediction above.");
-    heading.after(waits);
-    notes.push(waits);
-  }
+  const sections = headings.length > 1 ? ` with ${headings.length} sections` : "";
+  const says = `The page goes on here${sections} after Check or Pass.`;
+  const note = make("p", { class: "lab-folded" }, says);
+  box.element.append(note);
   document.addEventListener("lab-answered", () => {
-    for (const note of notes) note.hidden = box.element.dataset.state !== "empty";
+    note.hidden = box.element.dataset.state !== "empty";
   });
 }
 

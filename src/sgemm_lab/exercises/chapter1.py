@@ -127,7 +127,7 @@ EXERCISES = (
         name="1.5",
         found=times_as_fast("naive", "naive_rows", (1, 4096, 4096)),
         solution="same",
-        wrong=(("faster", "`naive` makes"), ("slower", "`naive_rows`"), (2, '"same"')),
+        wrong=(("faster", "`naive` reaches"), ("slower", "`naive_rows`"), (2, '"same"')),
     ),
 )
 

@@ -128,7 +128,7 @@ EXERCISES = (
         name="2.5",
         found=times_as_fast("tiled", "naive", (1, 4096, 4096)),
         solution="faster",
-        wrong=(("slower", "`tiled` makes"), ("same", "times"), ("quicker", '"faster", "slower"')),
+        wrong=(("slower", "`tiled` reaches"), ("same", "times"), ("quicker", '"faster", "slower"')),
     ),
 )
 

@@ -140,7 +140,7 @@ EXERCISES = (
         name="4.5",
         found=times_as_fast("float4", "sliding_window", (4095, 4097, 4093), _SQUARE),
         solution="slower",
-        wrong=(("faster", "`float4` makes"), ("same", "`sliding_window`"), ([], '"slower"')),
+        wrong=(("faster", "`float4` reaches"), ("same", "`sliding_window`"), ([], '"slower"')),
     ),
 )
 
@@ -158,6 +158,6 @@ PREDICTIONS = (
         name="by-row",
         found=times_as_fast("float4_by_row", "sliding_window", _SQUARE),
         solution="slower",
-        wrong=(("faster", "`float4_by_row` makes"), ("same", "`sliding_window`")),
+        wrong=(("faster", "`float4_by_row` reaches"), ("same", "`sliding_window`")),
     ),
 )

@@ -198,6 +198,6 @@ PREDICTIONS = (
         name="eight-by-eight",
         found=times_as_fast(_LARGE, "register_cache", _SQUARE),
         solution="slower",
-        wrong=(("faster", "8 × 8"), ("same", "times as much")),
+        wrong=(("faster", "8 × 8"), ("same", "times the speed")),
     ),
 )

@@ -171,7 +171,7 @@ EXERCISES = (
         name="6.5",
         found=times_as_fast("split", "register_cache", (1024, 1024, 1024), _SQUARE),
         solution="slower",
-        wrong=(("faster", "`split` makes"), ("same", "`register_cache`"), (1.4, '"slower"')),
+        wrong=(("faster", "`split` reaches"), ("same", "`register_cache`"), (1.4, '"slower"')),
     ),
 )
 
@@ -180,7 +180,7 @@ PREDICTIONS = (
         name="float4-again",
         found=times_as_fast("float4_tile", "transposed", _SQUARE),
         solution="faster",
-        wrong=(("slower", "`float4_tile` makes"), ("same", "`transposed`")),
+        wrong=(("slower", "`float4_tile` reaches"), ("same", "`transposed`")),
     ),
     Estimate(
         name="split-gain",

@@ -59,7 +59,7 @@ def times_as_fast(
         speeds, source = machine.speeds(kernels, size)
         ratio = speeds[name] / speeds[other]
         says = (
-            f"At {size_text(size)} `{kernels[0].display_name}` makes {number(speeds[name])} "
+            f"At {size_text(size)} `{kernels[0].display_name}` reaches {number(speeds[name])} "
             f"GFLOP/s and `{kernels[1].display_name}` {number(speeds[other])}: {_times(ratio)}."
         )
         if beside:
@@ -72,9 +72,9 @@ def times_as_fast(
 
 
 def _times(ratio: float) -> str:
-    """Return "1.37 times as much", with the rule of no difference where it applies."""
+    """Return "1.37 times the speed", with the rule of no difference where it applies."""
     equal = "" if differ(ratio) else f", {comparison(ratio)}"
-    return f"{number(ratio)} times as much{equal}"
+    return f"{number(ratio)} times the speed{equal}"
 
 
 def times_as_fast_as_at(name: str, size: Size, other: Size) -> Callable[[Machine], Found]:
@@ -85,7 +85,7 @@ def times_as_fast_as_at(name: str, size: Size, other: Size) -> Callable[[Machine
         here, there = (machine.speeds(kernels, one) for one in (size, other))
         ratio = here[0][name] / there[0][name]
         says = (
-            f"At {size_text(size)} `{kernels[0].display_name}` makes {number(here[0][name])} "
+            f"At {size_text(size)} `{kernels[0].display_name}` reaches {number(here[0][name])} "
             f"GFLOP/s, at {size_text(other)} {number(there[0][name])}: {_times(ratio)}."
         )
         return Found(ratio, here[1], says)
@@ -94,11 +94,11 @@ def times_as_fast_as_at(name: str, size: Size, other: Size) -> Callable[[Machine
 
 
 def speed(name: str, size: Size) -> Callable[[Machine], Found]:
-    """Return what finds how many GFLOP/s a kernel makes at a size."""
+    """Return what finds how many GFLOP/s a kernel reaches at a size."""
 
     def found(machine: Machine) -> Found:
         speeds, source = machine.speeds([load_kernel(name)], size)
-        says = f"That is what `{name}` makes at {size_text(size)}."
+        says = f"That is what `{name}` reaches at {size_text(size)}."
         return Found(speeds[name], source, says)
 
     return found

@@ -212,3 +212,40 @@ def test_a_result_may_be_expected_without_its_name(
     call = ["check", str(tmp_path / "one.cu"), "--args", "x:in:256 y:out:256 256"]
     assert main([*call, "--grid", "1", "--block", "256", "--expect", expect]) == status
     assert ("right" in capsys.readouterr().out) != bool(status)
+
+
+def test_a_guard_of_a_kernel_that_moves_vectors_is_for_whole_tiles() -> None:
+    vectors = """
+__global__ void matmul(const float* A, const float* B, float* C, int M, int N, int K) {
+    int col = 4 * (blockIdx.x * 4 + threadIdx.x), row = blockIdx.y * 16 + threadIdx.y;
+    if (blockIdx.y * 16 >= M || blockIdx.x * 16 >= N) return;
+    float4 sum = make_float4(0, 0, 0, 0);
+    for (int k = 0; k < K; ++k) {
+        float a = A[row * K + k];
+        float4 b = *(const float4*)&B[k * N + col];
+        sum.x += a * b.x; sum.y += a * b.y; sum.z += a * b.z; sum.w += a * b.w;
+    }
+    *(float4*)&C[row * N + col] = sum;
+}
+"""
+    pasted = Pasted("a.cu", vectors, Path())
+    (report,) = check_file(ExternalKernel(pasted, ("ceil(N/16)", "ceil(M/16)"), ("4", "16")))
+    assert report.verdict == "would be wrong"
+    assert {one.severity for one in report.findings} == {"warning"}
+
+
+def test_an_array_of_text_holds_letters() -> None:
+    (report,) = reports("""
+__global__ void histogram(const char* text, int* bins, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) atomicAdd(&bins[text[i] - 'a'], 1);
+}
+int main() {
+    char* text;
+    int* bins;
+    cudaMalloc(&text, 512);
+    cudaMalloc(&bins, 26 * sizeof(int));
+    histogram<<<2, 256>>>(text, bins, 512);
+}
+""")
+    assert report.verdict == "no fault found"

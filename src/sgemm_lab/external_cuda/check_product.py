@@ -1,6 +1,7 @@
 """Check a matrix product of any CUDA file at the sizes that reach its branches."""
 
 import math
+import re
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -33,6 +34,9 @@ MOST_TOLD = 3
 
 ORDERED_PRODUCT = 64**3
 """Largest M·N·K of the size that runs in several orders."""
+
+_WHOLE_TILES = re.compile(r"\b(?:ld|st)\.global\S*\.v\d|\bw?mma\.|\bcp\.async")
+"""Instructions of kernels for whole tiles."""
 
 _LARGE = 4096
 """A size whose grid tells how much of C a block covers."""
@@ -148,7 +152,13 @@ def _is_guarded(result: SizeResult, tile: tuple[int, int, int], guards: frozense
 
 
 def guarded_sizes(prepared: Prepared) -> frozenset[str]:
-    """Return which of M, N and K the conditions of a kernel name, by its parameters."""
+    """Return which of M, N and K the conditions of a kernel name, by its parameters.
+
+    None where it moves vectors or multiplies on tensor cores: there conditions mostly skip whole
+    tiles.
+    """
+    if _WHOLE_TILES.search(prepared.opened.ptx):
+        return frozenset()
     tokens = prepared.opened.kernel.declaration.tokens
     words: set[str] = set()
     for place, token in enumerate(tokens):

@@ -650,6 +650,21 @@ def _taken_back(prepared: Prepared, given: Given, stored: Values, arrays: Arrays
     return values.reshape(arrays.values[called(given)].shape)
 
 
+def _spread(prepared: Prepared, element: Element) -> tuple[int, int]:
+    """Return the least and the largest number that an array is filled with.
+
+    Text is filled with letters from one that the kernel names on: "a" to "z" where it has 'a'.
+    """
+    if element.name == "char":
+        tokens = prepared.opened.kernel.declaration.tokens
+        named = [ord(t.text[1]) for t in tokens if re.fullmatch(r"'\w'", t.text, re.A)]
+        ends = [ord(end) for end in "9Zz" if named and ord(end) >= min(named)]
+        if ends:
+            return min(named), ends[0]
+    least = 0 if element.stored.kind in "ub" else -SPREAD
+    return least, 1 if element.stored.kind == "b" else SPREAD
+
+
 def own_arrays(prepared: Prepared, size: Size, random: np.random.Generator) -> Arrays:
     """Make the arrays that are no matrices of a product: whole numbers, and what they start with.
 
@@ -673,8 +688,7 @@ def own_arrays(prepared: Prepared, size: Size, random: np.random.Generator) -> A
         count = one.elements(names) * numbers
         if not 1 <= count <= LARGEST_ARRAY:
             raise LabError(f"'{one}' has {count:,} elements. 1 to {LARGEST_ARRAY:,} can be.")
-        least = 0 if element.stored.kind in "ub" else -SPREAD
-        most = 1 if element.stored.kind == "b" else SPREAD
+        least, most = _spread(prepared, element)
         values[one.name] = random.integers(least, most + 1, count).astype("f8")
         if one.use in ("out", "zero"):
             values[one.name] = np.zeros(count)

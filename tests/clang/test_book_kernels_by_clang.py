@@ -14,7 +14,6 @@ from sgemm_lab.counting import launch_limits
 from sgemm_lab.counting.kernel_counts import multiply_whole_numbers
 from sgemm_lab.counting.shared_arrays import shared_parts
 from sgemm_lab.cuda.shipped_ptx import archived_ptx
-from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import ENTRY, Kernel, Size, parse_kernel
 
 KERNELS = load_kernels()
@@ -158,9 +157,3 @@ def test_a_loop_without_an_end_stays_one_and_is_told(
     assert told
     loop = kernel.source.partition(edit)[0].count("\n") + 1
     assert loop <= int(told[1]) <= loop + LONGEST_LOOP
-
-
-def test_blocks_of_a_cluster_are_refused_with_a_sentence() -> None:
-    kernel = load_kernel("cluster_split")
-    with pytest.raises(LabError, match=r"cluster_split\.cu, line \d+\. The simulator gives each"):
-        counts(kernel, (1, 1, 1), by_clang=True)

@@ -29,20 +29,12 @@ from sgemm_lab.errors import LabError, MissingToolError
 from sgemm_lab.kernel import ENTRY, Kernel, Size, parse_kernel
 from sgemm_lab.records.store import load_records
 
-
-def runs_here(kernel: Kernel) -> bool:
-    """Whether the simulator knows its instructions: not those of clusters."""
-    return "barrier.cluster" not in kernel.source
-
-
 KERNELS = load_kernels(variants=True)
 H200 = [record for record in load_records() if record.gpu.name == "NVIDIA H200"]
 COUNTED = [
-    kernel
-    for kernel in KERNELS
-    if runs_here(kernel) and all(H200[0].counted(kernel, size) for size in (REGULAR, RAGGED))
+    kernel for kernel in KERNELS if all(H200[0].counted(kernel, size) for size in (REGULAR, RAGGED))
 ]
-"""Those that the record has counters of, and the simulator can run."""
+"""Those that the record has counters of."""
 WRONG = sorted((Path(__file__).parents[1] / "wrong_kernels").glob("*.cu"))
 
 MORE_ON_THE_GPU = {

@@ -58,18 +58,17 @@ def of_book(names: Iterable[str], size: Size, **options: Any) -> Iterator[Case]:
 
 
 def of_every_kernel(size: Size) -> Iterator[Case]:
-    return of_book((kernel.name for kernel in load_kernels() if not _by_warp_groups(kernel)), size)
+    return of_book((kernel.name for kernel in load_kernels() if not _for_hopper(kernel)), size)
 
 
-def of_warp_groups() -> Iterator[Case]:
+def of_hopper() -> Iterator[Case]:
     for size in (RAGGED, ALIGNED):
-        yield from of_book(
-            (kernel.name for kernel in load_kernels() if _by_warp_groups(kernel)), size
-        )
+        yield from of_book((kernel.name for kernel in load_kernels() if _for_hopper(kernel)), size)
 
 
-def _by_warp_groups(kernel: Kernel) -> bool:
-    return "wgmma" in kernel.source
+def _for_hopper(kernel: Kernel) -> bool:
+    """Whether it has clusters or warp groups."""
+    return "barrier.cluster" in kernel.source or "wgmma" in kernel.source
 
 
 def of_orders() -> Iterator[Case]:

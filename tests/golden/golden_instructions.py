@@ -109,7 +109,6 @@ def of_faults() -> list[Case]:
         "operands that do not go": "add.u32 %r1, 1, 2, 3; mov.u32 %p1, 1;",
         "a loop without an end": "A: bra A;",
         "mixed predicates and numbers": "add.u32 %r1, %p1, 1;",
-        "a cluster": "barrier.cluster.arrive;",
         "an array of another module": "mov.u32 %r1, somewhere;",
         "a comparison of floats only": "setp.equ.s32 %p1, %r1, %r2;",
         "a parameter that is not there": "ld.param.u32 %r1, [nothing];",

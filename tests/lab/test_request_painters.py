@@ -58,10 +58,6 @@ def test_every_kernel_with_shared_memory_can_be_painted(kernel):
         with pytest.raises(LabError, match="makes no request to shared memory"):
             lab.banks(kernel.name)
         return
-    if "barrier.cluster" in kernel.source:
-        with pytest.raises(LabError, match="can run, and be counted, on a GPU only"):
-            lab.banks(kernel.name)
-        return
     requests = lab.banks(kernel.name).requests
     operations = {request["op"] for request in requests}
     # Of kernels that copy past the registers a block may store or read nothing else there.

@@ -27,9 +27,9 @@ def test_warps_that_synchronize_go_on_in_the_same_window() -> None:
     clocks = VectorClocks(1, 3)
     clocks.release(0, PRODUCER)
     clocks.release(0, PRODUCER)
-    clocks.synchronize(0, np.array([PRODUCER, CONSUMER]))
+    clocks.synchronize([(0, PRODUCER), (0, CONSUMER)])
     assert windows(clocks) == [3, 3, 0]
-    clocks.synchronize(0, np.array([CONSUMER, OTHER]), clocks.release(0, PRODUCER))
+    clocks.synchronize([(0, CONSUMER), (0, OTHER)], clocks.release(0, PRODUCER))
     assert windows(clocks) == [4, 4, 4]
     clocks.start()
     assert windows(clocks) == [0, 0, 0]

@@ -135,7 +135,7 @@ def book_arguments(shape: LaunchShape, a: Matrix, b: Matrix) -> dict[str, Any]:
     arguments = {"A": a, "B": b, "C": c, "M": m, "N": n, "K": k}
     if shape.workspace_bytes:
         arguments[WORKSPACE] = np.zeros(-(-shape.workspace_bytes // 4), np.uint32)
-    return arguments
+    return arguments | {one.name: one for one in shape.maps}
 
 
 def launch(
@@ -162,7 +162,7 @@ def launch(
     if workspace is not None:
         arguments[WORKSPACE] = workspace
     options.setdefault("time_limit", TIME_LIMIT)
-    last = (WORKSPACE,) if WORKSPACE in arguments else ()
+    last = (*((WORKSPACE,) if WORKSPACE in arguments else ()), *(one.name for one in shape.maps))
     return simulate(
         ptx,
         entry,

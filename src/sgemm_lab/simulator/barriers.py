@@ -15,7 +15,7 @@ import numpy.typing as npt
 from sgemm_lab.hardware import WARP
 from sgemm_lab.simulator.divergence import DeadlockError, Path, Program, Wait
 from sgemm_lab.simulator.execution_counts import Tally
-from sgemm_lab.simulator.group import BlockBatch, warps_among
+from sgemm_lab.simulator.group import CLUSTER_BARRIER, BlockBatch, warps_among
 from sgemm_lab.simulator.registers import Mask
 
 _NOWHERE = -1
@@ -97,7 +97,11 @@ def _complete(
     """For each slot, whether a barrier has all it waits for."""
     came = _per_slot(batch, waiting)
     counts = [one.wait.threads for one in waiting if one.wait.threads is not None]
-    enough = came == _alive(batch, programs)
+    missing = _alive(batch, programs) - came
+    if number == CLUSTER_BARRIER:
+        size = batch.launch.cluster
+        missing = np.repeat(missing.reshape(-1, size).sum(axis=1), size)
+    enough = missing == 0
     if counts:
         enough = came + batch.arrived[number] >= min(counts)
     return np.asarray((came > 0) & enough)

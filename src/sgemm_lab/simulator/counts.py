@@ -4,7 +4,7 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -247,7 +247,13 @@ class RequestCounter:
         """Requests by the index of their instruction."""
 
     def on_access(self, access: Access) -> None:
-        """Count the requests of one memory instruction."""
+        """Count the requests of one memory instruction.
+
+        A GPU's counters of shared memory leave out that of other blocks of the cluster.
+        """
+        if access.elsewhere is not None and access.elsewhere.any():
+            own = ~access.elsewhere if access.mask is None else access.mask & ~access.elsewhere
+            access = replace(access, mask=own, lanes=np.flatnonzero(own))
         site = access.site
         counts = self.by_instruction[site.instruction.index]
         lanes = access.group.lanes if access.lanes is None else len(access.lanes)

@@ -21,6 +21,7 @@ from sgemm_lab.simulator.ptx_text import PtxError
 from sgemm_lab.simulator.registers import Mask, RegisterFile
 from sgemm_lab.simulator.sentences import sentence
 from sgemm_lab.simulator.vector_clocks import VectorClocks, synchronises_in_parts
+from sgemm_lab.tensor_map import TensorMap
 from sgemm_lab.text import place_name
 
 LOAD, STORE, ATOMIC, COPY_READ, COPY_WRITE = "load", "store", "atomic", "copy read", "copy write"
@@ -28,6 +29,13 @@ LOAD, STORE, ATOMIC, COPY_READ, COPY_WRITE = "load", "store", "atomic", "copy re
 
 PIECE_BYTES = 16
 """Bytes of shared memory that copies and products of tensor cores move together."""
+
+CLUSTER_BARRIER = 16
+"""Number that stands for the barrier of a cluster, behind those of a block."""
+
+CLUSTER_SHIFT = 24
+"""From this bit on an address of a cluster's shared memory has the number of its block plus 1;
+0 is the thread's own block."""
 
 SURFACE = "surface"
 """The space of surfaces. A GPU counts their requests apart from those of global memory."""
@@ -67,6 +75,8 @@ class Access:
     """Lanes whose address is legal; None for all."""
     positions: npt.NDArray[np.int64]
     """For those lanes: index of the first byte in ``memory.bytes``."""
+    elsewhere: Mask | None = None
+    """Lanes of the group that ask another block of the cluster; None for none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +85,10 @@ class BulkCopy:
 
     access: Access
     """Of the first word in shared memory, by one lane."""
+    positions: npt.NDArray[np.int64]
+    """Index in ``memory.bytes`` of each piece of 16 bytes in shared memory."""
     data: npt.NDArray[np.uint32]
+    """(pieces, 4)."""
     barrier: int
     """Where its mbarrier lies: index of the first byte in shared memory."""
     time: int
@@ -251,6 +264,8 @@ class Launch:
     uninitialized: UninitializedTracker
     """Tracks uninitialized values."""
     observers: list[Observer]
+    tensor_maps: Mapping[int, tuple[TensorMap, int]] = field(default_factory=dict)
+    """By where the parameter lies: a tensor map and the address of its matrix."""
     tensor_watches: Sequence[TensorWatch] = ()
     early_uses: Mapping[int, str] = field(default_factory=dict)
     """Instructions that use a register too early: see ``wgmma_operations.early_uses``."""
@@ -301,9 +316,17 @@ class Launch:
         return self.grid[0] * self.grid[1] * self.grid[2]
 
     @property
+    def cluster(self) -> int:
+        """Blocks of a cluster."""
+        return self.kernel.cluster
+
+    @property
     def numbers(self) -> Sequence[int]:
-        """Numbers of the blocks that run."""
-        return range(self.blocks) if self.chosen is None else self.chosen
+        """Numbers of the blocks that run: whole clusters."""
+        if self.chosen is None or self.cluster == 1:
+            return range(self.blocks) if self.chosen is None else self.chosen
+        clusters = sorted({number // self.cluster for number in self.chosen})
+        return [one * self.cluster + rank for one in clusters for rank in range(self.cluster)]
 
     def block_index(self, number: int) -> Dim3:
         """``blockIdx`` (x, y, z) of a block; blocks are numbered with x fastest."""
@@ -361,7 +384,7 @@ class BlockBatch:
         self.clocks: VectorClocks | None = None
         """Only where warps synchronise in parts."""
         if synchronises_in_parts(launch.kernel):
-            self.clocks = VectorClocks(slots, launch.warps)
+            self.clocks = VectorClocks(slots, launch.warps, launch.cluster)
         self.released_clocks: dict[tuple[int, int], npt.NDArray[np.int64]] = {}
         """By number of a barrier and slot: merged clocks of ``bar.arrive``."""
         self.mbarriers: dict[int, MemoryBarrier] = {}
@@ -420,12 +443,13 @@ class BlockBatch:
         self.arrived[number][slots] = 0
         self.progress_count += 1
         if self.clocks is not None:
-            by_slot: dict[int, set[int]] = defaultdict(set)
+            size = self.launch.cluster if number == CLUSTER_BARRIER else 1
+            by_slot: dict[int, set[Warp]] = defaultdict(set)
             for slot, warp in warps:
-                by_slot[slot].add(warp)
+                by_slot[slot // size * size].add((slot, warp))
             for slot, together in by_slot.items():
                 released = self.released_clocks.pop((number, slot), None)
-                self.clocks.synchronize(slot, np.array(sorted(together)), released)
+                self.clocks.synchronize(sorted(together), released)
 
 
 def warps_among(group: "ThreadGroup", lanes: Mask) -> list[Warp]:
@@ -576,6 +600,18 @@ class ThreadGroup:
             return self.local, self.local_offset
         return self.launch.global_memory, 0
 
+    def in_cluster(self, addresses: npt.NDArray[np.int64]) -> tuple[Any, Any]:
+        """Addresses of shared memory without the block that they name, and where its slot starts.
+
+        An address of a block that the cluster has not is -1.
+        """
+        size = self.launch.cluster
+        block = addresses >> CLUSTER_SHIFT
+        slot = np.where(block == 0, self.slot, self.slot // size * size + block - 1)
+        known = (block >= 0) & (block <= size)
+        low = np.where(known, addresses & ((1 << CLUSTER_SHIFT) - 1), -1)
+        return low, np.where(known, slot, 0) * self.batch.shared.stride
+
     def read_clock(self) -> np.int64:
         """Return a time that is later than at any look before."""
         self._time += _TICK
@@ -600,6 +636,10 @@ class ThreadGroup:
             return np.uint32(launch.block[axis])
         if axis >= 0 and base == "%nctaid":
             return np.uint32(launch.grid[axis])
+        if name in ("%cluster_ctarank", "%cluster_ctaid.x"):
+            return (self.slot % launch.cluster).astype(np.uint32)
+        if name in ("%cluster_nctarank", "%cluster_nctaid.x"):
+            return np.uint32(launch.cluster)
         lane = (np.arange(self.lanes) % WARP).astype(np.uint32)
         one = np.uint32(1)
         match name:

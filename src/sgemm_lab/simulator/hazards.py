@@ -292,8 +292,12 @@ class HazardLog:
         kind = f"{RACE} across warps" if across_warps else RACE
         if self._is_new(kind, access.site.instruction.index):
             place = _Place(access, lane, position)
-            second = access.group.launch.thread_index(other_thread)
-            name = access.group.launch.thread_name(second)
+            launch = access.group.launch
+            # Threads of the cluster's next block are numbered behind those of this one.
+            if launch.cluster > 1:
+                other_thread %= launch.warps * WARP
+            second = launch.thread_index(other_thread)
+            name = launch.thread_name(second)
             self._keep(
                 place,
                 RACE,

@@ -43,6 +43,8 @@ def refuse_impossible(launch: Launch) -> None:
                 raise LabError(
                     sentence("limits.axis", what=what, size=size, axis=axis, limit=limit)
                 )
+    if launch.grid[0] % launch.cluster:
+        raise LabError(sentence("limits.cluster", size=launch.grid[0], cluster=launch.cluster))
     if launch.blocks * launch.threads > MOST_LANES:
         raise LabError(sentence("limits.lanes", blocks=launch.blocks, threads=launch.threads))
     if launch.cooperative and launch.blocks * launch.threads > MOST_TOGETHER:

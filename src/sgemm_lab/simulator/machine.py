@@ -16,6 +16,7 @@ from sgemm_lab.simulator import (
     mbarrier_operations,
     memory_operations,
     rare_operations,
+    tensor_copies,
     tensor_operations,
     traps,
     warp_operations,
@@ -28,7 +29,7 @@ from sgemm_lab.simulator.divergence import BlockBarrier, Code, Program, Segment,
 from sgemm_lab.simulator.execution_counts import Tally
 from sgemm_lab.simulator.fma import fma32
 from sgemm_lab.simulator.fma_batches import Bundle, bundles
-from sgemm_lab.simulator.group import BlockBatch, Launch, ThreadGroup
+from sgemm_lab.simulator.group import CLUSTER_BARRIER, BlockBatch, Launch, ThreadGroup
 from sgemm_lab.simulator.operands import registers_of
 from sgemm_lab.simulator.operations import Binder, Step, value
 from sgemm_lab.simulator.ptx import TEXTURE, Guard, Instruction, PtxKernel, Register
@@ -48,6 +49,7 @@ _OPERATIONS = [
         mbarrier_operations,
         warp_operations,
         tensor_operations,
+        tensor_copies,
         wgmma_operations,
         wmma_operations,
         image_operations,
@@ -58,7 +60,7 @@ _OPERATIONS = [
 ]
 _BARRIER = re.compile(r"(?:bar|barrier)(?:\.cta)?\.(?P<how>sync|arrive)(?:\.aligned)?")
 _BRANCH = re.compile(r"bra(?:\.uni)?|ret|exit")
-_CLUSTER = re.compile(r"barrier\.cluster|mapa\b")
+_CLUSTER_WAIT = re.compile(r"barrier\.cluster\.wait(?:\.acquire)?(?:\.aligned)?")
 
 # Lanes that run side by side. Too few and Python's own time shows, too many and the registers
 # no longer fit the processor's cache.
@@ -89,9 +91,12 @@ def check_opcodes(kernel: PtxKernel) -> None:
             raise PtxError(sentence("run.texture", what=what, place=instruction.location))
     for instruction in kernel.instructions:
         opcode = instruction.opcode
-        known = _BARRIER.fullmatch(opcode) or _BRANCH.fullmatch(opcode) or _operation(opcode)
-        if _CLUSTER.match(instruction.opcode):
-            raise PtxError(sentence("run.cluster", place=instruction.location))
+        known = (
+            _BARRIER.fullmatch(opcode)
+            or _CLUSTER_WAIT.fullmatch(opcode)
+            or _BRANCH.fullmatch(opcode)
+            or _operation(opcode)
+        )
         if not known:
             raise PtxError(sentence("run.opcode", opcode=opcode, place=instruction.location))
 
@@ -139,7 +144,7 @@ def _stretches(
     found: list[tuple[list[Bundle], Instruction | None]] = []
     start = 0
     for position, instruction in enumerate(block.instructions):
-        if _BARRIER.fullmatch(instruction.opcode):
+        if _BARRIER.fullmatch(instruction.opcode) or _CLUSTER_WAIT.fullmatch(instruction.opcode):
             found.append((gather(block.instructions[start:position]), instruction))
             start = position + 1
     found.append((gather(block.instructions[start:]), None))
@@ -148,6 +153,8 @@ def _stretches(
 
 def _block_barrier(group: ThreadGroup, instruction: Instruction) -> BlockBarrier:
     match = _BARRIER.fullmatch(instruction.opcode)
+    if match is None:
+        return BlockBarrier(instruction, CLUSTER_BARRIER, None, True, None)
     waits = match is not None and match["how"] == "sync"
     number, threads = (
         value(group, instruction, position, "u32") if position < len(instruction.operands) else None
@@ -297,7 +304,8 @@ def default_slots(launch: Launch) -> int:
     }
     per_lane = sum(sizes.get(name[1:2], 4) for name in registers) or 1
     lanes = min(max(_REGISTER_BYTES // per_lane, _MIN_LANES), _MAX_LANES)
-    return max(1, min(len(launch.numbers), lanes // (launch.warps * 32)))
+    blocks = min(len(launch.numbers), lanes // (launch.warps * 32))
+    return max(launch.cluster, blocks // launch.cluster * launch.cluster)
 
 
 def run_lockstep(
@@ -338,13 +346,14 @@ def run_warp_after_warp(
     Hardware may do the same, so a kernel whose result differs from lockstep lacks a barrier. The
     warps run in ascending order, or in one that is drawn with the seed ``order``.
     """
-    batch = BlockBatch(launch, 1)
+    size = launch.cluster
+    batch = BlockBatch(launch, size)
     warps = list(range(launch.warps))
     if order is not None:
         Random(order).shuffle(warps)
     programs = [_program(ThreadGroup(batch, [warp]), blocks, tally) for warp in warps]
-    for done, number in enumerate(launch.numbers, 1):
-        _start(batch, [number], programs)
+    for done in range(size, len(launch.numbers) + 1, size):
+        _start(batch, launch.numbers[done - size : done], programs)
         run_to_completion(batch, programs, tally, thread_by_thread=thread_by_thread)
         launch.blocks_done = done
         if progress is not None:

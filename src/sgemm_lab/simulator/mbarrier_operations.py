@@ -8,11 +8,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from sgemm_lab.hardware import WARP, WORD_BYTES
 from sgemm_lab.simulator.group import (
     COPY_READ,
     COPY_WRITE,
+    PIECE_BYTES,
     STORE,
     Access,
     BulkCopy,
@@ -40,7 +42,9 @@ _BYTES = 8
 """Of one mbarrier."""
 
 
-def _places(group: "ThreadGroup", instruction: Instruction, position: int) -> BarrierAddresses:
+def barrier_places(
+    group: "ThreadGroup", instruction: Instruction, position: int
+) -> BarrierAddresses:
     """A function that gives the active lanes and where each one's mbarrier lies."""
     addresses = address_of(group, instruction, position)
     site = Site(instruction, "shared", STORE, _BYTES, 1, False)
@@ -50,20 +54,24 @@ def _places(group: "ThreadGroup", instruction: Instruction, position: int) -> Ba
         if np.max(here) >= SHARED_WINDOW:
             here = np.where(here >= SHARED_WINDOW, here - SHARED_WINDOW, here)
         lanes = np.flatnonzero(group.alive if mask is None else mask)
-        relative = here[lanes] - group.batch.shared.base
+        low, offset = here, group.shared_offset
+        if group.launch.cluster > 1:
+            low, offset = group.in_cluster(here)
+        relative = low[lanes] - group.batch.shared.base
         outside = (relative < 0) | (relative > group.batch.shared.size - _BYTES)
         if outside.any() or (relative % _BYTES).any():
             # Out of bounds or misaligned: reported as for any access.
             access = begin(group, site, here, mask)
             lanes = np.arange(group.lanes) if access.lanes is None else access.lanes
             return list(zip(lanes.tolist(), access.positions.tolist(), strict=True))
-        positions = relative + group.shared_offset[lanes]
+        positions = relative + offset[lanes]
         return list(zip(lanes.tolist(), positions.tolist(), strict=True))
 
     return places
 
 
-def _barrier_at(group: "ThreadGroup", instruction: Instruction, place: int) -> MemoryBarrier:
+def barrier_at(group: "ThreadGroup", instruction: Instruction, place: int) -> MemoryBarrier:
+    """The mbarrier at a place in shared memory."""
     found = group.batch.mbarriers.get(place)
     if found is None:
         raise PtxError(sentence("mbarrier.unknown", place=instruction.location))
@@ -75,7 +83,7 @@ def _numbers(group: "ThreadGroup", values: Any) -> Any:
 
 
 def _initialise(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
-    places = _places(group, instruction, 0)
+    places = barrier_places(group, instruction, 0)
     count = value(group, instruction, 1, "u32")
 
     def step(mask: Mask | None) -> None:
@@ -89,7 +97,7 @@ def _initialise(group: "ThreadGroup", instruction: Instruction, match: Match) ->
 
 
 def _invalidate(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
-    places = _places(group, instruction, 0)
+    places = barrier_places(group, instruction, 0)
 
     def step(mask: Mask | None) -> None:
         for _, place in places(mask):
@@ -124,7 +132,7 @@ def _arrive(group: "ThreadGroup", instruction: Instruction, match: Match) -> Ste
     expects = match["expect"] is not None
     operands = instruction.operands
     has_state = isinstance(operands[0], Register)
-    places = _places(group, instruction, int(has_state))
+    places = barrier_places(group, instruction, int(has_state))
     last = int(has_state) + 1
     amount = value(group, instruction, last, "u32") if last < len(operands) else np.uint32(1)
     state = _state(group, operands[0]) if has_state else None
@@ -133,7 +141,7 @@ def _arrive(group: "ThreadGroup", instruction: Instruction, match: Match) -> Ste
         amounts = _numbers(group, amount)
         released: ArrivalClocks = {}
         for lane, place in places(mask):
-            barrier = _barrier_at(group, instruction, place)
+            barrier = barrier_at(group, instruction, place)
             if state is not None:
                 state[lane] = barrier.phase
             _release(group, barrier, lane, released)
@@ -150,26 +158,26 @@ def _state(group: "ThreadGroup", operand: Operand) -> Any:
 
 
 def _expect(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
-    places = _places(group, instruction, 0)
+    places = barrier_places(group, instruction, 0)
     amount = value(group, instruction, 1, "u32")
 
     def step(mask: Mask | None) -> None:
         amounts = _numbers(group, amount)
         for lane, place in places(mask):
-            _barrier_at(group, instruction, place).bytes += int(amounts[lane])
+            barrier_at(group, instruction, place).bytes += int(amounts[lane])
 
     return step
 
 
 def _arrive_after_copies(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
     """``cp.async.mbarrier.arrive``: the thread's copies so far are done, then it arrives."""
-    places = _places(group, instruction, 0)
+    places = barrier_places(group, instruction, 0)
 
     def step(mask: Mask | None) -> None:
         land_copies(group, mask, None)
         released: ArrivalClocks = {}
         for lane, place in places(mask):
-            barrier = _barrier_at(group, instruction, place)
+            barrier = barrier_at(group, instruction, place)
             _release(group, barrier, lane, released)
             # Without .noinc the phase waits for one arrival more, which this one is.
             barrier.pending -= 1 if match["noinc"] else 0
@@ -180,7 +188,7 @@ def _arrive_after_copies(group: "ThreadGroup", instruction: Instruction, match: 
 
 def _test(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
     """``mbarrier.test_wait`` and ``try_wait``: is the phase over, by its parity or its state?"""
-    places = _places(group, instruction, 1)
+    places = barrier_places(group, instruction, 1)
     by_parity = match["parity"] is not None
     asked = value(group, instruction, 2, "u32" if by_parity else "u64")
     target = instruction.operands[0]
@@ -193,7 +201,7 @@ def _test(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
         assert clocks is not None
         acquired = set()
         for lane, place in places(mask):
-            barrier = _barrier_at(group, instruction, place)
+            barrier = barrier_at(group, instruction, place)
             _land(group, place, barrier)
             phase = int(phases[lane])
             over = barrier.phase % 2 != phase % 2 if by_parity else barrier.phase > phase
@@ -215,9 +223,9 @@ def _land(group: "ThreadGroup", place: int, barrier: MemoryBarrier) -> None:
         return
     batch.bulk_copies[:] = [copy for copy in batch.bulk_copies if copy.barrier != place]
     for copy in mine:
-        first = int(copy.access.positions[0]) // WORD_BYTES
-        batch.shared.words(WORD_BYTES)[first : first + len(copy.data)] = copy.data
-        _mark_span(batch, first * WORD_BYTES, copy.data.nbytes)
+        pieces = batch.shared.words(WORD_BYTES).reshape(-1, PIECE_BYTES // WORD_BYTES)
+        pieces[copy.positions // PIECE_BYTES] = copy.data
+        mark_written(batch.shared, copy.positions, PIECE_BYTES)
         for observer in group.launch.observers:
             observer.on_bulk_landed(copy)
         barrier.released = (
@@ -228,15 +236,11 @@ def _land(group: "ThreadGroup", place: int, barrier: MemoryBarrier) -> None:
     batch.progress_count += 1
 
 
-def _mark_span(batch: "BlockBatch", start: int, size: int) -> None:
-    mark_written(batch.shared, np.arange(start, start + size, WORD_BYTES), WORD_BYTES)
-
-
 def _bulk_copy(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
     """``cp.async.bulk`` from global memory to the block's own shared memory."""
     to, origin = address_of(group, instruction, 0), address_of(group, instruction, 1)
     size = value(group, instruction, 2, "u32")
-    places = _places(group, instruction, 3)
+    places = barrier_places(group, instruction, 3)
     write_site = Site(instruction, "shared", COPY_WRITE, 16, 1, False)
     read_site = Site(instruction, "global", COPY_READ, 16, 1, False)
 
@@ -250,7 +254,7 @@ def _bulk_copy(group: "ThreadGroup", instruction: Instruction, match: Match) -> 
                 raise PtxError(
                     sentence("mbarrier.length", place=instruction.location, bytes=length)
                 )
-            _barrier_at(group, instruction, place)
+            barrier_at(group, instruction, place)
             if length:
                 _start_copy(group, (write_site, read_site), (to(), origin()), alone, length, place)
 
@@ -266,7 +270,6 @@ def _start_copy(
     place: int,
 ) -> None:
     """Start the copy of one thread: read the source now, and keep it until it lands."""
-    batch = group.batch
     lane = int(np.flatnonzero(alone)[0])
     ends = []
     for site, address in zip(sites, addresses, strict=True):
@@ -278,10 +281,27 @@ def _start_copy(
         ends.append(first)
     write, read = ends
     start = int(read.positions[0]) // WORD_BYTES
-    data = read.memory.words(WORD_BYTES)[start : start + length // WORD_BYTES].copy()
+    data = read.memory.words(WORD_BYTES)[start : start + length // WORD_BYTES].reshape(-1, 4).copy()
+    positions = int(write.positions[0]) + np.arange(len(data)) * PIECE_BYTES
+    start_bulk_copy(group, write, lane, positions, data, place)
+
+
+def start_bulk_copy(
+    group: "ThreadGroup",
+    write: Access,
+    lane: int,
+    positions: npt.NDArray[np.int64],
+    data: npt.NDArray[np.uint32],
+    place: int,
+) -> None:
+    """Start a copy of pieces of 16 bytes to positions in shared memory.
+
+    ``write`` is the access of its first bytes, ``place`` where its mbarrier lies.
+    """
+    batch = group.batch
     assert batch.clocks is not None
     time, known = batch.clocks.copy_starts(int(group.slot[lane]), int(group.thread[lane]) // WARP)
-    copy = BulkCopy(write, data, place, time, known)
+    copy = BulkCopy(write, positions, data, place, time, known)
     batch.bulk_copies.append(copy)
     batch.progress_count += 1
     for observer in group.launch.observers:
@@ -310,8 +330,8 @@ def _elect(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step
     return step
 
 
-_SHARED = r"(?:\.shared(?:::cta)?)?"
-_ORDER = r"(?:\.(?:release|acquire|relaxed))?(?:\.cta)?"
+_SHARED = r"(?:\.shared(?:::(?:cta|cluster))?)?"
+_ORDER = r"(?:\.(?:release|acquire|relaxed))?(?:\.(?:cta|cluster))?"
 
 OPERATIONS: Operations = [
     (rf"mbarrier\.init{_SHARED}\.b64", _initialise),

@@ -1,6 +1,7 @@
 """Loads, stores, atomics and asynchronous copies."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -84,12 +85,17 @@ def begin(
     Lanes with an illegal address take no further part, as if they were inactive.
     """
     memory, lane_offset = group.memory(site.space)
+    elsewhere = None
+    if memory.space == "shared" and group.launch.cluster > 1:
+        addresses, lane_offset = group.in_cluster(addresses)
+        elsewhere = lane_offset != group.shared_offset
     relative = addresses if memory.base == 0 else addresses - memory.base
     lanes = None if mask is None else np.flatnonzero(mask)
     if lanes is not None:
         relative = relative[lanes]
         lane_offset = lane_offset[lanes] if isinstance(lane_offset, np.ndarray) else lane_offset
-    access = Access(group, site, memory, mask, addresses, lanes, relative + lane_offset)
+    positions = relative + lane_offset
+    access = Access(group, site, memory, mask, addresses, lanes, positions, elsewhere)
     if len(relative):
         if relative.min() < 0 or relative.max() > memory.size - site.width:
             outside = (relative < 0) | (relative > memory.size - site.width)
@@ -134,15 +140,8 @@ def _without(
     access: Access, wrong: Mask, report: Callable[[Access, npt.NDArray[np.intp]], None]
 ) -> Access:
     report(access, _chosen_lanes(access, wrong))
-    return Access(
-        access.group,
-        access.site,
-        access.memory,
-        access.mask,
-        access.addresses,
-        _chosen_lanes(access, ~wrong),
-        access.positions[~wrong],
-    )
+    lanes, positions = _chosen_lanes(access, ~wrong), access.positions[~wrong]
+    return replace(access, lanes=lanes, positions=positions)
 
 
 def _notify_values(access: Access, values: list[Array]) -> None:
@@ -468,7 +467,7 @@ def _land(group: "ThreadGroup", copy: PendingCopy, done: Mask) -> None:
         observer.on_copies_landed(group, lanes, positions.reshape(-1))
 
 
-_SPACE = r"(?P<space>\.global|\.shared(?:::cta)?|\.local|\.const)?"
+_SPACE = r"(?P<space>\.global|\.shared(?:::(?:cta|cluster))?|\.local|\.const)?"
 _TYPE = r"(?P<type>[subf](?:8|16|32|64))"
 _CACHE = r"(?:\.(?:ca|cg|cs|lu|cv|wb|wt|nc|weak|L1::\w+|L2::\w+))*"
 _STRENGTH = r"(?:\.volatile|\.(?:weak|relaxed|acquire|release)(?:\.(?:cta|cluster|gpu|sys))?)?"

@@ -147,6 +147,9 @@ class PtxKernel:
     most_threads: tuple[int, ...] = ()
     """Threads of a block along x, y, z as ``__launch_bounds__`` has them; empty without."""
 
+    cluster: int = 1
+    """Blocks of a cluster, along x."""
+
     def reads(self, special: str) -> bool:
         """Say whether an instruction reads a special register, such as "%tid.y"."""
         return any(
@@ -174,6 +177,7 @@ def plain(register: str) -> str:
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
 _ENTRY = re.compile(r"\.entry\s+([\w$]+)\s*(?:\(([^)]*)\))?([^{]*)\{")
 _MOST_THREADS = re.compile(r"\.(?:max|req)ntid\s+(\d+)(?:,\s*(\d+))?(?:,\s*(\d+))?")
+_CLUSTER = re.compile(r"\.reqnctapercluster\s+(\d+)(?:,\s*(\d+))?(?:,\s*(\d+))?")
 _MODULE_SHARED = re.compile(
     r"^\s*(?:\.\w+\s+)*?\.shared\s+(?:\.align\s+(\d+)\s+)?\.(\w+)\s+([\w$]+)\s*(\[\d*\])?\s*;", re.M
 )
@@ -219,6 +223,7 @@ def parse(ptx: str) -> dict[str, PtxKernel]:
             _parameters(entry[2] or ""),
             target=target,
             most_threads=tuple(int(n) for n in most.groups() if n) if most else (),
+            cluster=_cluster(entry[1], entry[3]),
         )
         _BodyReader(kernel, files).read(text[entry.end() : end])
         kernels[kernel.name] = kernel
@@ -236,6 +241,17 @@ def parse(ptx: str) -> dict[str, PtxKernel]:
         kernel.shared[:0] = [array for array in module_arrays if array.name in used]
         kernel.variables = used_variables(variables, used)
     return kernels
+
+
+def _cluster(name: str, head: str) -> int:
+    """Blocks of a cluster, from what stands between a kernel's parameters and its body."""
+    found = _CLUSTER.search(head)
+    if found is None:
+        return 1
+    x, y, z = (int(size or 1) for size in found.groups())
+    if y * z > 1:
+        raise PtxError(sentence("ptx.cluster", name=name))
+    return x
 
 
 def _array_bytes(type_: str, size: str) -> int:

@@ -37,12 +37,13 @@ from sgemm_lab.simulator.vector_clock_races import VectorClockRaceDetector
 from sgemm_lab.simulator.vector_clocks import synchronises_in_parts
 from sgemm_lab.simulator.warp_requests import WarpRecorder, WarpRequest
 from sgemm_lab.simulator.wgmma_operations import early_uses
+from sgemm_lab.tensor_map import MAP_BYTES, TensorMap
 
 _WORKSPACE = "the barrier of the grid"
 """The first of its words is the size, the second counts blocks, as CUDA's own header has it."""
 
 Schedule = Literal["lockstep", "warps", "threads"]
-Argument = npt.NDArray[Any] | int | float | Struct
+Argument = npt.NDArray[Any] | int | float | Struct | TensorMap
 Progress = Callable[[int, int], None]
 
 
@@ -173,6 +174,7 @@ def simulate(
         hazards=log,
         uninitialized=uninitialized,
         observers=observers,
+        tensor_maps=_tensor_maps(kernel, args, addresses),
         tensor_watches=tensor_watches,
         early_uses=early,
         products=recorder if products else None,
@@ -229,6 +231,18 @@ def _understand(
     return kernel, blocks, merged, unset_reads(kernel, blocks), early_uses(blocks)
 
 
+def _tensor_maps(
+    kernel: PtxKernel, args: Mapping[str, Argument], addresses: Mapping[str, int]
+) -> dict[int, tuple[TensorMap, int]]:
+    """Tensor maps by where the parameters lie, with the addresses of their matrices."""
+    a, b, workspace = (addresses.get(name, 0) for name in ("A", "B", "workspace"))
+    return {
+        addresses[parameter.name]: (value, value.address(a, b, workspace))
+        for parameter, value in zip(kernel.parameters, args.values(), strict=False)
+        if isinstance(value, TensorMap)
+    }
+
+
 def _images(memory: Memory, images: Mapping[str, Sampling]) -> dict[int, Image]:
     """Textures and surfaces by where they lie, which is the number that stands for each."""
     return {
@@ -276,8 +290,9 @@ def _hidden(
     the barrier of ``grid.sync()``, whose address a GPU has in two registers of its own."""
     found = {one.name: variables.get(one.name, array_of(one)) for one in kernel.variables}
     for parameter, value in zip(kernel.parameters, args.values(), strict=False):
-        if isinstance(value, Struct):
-            found[parameter.name] = np.zeros(value.bytes, np.uint8)
+        if isinstance(value, Struct | TensorMap):
+            size = MAP_BYTES if isinstance(value, TensorMap) else value.bytes
+            found[parameter.name] = np.zeros(size, np.uint8)
     if kernel.reads("%envreg1"):
         found[_WORKSPACE] = np.zeros(2, np.uint32)
     return found
@@ -297,8 +312,9 @@ def _fill(
             address = np.array([addresses[name]], np.uint64).view(np.uint8)
             memory.write(addresses[one.name] + start, address)
     for parameter, value in zip(kernel.parameters, args.values(), strict=False):
-        if isinstance(value, Struct):
+        if isinstance(value, Struct | TensorMap):
             symbols[parameter.name] = addresses[parameter.name]
+        if isinstance(value, Struct):
             memory.write(addresses[parameter.name], bytes_of(value, addresses))
     return symbols
 
@@ -314,9 +330,9 @@ def _parameters(
         raise LabError(sentence("run.arguments", entry=kernel.name, takes=takes, given=given))
     parameters: dict[str, Any] = {}
     for (name, value), parameter in zip(args.items(), kernel.parameters, strict=True):
-        if isinstance(value, Struct) != parameter.type.startswith("b8["):
+        if isinstance(value, Struct | TensorMap) != parameter.type.startswith("b8["):
             raise LabError(sentence("run.struct", name=name, entry=kernel.name))
-        if isinstance(value, Struct):
+        if isinstance(value, Struct | TensorMap):
             continue
         # A pointer and a 64-bit number look the same in PTX, but no narrower type is a pointer.
         if isinstance(value, np.ndarray) and parameter.type not in ("u64", "b64"):

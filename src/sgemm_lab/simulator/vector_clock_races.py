@@ -23,7 +23,7 @@ from sgemm_lab.simulator.registers import Mask
 from sgemm_lab.simulator.shared_race_base import NO_THREAD, Array, SharedRaceDetector
 from sgemm_lab.simulator.vector_clocks import VectorClocks
 
-_READING = np.iinfo(np.int64).max
+_READING = np.iinfo(np.int32).max
 """The time of a read that goes on."""
 
 
@@ -37,7 +37,7 @@ class _Shadow:
         self.write_warp_epoch = np.zeros(words, dtype=np.int64)
         self.write_site = np.zeros(words, dtype=np.int32)
         self.reader = np.full(words, NO_THREAD, dtype=np.int32)
-        self.read_time = np.zeros((words, warps), dtype=np.int64)
+        self.read_time = np.zeros((words, warps), dtype=np.int32)
         """When each warp last read a word."""
         self.read_warp_epoch = np.zeros(words, dtype=np.int64)
         self.read_site = np.zeros(words, dtype=np.int32)
@@ -99,18 +99,18 @@ class VectorClockRaceDetector(SharedRaceDetector):
         """The words are no longer in flight; their writers wrote them just now."""
         shadow, clocks = self._shadow_of(group), group.batch.clocks
         assert clocks is not None
-        warp = group.thread[lanes] // WARP
+        cluster, warp = clocks.at(group.slot[lanes], group.thread[lanes] // WARP)
         for word in range(WORD_BYTES // self._word_bytes):
             index = positions // self._word_bytes + word
             np.subtract.at(shadow.in_flight, index, 1)
-            shadow.writer[index] = group.thread[lanes]
-            shadow.write_time[index] = clocks.seen[group.slot[lanes], warp, warp]
+            shadow.writer[index] = warp * WARP + group.thread[lanes] % WARP
+            shadow.write_time[index] = clocks.seen[cluster, warp, warp]
             shadow.write_warp_epoch[index] = group.warp_epoch[lanes]
 
     def on_bulk_copy(self, copy: BulkCopy) -> None:
         """A bulk copy starts: it writes as the thread would that starts it."""
         shadow = self._shadow_of(copy.access.group)
-        index = self._copied(copy)
+        index = self._pieces(copy)
         use = _use(copy.access)
         self._write(shadow, use.repeated(len(index)), index)
         shadow.writer[index] = use.clocks.engine * WARP
@@ -120,7 +120,7 @@ class VectorClockRaceDetector(SharedRaceDetector):
     def on_bulk_landed(self, copy: BulkCopy) -> None:
         """The words of a bulk copy are there for who waits for its mbarrier."""
         shadow = self._shadow_of(copy.access.group)
-        shadow.in_flight[self._copied(copy)] -= 1
+        shadow.in_flight[self._pieces(copy)] -= 1
 
     def on_tensor_read(self, read: TensorRead) -> None:
         """A product of a warp group reads from its start until it is waited for."""
@@ -136,20 +136,17 @@ class VectorClockRaceDetector(SharedRaceDetector):
             time = use.now if read in done else _READING
             self._shadow_of(read.access.group).read_time[self._pieces(read), use.warp] = time
 
-    def _pieces(self, read: TensorRead) -> Array:
-        """The words of what a product reads."""
+    def _pieces(self, read: TensorRead | BulkCopy) -> Array:
+        """The words of what a product reads or a copy writes."""
         words = PIECE_BYTES // self._word_bytes
         first = read.positions.reshape(-1, 1) // self._word_bytes
         return (first + np.arange(words)).reshape(-1)
 
-    def _copied(self, copy: BulkCopy) -> Array:
-        first = int(copy.access.positions[0]) // self._word_bytes
-        return np.arange(first, first + copy.data.nbytes // self._word_bytes)
-
     def _shadow_of(self, group: ThreadGroup) -> _Shadow:
         batch = group.batch
         if self._shadow is None or not np.array_equal(self._blocks, batch.blocks):
-            self._shadow = _Shadow(batch.shared, self._word_bytes, batch.launch.warps)
+            warps = batch.launch.warps * batch.launch.cluster
+            self._shadow = _Shadow(batch.shared, self._word_bytes, warps)
             self._blocks = batch.blocks.copy()
         return self._shadow
 
@@ -205,7 +202,6 @@ def _use(access: Access) -> _Use:
     clocks = group.batch.clocks
     assert clocks is not None
     lanes = np.arange(group.lanes) if access.lanes is None else access.lanes
-    thread = group.thread[lanes]
-    return _Use(
-        access, lanes, thread, group.slot[lanes], thread // WARP, group.warp_epoch[lanes], clocks
-    )
+    cluster, warp = clocks.at(group.slot[lanes], group.thread[lanes] // WARP)
+    thread = warp * WARP + group.thread[lanes] % WARP
+    return _Use(access, lanes, thread, cluster, warp, group.warp_epoch[lanes], clocks)

@@ -21,7 +21,7 @@ from sgemm_lab.simulator.ptx import PtxKernel
 Row = npt.NDArray[np.int64]
 
 _PARTIAL = re.compile(
-    r"mbarrier\..*|wgmma\..*|cp\.async\.(?:bulk|mbarrier)\..*|(?:bar|barrier)(\.cta)?\.arrive.*"
+    r"mbarrier\..*|barrier\.cluster\..*|wgmma\..*|cp\.async\.(?:bulk|mbarrier)\..*|(?:bar|barrier)(\.cta)?\.arrive.*"
 )
 _BARRIER = re.compile(r"(?:bar|barrier)(?:\.cta)?\.sync.*")
 
@@ -41,13 +41,14 @@ class VectorClocks:
     The engine of bulk copies has a clock, too.
     """
 
-    def __init__(self, slots: int, warps: int) -> None:
-        self.engine = warps
+    def __init__(self, slots: int, warps: int, cluster: int = 1) -> None:
+        self._warps, self._cluster = warps, cluster
+        self.engine = warps * cluster
         """Number of the copy engine."""
-        self._window = warps + 1
+        self._window = self.engine + 1
         """Position of the window in a row."""
-        self.seen = np.zeros((slots, warps + 1, warps + 2), dtype=np.int64)
-        """(slots, warp, time of each warp and its own window)."""
+        self.seen = np.zeros((slots // cluster, self.engine + 1, self.engine + 2), dtype=np.int64)
+        """(cluster, warp, time of each warp and its own window)."""
         self.start()
 
     def start(self) -> None:
@@ -56,10 +57,17 @@ class VectorClocks:
         each = np.arange(self.engine + 1)
         self.seen[:, each, each] = 1
 
-    def synchronize(
-        self, slot: int, warps: npt.NDArray[np.intp], released: Row | None = None
-    ) -> None:
-        """Warps wait for each other: each gets the maximum of their clocks and ``released``."""
+    def at(self, slot: Any, warp: Any) -> tuple[Any, Any]:
+        """The cluster of a block's warp, and the warp's number there; of arrays for each."""
+        return slot // self._cluster, slot % self._cluster * self._warps + warp
+
+    def synchronize(self, together: list[tuple[int, int]], released: Row | None = None) -> None:
+        """Warps wait for each other: each gets the maximum of their clocks and ``released``.
+
+        ``together`` are their slots and numbers; they are of one cluster.
+        """
+        slots, warps = self.at(*np.array(together).T)
+        slot = int(slots[0])
         known = self.seen[slot, warps].max(axis=0)
         if released is not None:
             known = np.maximum(known, released)
@@ -69,24 +77,27 @@ class VectorClocks:
 
     def release(self, slot: int, warp: int) -> Row:
         """Return the clock of a warp that arrives at a barrier, then advance that of the warp."""
+        slot, warp = self.at(slot, warp)
         known: Row = self.seen[slot, warp].copy()
         self.seen[slot, warp, [warp, self._window]] += 1
         return known
 
     def acquire(self, slot: int, warp: int, row: Row) -> None:
         """Merge a released clock into that of a warp."""
+        slot, warp = self.at(slot, warp)
         known = row.copy()
         known[self._window] += 1
         self.seen[slot, warp] = np.maximum(self.seen[slot, warp], known)
 
     def windows(self, slots: npt.NDArray[Any], warps: npt.NDArray[Any]) -> Row:
         """The window of each of some warps."""
-        return np.asarray(self.seen[slots, warps, self._window])
+        return np.asarray(self.seen[(*self.at(slots, warps), self._window)])
 
     def copy_starts(self, slot: int, warp: int) -> tuple[int, Row]:
         """A warp starts a bulk copy: return its time, and the clock that its waiters acquire."""
-        self.seen[slot, self.engine, self.engine] += 1
-        time = int(self.seen[slot, self.engine, self.engine])
+        cluster, _ = self.at(slot, warp)
+        self.seen[cluster, self.engine, self.engine] += 1
+        time = int(self.seen[cluster, self.engine, self.engine])
         row = self.release(slot, warp)
         row[self.engine] = time
         return time, row

@@ -178,7 +178,7 @@ OPERATIONS: Operations = [
     (r"vote\.sync\.(?P<mode>any|all|uni)\.pred", _vote),
     (r"activemask\.b32", _active_mask),
     (r"bar\.warp\.sync", _warp_barrier),
-    (r"(?:membar|fence)\..*", nothing),
+    (r"(?:membar|fence)\..*|barrier\.cluster\.arrive.*", nothing),
     (
         r"ldmatrix\.sync\.aligned(?:\.m8n8)?\.x(?P<count>[124])"
         r"(?:\.m8n8)?(?P<trans>\.trans)?(?:\.m8n8)?\.shared(?:::cta)?\.b16",

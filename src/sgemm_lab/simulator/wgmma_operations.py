@@ -6,6 +6,7 @@ computed when it starts. That it runs on until ``wgmma.wait_group`` is seen by t
 shared memory, and by ``early_uses``, which follows its registers through the kernel.
 """
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -208,6 +209,14 @@ def _wait(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
         group.products[:] = left
         for watch in group.launch.tensor_watches:
             watch.on_tensor_done([read for _, read in done], [read for _, read in left])
+        # A product is one of four warps: where it is done, all four have come as far.
+        together: dict[tuple[int, int], set[tuple[int, int]]] = defaultdict(set)
+        for _, read in done:
+            slot, warp = int(group.slot[read.lane]), int(group.thread[read.lane]) // WARP
+            together[slot, warp // 4].add((slot, warp))
+        for warps in together.values():
+            assert group.batch.clocks is not None
+            group.batch.clocks.synchronize(sorted(warps))
 
     return step
 

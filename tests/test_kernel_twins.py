@@ -13,7 +13,7 @@ from sgemm_lab.catalogue import load_kernel, load_kernels
 from sgemm_lab.counting.shared_arrays import shared_parts
 from sgemm_lab.errors import LabError
 from sgemm_lab.expression import UnreadableError, whole_number
-from sgemm_lab.kernel import Kernel, changed_lines, parse_kernel
+from sgemm_lab.kernel import parse_kernel
 from sgemm_lab.tensor_map import TensorMap
 from test_kernel import MAP, SOURCE, WRONG_MAPS, with_map
 
@@ -146,35 +146,6 @@ def test_constants_are_written_alike() -> None:
         ],
     )
     assert said == [python(changed, *case) for case in cases]
-
-
-def edits(kernel: Kernel, draw: random.Random) -> str:
-    """Return a source with some lines gone, twice there, moved or changed."""
-    lines = kernel.source.splitlines()
-    for _ in range(draw.randint(1, 6)):
-        place = draw.randrange(len(lines))
-        how = draw.randrange(4)
-        if how == 0 and len(lines) > 1:
-            del lines[place]
-        elif how == 1:
-            lines.insert(place, draw.choice(lines))
-        elif how == 2:
-            lines[place] = f"  {lines[place]} "
-        else:
-            lines[place] += " // changed"
-    return "\n".join(lines)
-
-
-def test_changed_lines_are_found_alike() -> None:
-    draw = random.Random(7)
-    cases = [(load_kernel(one.parent).source, one.source) for one in BOOK if one.parent]
-    cases += [(one.source, edits(one, draw)) for one in BOOK for _ in range(4)]
-    said = answers(
-        {"twin": "kernel.ts"},
-        "(...given) => [...twin.changedLines(...given)].sort((one, other) => one - other)",
-        cases,
-    )
-    assert [one["gives"] for one in said] == [sorted(changed_lines(*case)) for case in cases]
 
 
 def test_arrays_in_shared_memory_are_read_alike() -> None:

@@ -1,7 +1,6 @@
 // A kernel file as an object: kernel.py in TypeScript; a test compares them. Here are the head
 // comment, the constants, the launch and what an edit changed; which files there are, Python knows.
 
-import { matchingRuns } from "./difference.ts";
 import { LabError } from "./errors.ts";
 import { UnreadableError, wholeNumber } from "./expression.ts";
 import sentences from "./kernel.json";
@@ -69,22 +68,6 @@ export function bodyStart(source: string) {
   const first = lines.findIndex((line) => !line.startsWith("//"));
   return first < 0 ? lines.length : first;
 }
-
-/**
- * The 1-based numbers of the child's lines that the parent does not have. Lines are compared
- * without their indentation, and runs of spaces count as one; head comments and blank lines are
- * left out.
- */
-export function changedLines(parent: string, child: string) {
-  const skipped = bodyStart(child);
-  const childLines = linesOf(child).slice(skipped).map(words);
-  const runs = matchingRuns(linesOf(parent).slice(bodyStart(parent)).map(words), childLines);
-  const same = new Set(runs.flatMap(({ b, size }) => [...Array(size).keys()].map((i) => b + i)));
-  const changed = childLines.flatMap((line, i) => (line && !same.has(i) ? [skipped + i + 1] : []));
-  return new Set(changed);
-}
-
-const words = (line: string) => line.trim().split(/\s+/).join(" ");
 
 /**
  * Read a kernel from its source text. Throws a LabError where the head comment lacks a field, or a

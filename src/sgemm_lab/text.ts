@@ -53,7 +53,7 @@ export function sizeText(size: number[]) {
 }
 
 /** A number to nine digits, as many as tell two floats apart: Python's `%.9g`. */
-export function nineDigits(value: number) {
+function nineDigits(value: number) {
   if (!Number.isFinite(value)) return `${value}`.replace("Infinity", "inf").replace("NaN", "nan");
   const [digits, power] = halfToEven(value, 9).split("e");
   const exponent = Number(power);

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from sites import ROOT
+from turns import TODAY
 
 CHAPTERS = [
     path for path in sorted((ROOT / "chapters").glob("*.md")) if "{code-cell}" in path.read_text()
@@ -53,11 +54,11 @@ if __name__ == "__main__":
 
 # Several chapters a process: it takes longer to begin than a chapter to run.
 # The book is built from every page's cells; one part of them runs here once more at each change.
-PARTS = 6
+PARTS = 8
 
 
 @pytest.mark.parametrize("part", range(PARTS))
-@pytest.mark.sampled(every=PARTS, first=2)
+@pytest.mark.sampled(every=PARTS, first=TODAY)
 def test_no_cell_of_a_chapter_raises(part: int, tmp_path: Path) -> None:
     script = tmp_path / "run.py"
     script.write_text(RUN)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from turns import TODAY
 
 from sgemm_lab import lab
 from sgemm_lab.catalogue import load_kernel, load_kernels
@@ -41,6 +42,7 @@ ALL = pytest.mark.parametrize(
     "exercise", [*EXERCISES, *PREDICTIONS], ids=lambda exercise: exercise.name
 )
 KERNEL_EXERCISES = [exercise for exercise in EXERCISES if isinstance(exercise, Lines)]
+RUN_TODAY = KERNEL_EXERCISES[TODAY % 7 :: 7]
 WITH_LINES = pytest.mark.parametrize("exercise", KERNEL_EXERCISES, ids=lambda one: one.name)
 
 
@@ -89,11 +91,11 @@ def solution_of(exercise: Exercise) -> object:
 @pytest.mark.parametrize(
     "exercise",
     [
-        # Of the solutions in lines, each of which is run, one of five, and none of the large tiles
-        # from chapter 9 on, which take long. test_lines_by_clang.py and test_lines_twins.py judge
-        # answers of all of them.
+        # Of the solutions in lines, each of which is run, one of seven, by turns each day, and none
+        # of the large tiles from chapter 9 on, which take long. test_lines_by_clang.py and
+        # test_lines_twins.py judge answers of all of them.
         pytest.param(one, id=one.name, marks=[pytest.mark.whole] if one in passed_over else [])
-        for run in [KERNEL_EXERCISES[3:15:5]]
+        for run in [[one for one in RUN_TODAY if one in KERNEL_EXERCISES[:14]]]
         for passed_over in [[one for one in KERNEL_EXERCISES if one not in run]]
         for one in [*EXERCISES, *PREDICTIONS]
     ],
@@ -110,13 +112,13 @@ def test_solution_is_right(exercise: Exercise) -> None:
 @pytest.mark.parametrize(
     ("exercise", "answer", "says"),
     [
-        # Of the answers in lines, each of which is run, the first of every fourth exercise; the
-        # others with -m whole. test_lines_twins.py judges answers of all exercises in lines.
+        # Of the answers in lines, each of which is run, the first of every seventh exercise, by
+        # turns each day; the others with -m whole. test_lines_twins.py judges answers of all.
         pytest.param(exercise, *wrong, marks=[pytest.mark.whole] if passed_over else [])
         for exercise in [*EXERCISES, *PREDICTIONS]
         for number, wrong in enumerate(exercise.wrong)
         for passed_over in [
-            isinstance(exercise, Lines) and (number > 0 or exercise not in KERNEL_EXERCISES[3::4])
+            isinstance(exercise, Lines) and (number > 0 or exercise not in RUN_TODAY)
         ]
     ],
     ids=lambda value: value.name if isinstance(value, Exercise) else "",

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from datetime import date
 from itertools import chain, product
 from pathlib import Path
 
@@ -16,8 +15,6 @@ from golden_launch import Case, Runnable
 from golden_record import Record
 
 RESULTS = Path(__file__).with_name("results")
-TODAY = date.today().toordinal()
-"""Python checks one half of the launches, TypeScript the other one: they change over every day."""
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,13 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from exact_reference import chain_of_fma
-from golden_groups import GROUPS, RESULTS, TODAY
+from golden_groups import GROUPS, RESULTS
 from golden_launch import Case
 from golden_other import SCHEDULES
 from golden_record import differences, record_of
 from simulator_kernels import GEMMS, gemm_inputs
 from test_uninitialized_values import HARMFUL, HARMLESS
+from turns import TODAY
 
 from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.checking.judge import rounding_shares

@@ -1,9 +1,10 @@
 """The simulator of the pages, in Node, against the golden corpus."""
 
 import pytest
-from golden_groups import GROUPS, TODAY
+from golden_groups import GROUPS
 from golden_launch import in_javascript
 from golden_record import differences, record_of
+from turns import TODAY
 
 COMMON = [name for name, group in GROUPS.items() if not group.python_only]
 

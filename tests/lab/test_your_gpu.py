@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from turns import TODAY
 
 from sgemm_lab import lab
 from sgemm_lab.book import notebooks
@@ -215,7 +216,7 @@ def shown_by(chapter: Path) -> list[Any]:
 
 
 @pytest.mark.parametrize("chapter", MEASURING, ids=lambda path: path.stem)
-@pytest.mark.sampled(every=4)
+@pytest.mark.sampled(every=6, first=TODAY)
 def test_a_chapters_notebook_shows_what_it_measures_here(
     chapter: Path, asked: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

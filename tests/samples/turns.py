@@ -1,9 +1,13 @@
 """Things that are each tried in one way of several, in turn; with ``-m whole`` in all ways."""
 
 from collections.abc import Iterable, Sequence
+from datetime import date
 from typing import Any
 
 import pytest
+
+TODAY = date.today().toordinal()
+"""For ``sampled(every, first=TODAY)``: after ``every`` days each case has run."""
 
 
 def in_turn(names: Iterable[str], ways: Sequence[tuple[Any, ...]], *, every: int = 1) -> list[Any]:

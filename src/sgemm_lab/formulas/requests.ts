@@ -13,7 +13,7 @@ interface Place {
 }
 
 /** "As[3][5]": the element of an array that starts at a byte. */
-export function elementName({ start, shape, array }: Place, address: number) {
+function elementName({ start, shape, array }: Place, address: number) {
   let index = (address - start) / WORD_BYTES;
   const indices: number[] = [];
   for (const side of shape.slice(1).reverse()) {

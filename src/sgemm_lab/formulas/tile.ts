@@ -72,7 +72,7 @@ export function tileOf(
 }
 
 /** FLOP/B of an a×b tile in FP32: per step along K, a + b floats read for a·b multiply-adds. */
-export function tileIntensity(a: number, b: number) {
+function tileIntensity(a: number, b: number) {
   return (a * b) / (2 * (a + b));
 }
 

@@ -252,7 +252,7 @@ function convertToTf32(group: ThreadGroup, instruction: Instruction, match: Matc
  * Round a float's bits to 10 fraction bits, to nearest; ties to even or away from zero. Of NaN the
  * low bits are cut off.
  */
-export function roundedToTf32(bits: number, toEven: boolean) {
+function roundedToTf32(bits: number, toEven: boolean) {
   const half = toEven ? 0xfff + ((bits >>> 13) & 1) : 0x1000;
   const finite = (bits & 0x7fffffff) >>> 0 < 0x7f800000;
   return ((bits + (finite ? half : 0)) & 0xffffe000) >>> 0;

@@ -15,7 +15,7 @@ export const OUT_OF_BOUNDS = "out of bounds";
 export const MISALIGNED = "misaligned";
 export const UNWRITTEN = "unwritten";
 export const RACE = "race";
-export const IN_FLIGHT = "in flight";
+const IN_FLIGHT = "in flight";
 export const BARRIER = "barrier";
 /** A kind of warning: odd, and right all the same. */
 export const SPLIT_BARRIER = "split barrier";
@@ -306,7 +306,7 @@ function crooked(place: Place) {
 }
 
 /** Index of an element in its array's shape; one-dimensional where the shape is not known. */
-export function elementIndex({ shape }: NamedArray, flat: number) {
+function elementIndex({ shape }: NamedArray, flat: number) {
   const count = shape.reduce((product, side) => product * side, 1);
   if (shape.length < 2 || flat < 0 || flat >= count) return [flat];
   let rest = flat;

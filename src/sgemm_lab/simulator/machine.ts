@@ -193,7 +193,7 @@ function bound(group: ThreadGroup, instruction: Instruction): Step {
 }
 
 /** How many blocks to run side by side. */
-export function defaultSlots(launch: Launch) {
+function defaultSlots(launch: Launch) {
   if (launch.cooperative) return launch.blocks;
   const names = new Set(
     launch.kernel.instructions.flatMap(({ operands }) =>

@@ -229,7 +229,7 @@ function moduleArrays(text: string): ArrayDeclaration[] {
 }
 
 /** Names of the symbols that an instruction's operands mention. */
-export function symbolsOf(instruction: Instruction) {
+function symbolsOf(instruction: Instruction) {
   return instruction.operands.flatMap((operand) => {
     const base = operand.kind === "address" ? operand.base : operand;
     return base.kind === "symbol" ? [base.name] : [];

@@ -152,7 +152,7 @@ export const PAIRS: Record<string, SignedLoop> = {
 };
 
 /** The upper half of the product of two unsigned 32-bit numbers. */
-export function highOf(a: number, b: number) {
+function highOf(a: number, b: number) {
   const aLow = a & 0xffff;
   const aHigh = a >>> 16;
   const bLow = b & 0xffff;
@@ -181,7 +181,7 @@ export function multiplyWideSigned(
   }
 }
 
-export function signedHigh(a: number, b: number) {
+function signedHigh(a: number, b: number) {
   const high = highOf(a >>> 0, b >>> 0);
   return (high - (a < 0 ? b : 0) - (b < 0 ? a : 0)) | 0;
 }

@@ -75,7 +75,7 @@ export function offsetOf(type: IrType, field: number): number {
   return offset;
 }
 
-export function alignmentOf(type: IrType): number {
+function alignmentOf(type: IrType): number {
   if (type.kind === "array") return alignmentOf(type.of[0]);
   if (type.kind === "struct") return type.packed ? 1 : Math.max(1, ...type.of.map(alignmentOf));
   return sizeOf(type);

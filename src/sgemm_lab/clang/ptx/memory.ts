@@ -71,7 +71,7 @@ function strength({ flags }: IrInstruction): string {
   return flags.includes("volatile") ? ".volatile" : "";
 }
 
-export function memoryOf(lowering: Lowering, pointer: IrValue): { space: string; place: Place } {
+function memoryOf(lowering: Lowering, pointer: IrValue): { space: string; place: Place } {
   const space = lowering.spaces.of(pointer);
   if (pointer.kind === "number" || pointer.kind === "undefined") {
     lowering.refuse("This line follows a pointer that points nowhere.");

@@ -112,6 +112,9 @@ def test_a_box_without_swizzle_is_zero_outside_of_the_matrix(x: int, y: int) -> 
     assert result.hazards == []
     assert found[0].tobytes() == box_of(a, x, y, 8).tobytes()
     assert result.counts.total.async_copy_bytes == BOX_ROWS * 8 * 4
+    rows, columns = np.nonzero(box_of(a, x, y, 8))
+    sectors = len({(row, (x + column) // 8) for row, column in zip(rows, columns, strict=True)})
+    assert result.counts.total.async_copy_sectors == sectors
 
 
 @pytest.mark.parametrize(("swizzle", "mask"), [(128, 7), (64, 3), (32, 1)])
@@ -163,6 +166,10 @@ def test_blocks_of_a_cluster_share_a_box(rounds: int) -> None:
     assert result.hazards == []
     wanted = box_of(a, 0, 0, 8).view(np.uint32).reshape(-1) + np.uint32(rounds - 1)
     assert [row.view(np.uint32).tolist() for row in found] == [wanted.tolist()] * 2
+    # Both blocks get all bytes; each reads half of the sectors.
+    total = result.counts.total
+    assert total.async_copy_bytes == rounds * 2 * BOX_ROWS * 8 * 4
+    assert total.async_copy_sectors == rounds * BOX_ROWS
 
 
 def test_a_block_that_does_not_wait_for_the_other_races() -> None:

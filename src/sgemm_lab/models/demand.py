@@ -92,6 +92,11 @@ def simulated_demand(kernel: Kernel) -> BlockDemand:
         LabError: the block is not a tile of C given by the kernel's constants, or it cannot be
             simulated.
     """
+    if "wgmma" in kernel.source:
+        raise LabError(
+            f"What a block of '{kernel.name}' asks for cannot be told: its tensor cores read "
+            "shared memory themselves, which no request counts."
+        )
     _refuse_other_grids(kernel)
     ptx = archived_ptx(kernel)
     tile = Tile.from_constants(kernel.values)

@@ -60,6 +60,12 @@ export function perStep(
  * of C that follows from the kernel's constants, or it cannot be simulated.
  */
 export function simulatedDemand(kernel: Kernel, ptx: string): BlockDemand {
+  if (kernel.source.includes("wgmma")) {
+    throw new LabError(
+      `What a block of '${kernel.name}' asks for cannot be told: its tensor cores read shared ` +
+        "memory themselves, which no request counts.",
+    );
+  }
   const tile = tileOf(kernel.constants);
   const window = Math.max(WARP, tile.bk);
   const [short, long] = [2 * window, 3 * window];

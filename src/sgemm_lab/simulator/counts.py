@@ -293,7 +293,7 @@ class RequestCounter:
         """Count what a bulk copy moves. It is no request of a warp and passes no lanes."""
         counts = self.by_instruction[copy.access.site.instruction.index]
         counts.async_copy_bytes += copy.data.nbytes
-        counts.async_copy_sectors += -(-copy.data.nbytes // SECTOR_BYTES)
+        counts.async_copy_sectors += copy.sectors
 
     def on_bulk_landed(self, copy: BulkCopy) -> None:
         """A copy is counted when it is issued."""

@@ -89,6 +89,8 @@ class BulkCopy:
     """Index in ``memory.bytes`` of each piece of 16 bytes in shared memory."""
     data: npt.NDArray[np.uint32]
     """(pieces, 4)."""
+    sectors: int
+    """Sectors of global memory that it reads: those of a multicast once."""
     barrier: int
     """Where its mbarrier lies: index of the first byte in shared memory."""
     time: int

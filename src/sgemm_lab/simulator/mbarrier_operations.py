@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from sgemm_lab.hardware import WARP, WORD_BYTES
+from sgemm_lab.hardware import SECTOR_BYTES, WARP, WORD_BYTES
 from sgemm_lab.simulator.group import (
     COPY_READ,
     COPY_WRITE,
@@ -283,7 +283,8 @@ def _start_copy(
     start = int(read.positions[0]) // WORD_BYTES
     data = read.memory.words(WORD_BYTES)[start : start + length // WORD_BYTES].reshape(-1, 4).copy()
     positions = int(write.positions[0]) + np.arange(len(data)) * PIECE_BYTES
-    start_bulk_copy(group, write, lane, positions, data, place)
+    sectors = -(-length // SECTOR_BYTES)
+    start_bulk_copy(group, write, lane, positions, data, place, sectors)
 
 
 def start_bulk_copy(
@@ -293,15 +294,17 @@ def start_bulk_copy(
     positions: npt.NDArray[np.int64],
     data: npt.NDArray[np.uint32],
     place: int,
+    sectors: int,
 ) -> None:
     """Start a copy of pieces of 16 bytes to positions in shared memory.
 
-    ``write`` is the access of its first bytes, ``place`` where its mbarrier lies.
+    ``write`` is the access of its first bytes, ``place`` where its mbarrier lies, ``sectors`` what
+    it reads of global memory.
     """
     batch = group.batch
     assert batch.clocks is not None
     time, known = batch.clocks.copy_starts(int(group.slot[lane]), int(group.thread[lane]) // WARP)
-    copy = BulkCopy(write, positions, data, place, time, known)
+    copy = BulkCopy(write, positions, data, sectors, place, time, known)
     batch.bulk_copies.append(copy)
     batch.progress_count += 1
     for observer in group.launch.observers:

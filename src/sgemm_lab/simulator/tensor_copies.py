@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from sgemm_lab.hardware import SECTOR_BYTES
 from sgemm_lab.simulator.arithmetic import rounded_to_tf32
 from sgemm_lab.simulator.group import (
     CLUSTER_SHIFT,
@@ -57,12 +58,13 @@ def _copy_box(group: "ThreadGroup", instruction: Instruction, match: Match) -> S
             found = group.launch.tensor_maps.get(int(rows[0][lane]))
             if found is None:
                 raise PtxError(sentence("run.tensor_map", place=instruction.location))
-            data = _box(group, read_site, lane, found, int(rows[1][lane]), int(rows[2][lane]))
+            brought = _box(group, read_site, lane, found, int(rows[1][lane]), int(rows[2][lane]))
             alone = np.zeros(group.lanes, dtype=bool)
             alone[lane] = True
             write = begin(group, write_site, to(), alone, notify=False)
-            if data is None or not len(write.positions):
+            if brought is None or not len(write.positions):
                 continue
+            data, sectors = brought
             first = int(write.positions[0])
             pieces = first + np.arange(len(data)) * PIECE_BYTES
             if pieces[-1] % write.memory.stride > write.memory.size - PIECE_BYTES or (
@@ -81,15 +83,19 @@ def _copy_box(group: "ThreadGroup", instruction: Instruction, match: Match) -> S
             for one in ranks:
                 away = (one - rank) * stride
                 barrier_at(group, instruction, place + away)
-                start_bulk_copy(group, write, lane, positions + away, data, place + away)
+                start_bulk_copy(group, write, lane, positions + away, data, place + away, sectors)
+                sectors = 0
 
     return step
 
 
 def _box(
     group: "ThreadGroup", site: Site, lane: int, found: tuple[TensorMap, int], x: int, y: int
-) -> npt.NDArray[np.uint32] | None:
-    """What a copy brings, in pieces of 16 bytes; None where the matrix lies in no array."""
+) -> tuple[npt.NDArray[np.uint32], int] | None:
+    """What a copy brings, in pieces of 16 bytes, and the sectors that it reads.
+
+    None where the matrix lies in no array.
+    """
     tensor, start = found
     size = tensor.element_bytes
     memory = group.launch.global_memory
@@ -109,7 +115,8 @@ def _box(
     box[inside] = memory.words(size)[read // size]
     if tensor.dtype == "tf32":
         box = rounded_to_tf32(box, to_even=True)
-    return np.ascontiguousarray(box).view(np.uint32).reshape(-1, PIECE_BYTES // 4)
+    pieces = np.ascontiguousarray(box).view(np.uint32).reshape(-1, PIECE_BYTES // 4)
+    return pieces, len(np.unique(read // SECTOR_BYTES))
 
 
 def _map_address(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from compiler_here import compiled, package
 from in_node import answers
@@ -17,6 +18,8 @@ from browser import still
 from sgemm_lab import bundles
 from sgemm_lab.book import panels, workbench
 from sgemm_lab.clang.package import write_site
+from sgemm_lab.errors import LabError
+from sgemm_lab.external_cuda.expected import expected_values, read_expectation
 
 ASSETS = ("panel.css", "book.js")
 MODULES = {
@@ -25,6 +28,7 @@ MODULES = {
     "values": "book/workbench/host_values.ts",
     "run": "book/workbench/run_launch.ts",
     "judge": "book/workbench/judge_launch.ts",
+    "expected": "book/workbench/expected.ts",
 }
 PLAN = """(text, edits) => {
   const file = cuda.readCudaFile(text);
@@ -58,12 +62,14 @@ def plans(text: str, edits: dict[str, str] | None = None) -> list[dict[str, Any]
     return found
 
 
-def run(text: str) -> dict[str, Any]:
+def run(text: str, expected: str = "") -> dict[str, Any]:
     """Compile and run the only kernel of a file with the launch that the page would choose."""
-    [plan] = plans(text)
+    [plan] = plans(text, {"expected": expected})
     ptx = compiled(plan["device"])["ptx"]
     [entry] = re.findall(r"\.entry (\w+)", ptx)
     [answer] = answers(MODULES, RUN, [[ptx, entry, plan]])
+    if answer.get("kind") == "LabError":
+        raise LabError(answer["says"])
     assert "gives" in answer, answer
     return {**answer["gives"], "assumed": plan["assumed"]}
 
@@ -94,6 +100,94 @@ def test_a_bank_conflict_names_two_lanes_their_bank_and_the_wavefronts() -> None
     ]
     padded = examples()["Transpose"].source.replace("[TILE][TILE];", "[TILE][TILE + 1];")
     assert run(padded)["conflicts"] == []
+
+
+EXPECTED = """(text, names) => {
+  const known = new Map(Object.entries(names).map(([name, [sides, numbers]]) => {
+    return [name, { sides, numbers: Float64Array.from(numbers) }];
+  }));
+  const [array, value] = expected.readExpectation(text);
+  const { sides, numbers } = expected.expectedValues(value, known);
+  return [array, sides, Array.from(numbers, (one) => `${one}`)];
+}"""
+ARRAYS = {
+    "A": np.arange(-6.0, 6.0).reshape(3, 4),
+    "B": np.arange(8.0).reshape(4, 2) ** 2 - 9,
+    "x": np.array([3.0, -2.0, 0.5, 7.0]),
+    "n": np.array(4.0),
+}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "A @ B", "C = 2 * A @ B - 1", "A.T", "transpose(A)", "A + x", "-x ** 2",
+        "y = x / sum(x)", "sum(A, axis=0)", "sum(A, axis=1)", "max(A, axis=1)", "min(A)",
+        "mean(A, axis=0)", "exp(x - max(x)) / sum(exp(x - max(x)))", "maximum(x, 0)",
+        "A - reshape(max(A, axis=1), 3, 1)", "reshape(x, 2, 2) @ reshape(x, 2, 2).T", "x // 2 % 3",
+        "sqrt(abs(x)) + tanh(n)", "x / 0", "minimum(A, x) * 1e-3", "2 ** -n", "(A @ B).T @ A",
+        "floor(x) - ceil(-x)", "sum(log(x * x))", "n",
+    ],
+)  # fmt: skip
+def test_what_is_expected_is_worked_out_as_numpy_does(text: str) -> None:
+    names = {name: [list(one.shape), one.ravel().tolist()] for name, one in ARRAYS.items()}
+    [answer] = answers(MODULES, EXPECTED, [[text, names]])
+    assert "gives" in answer, answer
+    array, sides, numbers = answer["gives"]
+    name, value = read_expectation(text)
+    right = np.asarray(expected_values(value, ARRAYS))
+    assert (array, tuple(sides)) == (name, right.shape)
+    got = np.array([float(one.replace("Infinity", "inf")) for one in numbers])
+    np.testing.assert_allclose(got, right.ravel(), rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "A @ x", "A + B", "alert(1)", "constructor", "x.constructor", "x[0]",
+        "reshape(x, 3, 2)", "sum(x, axis=-1)", "sum(x, axis=", "max(x, axis=n)",
+        "x; x", "'x'", "sum(x, axis=2)", "exp(x, x)", "(x", "x x", "reshape(x)", "__proto__",
+        "toString()", "(" * 60 + "x" + ")" * 60, "x" + " + x" * 200, "`x`", "x => x", "2 = x",
+    ],
+)  # fmt: skip
+def test_anything_else_is_refused_with_a_sentence(text: str) -> None:
+    names = {name: [list(one.shape), one.ravel().tolist()] for name, one in ARRAYS.items()}
+    [answer] = answers(MODULES, EXPECTED, [[text, names]])
+    assert answer.get("kind") == "LabError", answer
+
+
+SAXPY = """
+__global__ void saxpy(const float* x, float* y, float a, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = a * x[i] + y[i];
+}
+int main() {
+    int n = 300;
+    cudaMalloc(&x, n * sizeof(float));
+    cudaMalloc(&y, n * sizeof(float));
+    saxpy<<<2, 256>>>(x, y, 3.0f, n);
+}
+"""
+
+
+def test_a_result_is_compared_with_what_is_expected() -> None:
+    right = {"name": "y", "wrong": 0, "length": 300, "at": -1, "got": 0, "expected": 0}
+    assert run(SAXPY)["compared"] is None
+    assert run(SAXPY, "y = a * x + y")["compared"] == right
+    assert run(SAXPY, "3 * x + y")["compared"] == right
+    wrong = run(SAXPY, "y = 2 * x + y")["compared"]
+    assert 200 < wrong["wrong"] < 300
+    assert abs(wrong["got"] - wrong["expected"]) >= 1
+    with pytest.raises(LabError, match="Say which array"):
+        run(SAXPY, "z = x")
+    with pytest.raises(LabError, match="“q” is not known"):
+        run(SAXPY, "q * x")
+
+
+def test_a_product_is_expected_by_its_matrices() -> None:
+    source = examples()["Matrix product"].source
+    assert run(source, "C = A @ B")["compared"]["wrong"] == 0
+    assert run(source, "A @ B + 1")["compared"]["wrong"] > 0
 
 
 HOST = """
@@ -167,7 +261,7 @@ def finding(kind: str, *lines: int) -> dict[str, Any]:
 def test_what_rests_on_an_assumption_is_no_error(
     first: list[Any], other: list[Any] | None, assumed: bool, severity: str
 ) -> None:
-    given = [{"hazards": first}, other and {"hazards": other}, assumed]
+    given = [{"hazards": first, "compared": None}, other and {"hazards": other}, assumed]
     [answer] = answers(MODULES, JUDGE, [given])
     assert answer["gives"]["severity"] == severity
 
@@ -220,6 +314,22 @@ def test_a_pasted_file_is_compiled_run_and_judged_in_the_page(
     page.locator('[data-lab="run"]').click()
     expect(verdict).to_contain_text("No race, overrun or unwritten read found", timeout=60_000)
     assert page.locator("img, .lab-launch b b").count() == 0
+    page.locator('[data-lab="open"]').set_input_files(
+        {"name": "saxpy.cu", "mimeType": "text/plain", "buffer": SAXPY.encode()}
+    )
+    expect(page.locator(".lab-launch-name")).to_contain_text("saxpy")
+    page.locator(".lab-launch summary").first.click()
+    field = page.get_by_label("Expected result")
+    for text, says in (
+        ("y = 3 * x + y", "All 300 elements of y are as expected."),
+        ("y = x", "elements of y differ from what is expected: y["),
+        ("<img src=x>", "Not run"),
+    ):
+        field.fill(text)
+        field.press("Tab")
+        page.locator('[data-lab="run"]').click()
+        expect(verdict).to_contain_text(says, timeout=60_000)
+    assert page.locator("img").count() == 0
     assert complaints == []
     page.close()
 

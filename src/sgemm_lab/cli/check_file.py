@@ -93,9 +93,10 @@ def _checked(name: str, options: argparse.Namespace) -> list[KernelReport]:
     def progress(kernel: str, number: int, count: int) -> None:
         print_progress(f"{number}/{count} check {kernel}")
 
+    kernel = external_kernel(options, name)
     reports = []
     try:
-        for report in check_file(external_kernel(options, name), chosen, progress):
+        for report in check_file(kernel, chosen, progress):
             print_progress("")
             reports.append(report)
             if not options.json:

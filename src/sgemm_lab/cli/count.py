@@ -140,6 +140,7 @@ def _run_external(options: argparse.Namespace) -> int:
         if tried:
             print(f"Blocks and warps also ran in other orders: {', '.join(tried)}.")
     severities = [severity_of(one, done.prepared) for one in done.result.hazards]
+    severities += ["information"] * len(done.harmless)
     severities += [one.severity for one in others]
     failing = done.wrong or any(fails(one, options.fail_on) for one in severities)
     return 1 if options.fail_on != "never" and failing else 0
@@ -201,6 +202,8 @@ def _external_json(done: ExternalRun, others: Sequence[Finding]) -> dict[str, An
     found = _found_json(done.result)
     severities = [severity_of(one, done.prepared) for one in done.result.hazards]
     severities += ["warning"] * len(done.result.warnings)
+    severities += ["information"] * len(done.harmless)
+    found["findings"] += [_finding(one) for one in done.harmless]
     for finding, severity in zip(found["findings"], severities, strict=True):
         finding["severity"] = severity
     found["findings"] += [asdict(one) for one in others]

@@ -33,6 +33,7 @@ from sgemm_lab.external_cuda.launch import (
 )
 from sgemm_lab.external_cuda.launch_search import SECONDS, launch_by_trial
 from sgemm_lab.external_cuda.likely_causes import likely_cause, product, wrong_elements
+from sgemm_lab.external_cuda.same_values import SameValues
 from sgemm_lab.external_cuda.severity import severity_of
 from sgemm_lab.kernel import Size
 from sgemm_lab.simulator import Hazard, Result
@@ -43,6 +44,8 @@ SIGMAS = 6
 """Sums of this many standard deviations still fit exactly into the elements of C."""
 
 NOT_RIGHT = "No launch that was tried makes C right, so C was not judged. "
+
+SAME_VALUE = "All write the same value, so any order will do."
 
 NOT_JUDGED = "The result was not judged, for nothing was expected of an array."
 
@@ -82,6 +85,8 @@ class ExternalRun:
     """All arrays after the launch, by name."""
     before: Mapping[str, npt.NDArray[Any]]
     """All arrays before it."""
+    harmless: tuple[Hazard, ...] = ()
+    """Races of threads that write the same value; they are not among the hazards."""
 
     @property
     def wrong(self) -> bool:
@@ -109,7 +114,8 @@ class ExternalRun:
     def findings(self) -> list[str]:
         """Return a sentence for each hazard and warning; what was assumed is named."""
         would = [f"Would happen with the assumed launch: {one}" for one in self.would_happen]
-        return [*map(str, self.errors), *would, *map(str, self.result.warnings)]
+        information = [f"Information: {one} {SAME_VALUE}" for one in self.harmless]
+        return [*map(str, self.errors), *would, *map(str, self.result.warnings), *information]
 
     def sentences(self) -> list[str]:
         """Return what was left out and assumed, what is right or wrong, and why."""
@@ -288,7 +294,7 @@ def count_prepared(
     arrays = arrays_at(prepared, size)
     told = [(name or _only_result(prepared), text) for name, text in map(read_expectation, expect)]
     expected = [(name, text, _expected(prepared, size, arrays, name, text)) for name, text in told]
-    after, result = run(prepared, size, arrays, settings)
+    after, result, harmless = run_and_weigh(prepared, size, arrays, settings)
     verdicts = [
         _verdict(name, after[name], right, tolerance, element)
         for name, _, (right, element) in expected
@@ -303,8 +309,28 @@ def count_prepared(
             cause = likely_cause(prepared, size, arrays, after["C"], settings)
     changed = _changed(prepared, arrays, after)
     return ExternalRun(
-        prepared, size, result, tuple(verdicts), changed, cause, after, arrays.values
+        prepared, size, result, tuple(verdicts), changed, cause, after, arrays.values, harmless
     )
+
+
+def run_and_weigh(
+    prepared: Prepared, size: Size, arrays: Arrays, settings: Settings
+) -> tuple[dict[str, npt.NDArray[Any]], Result, tuple[Hazard, ...]]:
+    """Simulate one launch; return the arrays, the result, and races that do no harm.
+
+    Those are not among the hazards of the result.
+
+    Raises:
+        LabError: the launch fits neither the kernel nor any GPU.
+    """
+    if not settings.check_hazards:
+        return *run(prepared, size, arrays, settings), ()
+    same = SameValues()
+    watched = replace(settings, watching=(*settings.watching, same))
+    after, result = run(prepared, size, arrays, watched)
+    harmless = tuple(one for one in result.hazards if same.is_harmless(one))
+    harmful = [one for one in result.hazards if one not in harmless]
+    return after, replace(result, hazards=harmful), harmless
 
 
 def arrays_at(prepared: Prepared, size: Size) -> Arrays:

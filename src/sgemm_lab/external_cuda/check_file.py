@@ -10,6 +10,7 @@ from dataclasses import replace
 from sgemm_lab.errors import LabError
 from sgemm_lab.external_cuda.analysis import (
     NOT_JUDGED,
+    SAME_VALUE,
     ExternalRun,
     count_assumed,
     count_prepared,
@@ -114,6 +115,10 @@ def _of_launch(
     prepared = done.prepared
     findings = [finding_of(one, prepared) for one in done.result.hazards]
     findings += [finding_of(one, prepared, "warning") for one in done.result.warnings]
+    findings += [
+        replace(found, message=f"{found.message} {SAME_VALUE}")
+        for found in (finding_of(one, prepared, "information") for one in done.harmless)
+    ]
     name = prepared.opened.name
     file, line = place_of(prepared)
     if verdict_of(findings, "right") != "wrong":

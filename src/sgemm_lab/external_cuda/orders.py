@@ -11,10 +11,10 @@ from dataclasses import replace
 import numpy as np
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.external_cuda.analysis import ExternalRun, arrays_at
+from sgemm_lab.external_cuda.analysis import ExternalRun, arrays_at, run_and_weigh
 from sgemm_lab.external_cuda.arguments import Array, Matrix, called
 from sgemm_lab.external_cuda.findings import ORDER, Finding, finding_of
-from sgemm_lab.external_cuda.launch import Prepared, Settings, run, shape_at
+from sgemm_lab.external_cuda.launch import Prepared, Settings, shape_at
 from sgemm_lab.external_cuda.report import place_of
 from sgemm_lab.external_cuda.severity import Severity
 from sgemm_lab.text import plural
@@ -48,7 +48,8 @@ def other_orders(done: ExternalRun, settings: Settings) -> tuple[list[Finding], 
     for one in _orders(done, settings):
         options = options_of(one)
         try:
-            after, result = run(prepared, done.size, arrays_at(prepared, done.size), one)
+            arrays = arrays_at(prepared, done.size)
+            after, result, _ = run_and_weigh(prepared, done.size, arrays, one)
         except LabError:
             continue
         tried.append(options)

@@ -22,7 +22,10 @@ export function judgeLaunch(
   assumed: boolean,
 ): LaunchVerdict {
   const { hazards } = first;
-  if (!hazards.length) return { severity: "none", findings: other?.hazards ?? [] };
+  if (!hazards.length) {
+    if (first.compared?.wrong) return { severity: assumed ? "warning" : "error", findings: [] };
+    return { severity: "none", findings: other?.hazards ?? [] };
+  }
   if (!assumed) return { severity: "error", findings: hazards };
   const again = (one: Finding) =>
     OF_THE_KERNEL.has(one.kind) &&

@@ -26,6 +26,8 @@ export interface LaunchPlan {
   shared: Setting;
   /** for arrays the number of elements, for numbers the value */
   args: { parameter: Parameter; setting: Setting }[];
+  /** what an array should hold, such as "y = 2 * x"; empty if that is not known */
+  expected: Setting;
 }
 
 /** An argument as the engine takes it. */
@@ -38,6 +40,9 @@ export interface ResolvedLaunch {
   block: number[];
   sharedBytes: number;
   args: LaunchArgument[];
+  /** of the plan, by name */
+  sizes: Record<string, number>;
+  expected: string;
 }
 
 /** In the origin of a size that was made smaller. */
@@ -130,7 +135,16 @@ export function resolve(file: CudaFile, plan: LaunchPlan): ResolvedLaunch {
     if (!(length >= 1)) throw new LabError(`${setting.label}: an array has at least one element.`);
     return { kind: "array", name, type: substituted(type, plan), length, constant };
   });
-  return { grid: dimensions(plan.grid), block, sharedBytes: numberOf(plan.shared), args };
+  const numbers = args.flatMap((one) => (one.kind === "number" ? [[one.name, one.value]] : []));
+  const sizes = plan.sizes.map((size) => [size.label, numberOf(size)]);
+  return {
+    grid: dimensions(plan.grid),
+    block,
+    sharedBytes: numberOf(plan.shared),
+    args,
+    sizes: Object.fromEntries([...sizes, ...numbers]),
+    expected: plan.expected.text,
+  };
 }
 
 /** The type that a template's value gives to T. */
@@ -216,6 +230,7 @@ class Planner {
       block: set("block", "Block", this.#block()),
       grid: set("grid", "Grid", this.#grid(names)),
       shared: set("shared", "Dynamic shared memory, bytes", this.#shared()),
+      expected: set("expected", "Expected result", ["", "such as y = 2 * x, or A @ B", false]),
       args: this.kernel.parameters.map((parameter, at) => {
         const label = parameter.pointer ? `Elements of ${parameter.name}` : parameter.name;
         const value = this.#argument(parameter, at, names, lookup);

@@ -1,12 +1,15 @@
 // Runs one launch of a pasted kernel in the simulator, and says what was found: in the engine's worker.
 
 import { RandomState } from "../../checking/random.ts";
+import { LabError } from "../../errors.ts";
 import { sharedWavefronts } from "../../formulas/memory.ts";
 import { BANKS, WORD_BYTES } from "../../hardware.py";
 import type { Hazard } from "../../simulator/hazard.ts";
 import type { TypedArray } from "../../simulator/memory.ts";
 import { simulate } from "../../simulator/simulation.ts";
 import type { WarpRequest } from "../../simulator/warp_requests.ts";
+import type { Values } from "./expected.ts";
+import { expectedValues, readExpectation, single } from "./expected.ts";
 import type { ResolvedLaunch } from "./launch.ts";
 
 /** What a launch did. `conflicts`: a sentence for each line with bank conflicts. */
@@ -18,6 +21,19 @@ export interface LaunchFindings {
   conflicts: Map<number, string>;
   /** first elements of each array that the kernel may write */
   outputs: { name: string; first: number[]; length: number }[];
+  /** the array of which a result was expected; null if none was */
+  compared: Compared | null;
+}
+
+/** How an array compares with what was expected of it. */
+export interface Compared {
+  name: string;
+  wrong: number;
+  length: number;
+  /** the first element that differs, or -1 */
+  at: number;
+  got: number;
+  expected: number;
 }
 
 export interface Finding {
@@ -27,6 +43,8 @@ export interface Finding {
   lines: number[];
 }
 
+/** Relative to the larger of 1 and the expected number. */
+const TOLERANCE = 1e-5;
 const MOST = 8;
 const BYTES_VALUES = 256;
 const SHOWN = 8;
@@ -42,7 +60,7 @@ const ELEMENTS: Record<string, [new (length: number) => TypedArray, number]> = {
 export function runLaunch(
   ptx: string,
   entry: string,
-  { grid, block, sharedBytes, args }: ResolvedLaunch,
+  { grid, block, sharedBytes, args, expected, sizes }: ResolvedLaunch,
   timeLimit: number,
 ): LaunchFindings {
   const given = new Map(
@@ -69,7 +87,60 @@ export function runLaunch(
         const array = done.arrays[name];
         return { name, first: Array.from(array.subarray(0, SHOWN)), length: array.length };
       }),
+    compared: expected.trim() ? compare(expected, sizes, given, done.arrays) : null,
   };
+}
+
+/**
+ * Compare an array with what is expected of it, worked out from the arrays before the launch.
+ * Throws a LabError where that cannot be read.
+ */
+function compare(
+  text: string,
+  sizes: Record<string, number>,
+  before: Map<string, TypedArray | number>,
+  after: Record<string, TypedArray>,
+): Compared {
+  const [named, value] = readExpectation(text);
+  const names = new Map(Object.entries(sizes).map(([name, size]) => [name, single(size)]));
+  for (const [name, one] of before) {
+    names.set(name, typeof one === "number" ? single(one) : shaped(name, one, sizes));
+  }
+  const changed = Object.keys(after).filter((name) => !same(after[name], before.get(name)));
+  const name = named || (changed.length === 1 ? changed[0] : "");
+  const got = Object.hasOwn(after, name) ? after[name] : null;
+  if (!got) {
+    const known = Object.keys(after).join(", ");
+    throw new LabError(`Say which array is expected to hold that, such as y = 2 * x: ${known}.`);
+  }
+  const { numbers } = expectedValues(value, names);
+  if (numbers.length !== 1 && numbers.length !== got.length) {
+    throw new LabError(
+      `What is expected has ${numbers.length} elements, but ${name} has ${got.length}.`,
+    );
+  }
+  const real = got instanceof Float32Array || got instanceof Float64Array;
+  const found: Compared = { name, wrong: 0, length: got.length, at: -1, got: 0, expected: 0 };
+  for (let at = 0; at < got.length; at++) {
+    const right = numbers[numbers.length === 1 ? 0 : at];
+    const allowed = real && Number.isFinite(right) ? TOLERANCE * Math.max(1, Math.abs(right)) : 0;
+    if (Object.is(got[at], right) || Math.abs(got[at] - right) <= allowed) continue;
+    if (!found.wrong++) Object.assign(found, { at, got: got[at], expected: right });
+  }
+  return found;
+}
+
+function same(one: TypedArray, other: TypedArray | number | undefined) {
+  return typeof other === "object" && one.every((value, at) => Object.is(value, other[at]));
+}
+
+/** An array with its sides: those of A, B and C, where the launch has the sizes M, N and K. */
+function shaped(name: string, array: TypedArray, sizes: Record<string, number>): Values {
+  const numbers = Float64Array.from(array);
+  const letters = { A: "MK", B: "KN", C: "MN" }[name.replace(/^d_?/, "").toUpperCase()];
+  const sides = [...(letters ?? "")].map((side) => sizes[side] ?? sizes[side.toLowerCase()]);
+  const fits = sides.length === 2 && sides[0] * sides[1] === numbers.length;
+  return { sides: fits ? sides : [numbers.length], numbers };
 }
 
 /** Small whole numbers; bytes take every value, and integers that are written start from zero. */

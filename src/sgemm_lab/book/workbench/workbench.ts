@@ -14,7 +14,7 @@ import { readCudaFile } from "./cuda_file.ts";
 import { judgeLaunch } from "./judge_launch.ts";
 import type { LaunchPlan, Setting } from "./launch.ts";
 import { assumptions, planLaunch, resolve, TOO_LARGE } from "./launch.ts";
-import type { Finding, LaunchFindings } from "./run_launch.ts";
+import type { Compared, Finding, LaunchFindings } from "./run_launch.ts";
 
 const NAME = "your-own-kernel";
 const WAIT_MS = 400;
@@ -244,10 +244,10 @@ class KernelSection {
   }
 
   #draw() {
-    const { template, sizes, grid, block, shared, args } = this.#plan;
+    const { template, sizes, grid, block, shared, args, expected } = this.#plan;
     const named = new Set(sizes.map(({ label }) => label));
     const values = args.map(({ setting }) => setting).filter(({ text }) => !named.has(text));
-    const settings = [...sizes, template, grid, block, ...values, shared];
+    const settings = [expected, ...sizes, template, grid, block, ...values, shared];
     const fields = settings.filter((one) => one !== null).map((one) => this.#field(one));
     this.#describe();
     this.element.replaceChildren(
@@ -346,10 +346,12 @@ class KernelSection {
   /** The plan at assumed sizes that no tile divides; null if no size was assumed. */
   #ragged() {
     const edits = new Map(this.edits);
+    edits.delete("expected"); // it may name sizes by their numbers
     for (const { key, text, assumed } of this.#plan.sizes) {
       if (assumed) edits.set(key, `${Math.max(1, Number(text) - RAGGED)}`);
     }
-    return edits.size > this.edits.size ? planLaunch(this.file, this.kernel, edits) : null;
+    const assumesSizes = this.#plan.sizes.some(({ assumed }) => assumed);
+    return assumesSizes ? planLaunch(this.file, this.kernel, edits) : null;
   }
 
   #tell(
@@ -368,17 +370,13 @@ class KernelSection {
       : [];
     const told = findings.map((one) => findingOf(one, source));
     const lines = findings.flatMap((one) => one.lines);
+    const { compared } = first;
+    if (!findings.length && compared?.wrong) told.push(html("p", {}, differenceOf(compared)));
+    const kind = findings.length ? (HEADS[findings[0].kind] ?? "Wrong") : "Wrong result";
     if (severity === "error") {
-      say(
-        this.#verdict,
-        "wrong",
-        HEADS[findings[0].kind] ?? "Wrong",
-        ...told,
-        ...assumption,
-        note(by),
-      );
+      say(this.#verdict, "wrong", kind, ...told, ...assumption, note(by));
     } else if (severity === "warning") {
-      const head = `Would happen with this launch: ${(HEADS[findings[0].kind] ?? "wrong").toLowerCase()}`;
+      const head = `Would happen with this launch: ${kind.toLowerCase()}`;
       say(this.#verdict, "none", head, ...told, ...assumption, note(by));
     } else {
       const at = ragged?.sizes.map(({ label, text }) => `${label} = ${text}`).join(", ");
@@ -390,15 +388,14 @@ class KernelSection {
         ({ name, first: values, length }) =>
           `${name} = ${values.map((one) => Number(one.toPrecision(6))).join(", ")}${length > values.length ? ", …" : ""}`,
       );
+      const results = compared
+        ? `All ${comma(compared.length)} elements of ${compared.name} are as expected.`
+        : "Results are not compared: say under Launch what is expected.";
       say(
         this.#verdict,
         "right",
-        "No race, overrun or unwritten read found",
-        html(
-          "p",
-          {},
-          `Results are not compared, because nothing says what they should be.${tried}`,
-        ),
+        compared ? "Right" : "No race, overrun or unwritten read found",
+        html("p", {}, `${results}${tried}`),
         html("p", {}, "On small whole numbers that this page draws, not on the file’s own data:"),
         html("pre", { tabindex: 0 }, writes.join("\n")),
         ...also,
@@ -462,6 +459,11 @@ function isOther(first: string, text: string) {
   const lines = text.split("\n").filter((line) => line.trim());
   const known = new Set(first.split("\n"));
   return lines.filter((line) => known.has(line)).length < lines.length / 2;
+}
+
+function differenceOf({ name, wrong, length, at, got, expected }: Compared) {
+  const first = `${name}[${at}] is ${got}, expected is ${expected}`;
+  return `${comma(wrong)} of ${comma(length)} elements of ${name} differ from what is expected: ${first}.`;
 }
 
 function findingOf({ message, lines }: Finding, source: string[]) {

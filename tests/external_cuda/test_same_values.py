@@ -1,0 +1,63 @@
+"""Threads of several warps that write the same value: information, not an error."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from sgemm_lab.cli.main import main
+from sgemm_lab.external_cuda import ExternalKernel, Pasted, check_file
+
+FLAG = """
+__global__ void any_above(const float* x, int* y) {
+    __shared__ int any[1];
+    if (threadIdx.x == 0) any[0] = 0;
+    __syncthreads();
+    if (x[threadIdx.x] > -100) any[0] = VALUE;
+    BARRIER
+    if (threadIdx.x == 0) y[0] = any[0];
+}
+"""
+LAUNCH = {"arguments": "x:in:128 y:out:1"}
+
+
+def severities(value: str, barrier: str = "__syncthreads();") -> list[str]:
+    text = FLAG.replace("VALUE", value).replace("BARRIER", barrier)
+    kernel = ExternalKernel(Pasted("a.cu", text, Path()), ("1",), ("128",), **LAUNCH)
+    (report,) = check_file(kernel)
+    return [one.severity for one in report.findings]
+
+
+def test_the_same_value_of_several_warps_is_information() -> None:
+    assert severities("1") == ["information"]
+
+
+@pytest.mark.parametrize(
+    ("value", "barrier"),
+    [
+        ("threadIdx.x", "__syncthreads();"),  # which one stays is chance
+        ("threadIdx.x / 32", "__syncthreads();"),
+        ("1 + (threadIdx.x == 127)", "__syncthreads();"),
+        ("1", ""),  # thread 0 reads while others write
+    ],
+)
+def test_another_value_and_a_read_are_errors(value: str, barrier: str) -> None:
+    assert "error" in severities(value, barrier)
+
+
+@pytest.mark.parametrize(("fail_on", "status"), [("warning", 0), ("information", 1), ("never", 0)])
+def test_the_status_counts_information_where_it_is_asked_for(
+    fail_on: str, status: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.cu").write_text(
+        FLAG.replace("VALUE", "1").replace("BARRIER", "__syncthreads();")
+    )
+    call = [str(tmp_path / "a.cu"), "--args", LAUNCH["arguments"], "--grid", "1", "--block", "128"]
+    call += ["--fail-on", fail_on]
+    assert main(["check", *call]) == status
+    assert "information: a.cu, line 6: " in capsys.readouterr().out
+    assert main(["count", *call, "--json"]) == status
+    (finding,) = json.loads(capsys.readouterr().out)["findings"]
+    assert (finding["kind"], finding["severity"]) == ("race", "information")
+    assert main(["count", *call]) == status
+    assert "All write the same value, so any order will do." in capsys.readouterr().out

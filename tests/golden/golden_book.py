@@ -58,17 +58,18 @@ def of_book(names: Iterable[str], size: Size, **options: Any) -> Iterator[Case]:
 
 
 def of_every_kernel(size: Size) -> Iterator[Case]:
-    return of_book((kernel.name for kernel in load_kernels() if not _for_hopper(kernel)), size)
+    return of_book((kernel.name for kernel in load_kernels() if not _has_clusters(kernel)), size)
 
 
-def of_hopper() -> Iterator[Case]:
+def of_clusters() -> Iterator[Case]:
     for size in (RAGGED, ALIGNED):
-        yield from of_book((kernel.name for kernel in load_kernels() if _for_hopper(kernel)), size)
+        yield from of_book(
+            (kernel.name for kernel in load_kernels() if _has_clusters(kernel)), size
+        )
 
 
-def _for_hopper(kernel: Kernel) -> bool:
-    """Whether it has clusters or warp groups."""
-    return "barrier.cluster" in kernel.source or "wgmma" in kernel.source
+def _has_clusters(kernel: Kernel) -> bool:
+    return "barrier.cluster" in kernel.source
 
 
 def of_orders() -> Iterator[Case]:

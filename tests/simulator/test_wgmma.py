@@ -5,9 +5,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from golden_launch import Case, in_javascript
+from golden_record import differences, record_of
 from simulator_kernels import ptx_of
 
-from sgemm_lab.simulator import Result, simulate
+from sgemm_lab.simulator import Result
 
 N = 128
 _WIDTHS = {0: 16, 1: 128, 2: 64, 3: 32}
@@ -34,8 +36,10 @@ def product(type_: str, n: int, *, a_in_registers: bool = False, turned: str = "
 
 SOURCE = """
 extern "C" __global__ void k(const unsigned* image, const unsigned* inLanes, float* D, int bytes,
-                             unsigned long long a_, unsigned long long b_, int add)
+                             unsigned aLow, unsigned aHigh, unsigned bLow, unsigned bHigh, int add)
 {
+    unsigned long long a_ = (unsigned long long)aHigh << 32 | aLow;
+    unsigned long long b_ = (unsigned long long)bHigh << 32 | bLow;
     extern __shared__ __align__(1024) unsigned image_[];
     for (int i = threadIdx.x; i < bytes / 4; i += 128) image_[i] = image[i];
     asm volatile("fence.proxy.async;" ::: "memory");
@@ -99,11 +103,11 @@ def image_of(rows: np.ndarray, swizzle: int, *, turned: bool) -> tuple[np.ndarra
     return image, leading >> 4 << 16 | stride >> 4 << 32 | swizzle << 62
 
 
-def run(
+def case_of(
     type_: str, swizzle: int, *, registers: bool = False, turned: str = "", signs: str = "1, 1",
     add: int = 1, fence: str = FENCE, before: str = "", shift: int = 0,
-) -> tuple[Result, np.ndarray, np.ndarray]:  # fmt: skip
-    """Run one product of small whole numbers; return what came, and A·B."""
+) -> tuple[Case, np.ndarray]:  # fmt: skip
+    """Return a launch with one product of small whole numbers, and A·B."""
     depth = 8 if type_ == "tf32" else 16
     draw = np.random.default_rng(swizzle + depth)
     a, b = (draw.integers(-8, 9, (count, depth)).astype(np.float32) for count in (64, N))
@@ -124,16 +128,24 @@ def run(
     arguments = {
         "image": image, "inLanes": np.ascontiguousarray(in_lanes),
         "D": np.zeros((128, N // 2), np.float32), "bytes": image.nbytes,
-        "a": descriptor_a + shift, "b": descriptor_b + 1024 + shift, "add": add,
+        "aLow": descriptor_a % 2**32 + shift, "aHigh": descriptor_a >> 32,
+        "bLow": descriptor_b % 2**32 + 1024 + shift, "bHigh": descriptor_b >> 32, "add": add,
     }  # fmt: skip
     ptx = ptx_of(source, "sm_90a", f"N={N}")
-    result = simulate(ptx, "k", (1,), (128,), arguments, image.nbytes)
+    name = f"{type_} {swizzle} {registers} {turned} {signs} {add} {fence} {before} {shift}"
+    return Case(name, ptx, "k", (1,), (128,), arguments, image.nbytes), a @ b.T
+
+
+def run(*how: Any, **options: Any) -> tuple[Result, np.ndarray, np.ndarray]:
+    """Run one product; return what came, its sums, and A·B."""
+    case, wanted = case_of(*how, **options)
+    result = case.simulate()
     d = np.empty((64, N), np.float32)
     for thread, register in np.ndindex(128, N // 2):
         at_row = thread // 32 * 16 + thread % 32 // 4 + 8 * (register // 2 % 2)
         at_column = register // 4 * 8 + thread % 4 * 2 + register % 2
         d[at_row, at_column] = result.arrays["D"][thread, register]
-    return result, d, a @ b.T
+    return result, d, wanted
 
 
 @pytest.mark.parametrize("swizzle", [0, 1, 2, 3])
@@ -162,15 +174,29 @@ def test_signs_and_a_fresh_sum() -> None:
     assert np.array_equal(d, wanted)
 
 
-@pytest.mark.parametrize(
-    ("changed", "sentence"),
-    [
-        ({"before": "d[0] += 1.0f; asm volatile(\"\" : \"+f\"(d[0]))"}, "uses a sum of a wgmma"),
-        ({"before": "image_[threadIdx.x] = 0"}, "may still read"),
-        ({"fence": "int unused"}, "Put a wgmma.fence before"),
-        ({"shift": 4096}, "shared memory the kernel has not declared|which has"),
-    ],
-)  # fmt: skip
-def test_what_is_wrong_with_a_product_is_a_sentence(changed: dict[str, Any], sentence: str) -> None:
+WRONG: dict[str, dict[str, Any]] = {
+    "uses a sum of a wgmma": {"before": 'd[0] += 1.0f; asm volatile("" : "+f"(d[0]))'},
+    "may still read": {"before": "image_[threadIdx.x] = 0"},
+    "Put a wgmma.fence before": {"fence": "int unused"},
+    "shared memory the kernel has not declared|which has": {"shift": 4096},
+}
+"""What is said of a change."""
+
+
+@pytest.mark.parametrize(("sentence", "changed"), WRONG.items())
+def test_what_is_wrong_with_a_product_is_a_sentence(sentence: str, changed: dict[str, Any]) -> None:
     result, _, _ = run("f16", 1, turned=", 0, 0", **changed)
     assert any(re.search(sentence, str(one)) for one in result.hazards)
+
+
+def test_typescript_gives_the_same() -> None:
+    layouts = [
+        case_of(type_, swizzle, turned=turned)
+        for type_, turned in (("f16", ", 0, 1"), ("bf16", ", 1, 0"), ("tf32", ""))
+        for swizzle in range(4)
+    ]
+    others = [case_of("tf32", 1, registers=True), case_of("f16", 1, turned=", 0, 0", signs="-1, 1")]
+    wrong = [case_of("f16", 1, turned=", 0, 0", **changed) for changed in WRONG.values()]
+    cases = [case for case, _ in (*layouts, *others, *wrong)]
+    for case, answer in zip(cases, in_javascript(cases), strict=True):
+        assert differences(record_of(case, case.in_python()), record_of(case, answer)) == []

@@ -74,7 +74,8 @@ function branchTarget(kernel: PtxKernel, branch: Instruction) {
   return target;
 }
 
-function successors({
+/** Blocks that may follow, END among them. */
+export function successors({
   terminator,
   target,
   fallThrough,

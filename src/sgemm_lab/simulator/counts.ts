@@ -231,6 +231,11 @@ function flopOf({ parts }: Instruction, lanes: number, warps: number) {
     const [rows, columns, depth] = [16, 8, Number(parts[3].split("k")[1])];
     return 2 * rows * columns * depth * warps;
   }
+  if (parts[1] === "mma_async") {
+    // Four warps run a wgmma.
+    const [rows, columns, depth] = parts[4].split(/[mnk]/).slice(1).map(Number);
+    return (2 * rows * columns * depth * warps) / 4;
+  }
   const each = FLOATS.get(parts[parts.length - 1]);
   if (each === undefined || parts[0] === "atom" || parts[0] === "red") return 0;
   if (parts[0] === "fma") return 2 * each * lanes;

@@ -95,7 +95,24 @@ export interface Observer {
   onCopiesLanded?: (group: ThreadGroup, lanes: Int32Array, positions: Int32Array) => void;
   onBulkCopy?: (copy: BulkCopy) => void;
   onBulkLanded?: (copy: BulkCopy) => void;
+  /** A product of a warp group, `wgmma`, starts. */
+  onTensorRead?: (read: TensorRead) => void;
+  /** Some products were waited for; `running` are the others of the group. */
+  onTensorDone?: (done: TensorRead[], running: TensorRead[]) => void;
 }
+
+/**
+ * What a product of a warp group reads of shared memory for one of its warps. `access`: of a first
+ * piece, by one lane. `positions`: index of the first byte of each piece of 16.
+ */
+export interface TensorRead {
+  access: Access;
+  lane: number;
+  positions: Int32Array;
+}
+
+/** What is wrong with a use of a product's register: a key of the sentences. */
+export type EarlyUse = "hazard.sum" | "hazard.factor" | "hazard.fence";
 
 /** Is notified of every fused multiply-add of single precision, an entry per lane that ran it. */
 interface ProductListener {
@@ -114,6 +131,7 @@ export interface HazardSink {
   misaligned: (access: Access, lanes: Int32Array) => void;
   unwritten: (access: Access, lanes: Int32Array) => Suspect;
   confirm: (suspect: Suspect) => void;
+  earlyUse: (group: ThreadGroup, lane: number, site: Instruction, key: EarlyUse) => void;
   barrierMissed: (group: ThreadGroup, site: Instruction, missing: Mask) => void;
   barrierStarved: (
     group: ThreadGroup,
@@ -190,6 +208,7 @@ interface LaunchParts {
   sharedBytes: number;
   hazards: HazardSink;
   uninitialized: UninitializedTracker;
+  earlyUses: Map<number, EarlyUse>;
   observers: Observer[];
   products: ProductListener | null;
   sharedParts: [string, number, number][];
@@ -215,6 +234,8 @@ export class Launch {
   timeLimit;
   /** Tracks uninitialized values. */
   uninitialized;
+  /** Instructions that use a register of a product too early, see `earlyUses`. */
+  earlyUses;
   blocksDone = 0;
   /** When the time is up, in milliseconds on the clock of `performance.now`. */
   deadline;
@@ -246,6 +267,7 @@ export class Launch {
     this.maxBasicBlocks = parts.maxBasicBlocks;
     this.timeLimit = parts.timeLimit;
     this.uninitialized = parts.uninitialized;
+    this.earlyUses = parts.earlyUses;
     this.deadline = performance.now() + 1000 * parts.timeLimit;
     this.sharedArrays = layOut(this.kernel.shared, this.sharedBytes);
     this.localArrays = layOut(this.kernel.local, 0);
@@ -451,6 +473,10 @@ export class ThreadGroup {
   /** Asynchronous-copy groups that each lane has committed. */
   committed;
   pending: PendingCopy[] = [];
+  /** Groups of `wgmma` products that each lane has committed. */
+  committedProducts;
+  /** Those that may run, with the groups that their lane had committed before. */
+  products: { ticket: number; read: TensorRead }[] = [];
   /** Whether a test of an mbarrier failed in the block that runs now. */
   testFailed = false;
   blockIndex;
@@ -491,6 +517,7 @@ export class ThreadGroup {
     this.localOffset = new Int32Array(this.lanes).map((_, lane) => lane * stride);
     this.warpEpoch = new Int32Array(this.lanes);
     this.committed = new Int32Array(this.lanes);
+    this.committedProducts = new Int32Array(this.lanes);
     this.blockIndex = [0, 1, 2].map(() => new Int32Array(this.lanes));
     this.addressScratch = [0, 1, 2, 3].map(() => new Float64Array(0));
     this.positionScratch = [0, 1].map(() => new Int32Array(0));
@@ -505,6 +532,8 @@ export class ThreadGroup {
     this.warpEpoch = new Int32Array(this.lanes);
     this.committed.fill(0);
     this.pending.length = 0;
+    this.committedProducts.fill(0);
+    this.products = [];
     if (this.launch.localArrays.length) this.local.reset();
     const each = this.lanes / this.batch.slots;
     this.batch.blocks.forEach((block, slot) => {

@@ -2,7 +2,7 @@
 // hold it equal to hazards.py.
 
 import { WARP } from "../hardware.py";
-import type { Access, ThreadGroup } from "./group.ts";
+import type { Access, EarlyUse, ThreadGroup } from "./group.ts";
 import type { Dim3, Hazard } from "./hazard.ts";
 import { Suspect, sameMessage } from "./hazard.ts";
 import type { NamedArray } from "./memory.ts";
@@ -74,6 +74,15 @@ export class HazardLog {
     this.once(hazard, time);
   }
 
+  /** A lane uses a register of a product that may still run. */
+  earlyUse(group: ThreadGroup, lane: number, { location }: Instruction, key: EarlyUse) {
+    if (!this.isNew(IN_FLIGHT, location)) return;
+    const hazard = atBarrier(IN_FLIGHT, group, lane, location);
+    const what = sentence(key);
+    hazard.message = sentence("hazard.who", { place: location, what, ...namesOf(group, hazard) });
+    this.append(hazard);
+  }
+
   /** Some live lanes did not reach a barrier that others of their block did. */
   barrierMissed(group: ThreadGroup, { location }: Instruction, missing: Mask) {
     if (!this.isNew(BARRIER, location)) return;
@@ -140,7 +149,7 @@ export class HazardLog {
     const place = new Place(access, lane, position);
     const second = launch.threadIndex(otherThread);
     const name = launch.threadName(second);
-    const key = sameStore ? "hazard.together" : adviceOf(access, lane, acrossWarps);
+    const key = sameStore ? "hazard.together" : adviceOf(access, lane, acrossWarps, other);
     const what = place.says(key, { other: name, line: other.location.line });
     const { location: otherLocation } = other;
     this.keep(place, RACE, what, { otherThread: second, otherLocation, acrossWarps });
@@ -273,7 +282,8 @@ class Place {
 }
 
 /** Which sentence describes a race: `__syncthreads()` needs all warps of a block. */
-function adviceOf(access: Access, lane: number, acrossWarps: boolean) {
+function adviceOf(access: Access, lane: number, acrossWarps: boolean, other: Instruction) {
+  if (other.parts[0] === "wgmma") return "hazard.product";
   if (wholeBlockComes(access, lane)) return "hazard.race";
   return acrossWarps ? "hazard.race of parts" : "hazard.race in warp";
 }

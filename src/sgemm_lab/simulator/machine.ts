@@ -25,6 +25,7 @@ import { PtxError } from "./ptx.ts";
 import { sentence } from "./sentences.ts";
 import { TENSOR_OPERATIONS } from "./tensor_operations.ts";
 import { WARP_OPERATIONS } from "./warp_operations.ts";
+import { WGMMA_OPERATIONS } from "./wgmma_operations.ts";
 
 /** blocks done, and all of them */
 export type Progress = (done: number, all: number) => void;
@@ -39,11 +40,11 @@ const OPERATIONS = [
   ...MBARRIER_OPERATIONS,
   ...WARP_OPERATIONS,
   ...TENSOR_OPERATIONS,
+  ...WGMMA_OPERATIONS,
 ];
 const BARRIER = /^(?:bar|barrier)(?:\.cta)?\.(?<how>sync|arrive)(?:\.aligned)?$/;
 const BRANCH = /^(?:bra(?:\.uni)?|ret|exit)$/;
 const CLUSTER = /^(?:barrier\.cluster|mapa\b)/;
-const WARP_GROUP = /^wgmma\./;
 
 // Lanes that run side by side, as many as in Python: so both meet a hazard in the same order.
 const REGISTER_BYTES = 6 * 2 ** 20;
@@ -71,10 +72,6 @@ function operationOf(opcode: string) {
  * and its source line.
  */
 function checkOpcodes(kernel: PtxKernel) {
-  for (const { opcode, location: place } of kernel.instructions) {
-    // Said first: such a kernel has other instructions, too, that are for a GPU only.
-    if (WARP_GROUP.test(opcode)) throw new PtxError(sentence("run.warpgroup", { place }));
-  }
   for (const { opcode, location: place } of kernel.instructions) {
     if (CLUSTER.test(opcode)) throw new PtxError(sentence("run.cluster", { place }));
     if (!BARRIER.test(opcode) && !BRANCH.test(opcode) && !operationOf(opcode)) {
@@ -153,7 +150,7 @@ function conditionOf(group: ThreadGroup, { register, negated }: Guard): Conditio
 }
 
 function bind(group: ThreadGroup, instruction: Instruction, tally: Tally): Step {
-  const step = bound(group, instruction);
+  const step = warning(group, instruction, bound(group, instruction));
   const condition = instruction.guard && conditionOf(group, instruction.guard);
   const guarded = condition ? guardedStep(group, instruction, step, condition, tally) : step;
   return group.launch.uninitialized.wrapStep(group, instruction, guarded, step, condition);
@@ -173,6 +170,17 @@ function guardedStep(
     tally.guardedLanes[index] += lanes;
     tally.guardedWarps[index] += group.warpsOf(where);
     step(lanes === group.lanes ? null : where);
+  };
+}
+
+/** Tell of registers of products that may still run before a step that uses some. */
+function warning(group: ThreadGroup, instruction: Instruction, step: Step): Step {
+  const { hazards, earlyUses } = group.launch;
+  const key = earlyUses.get(instruction.index);
+  if (!key) return step;
+  return (mask) => {
+    hazards.earlyUse(group, (mask ?? group.alive).indexOf(1), instruction, key);
+    step(mask);
   };
 }
 

@@ -9,7 +9,7 @@ import type { Counts } from "./counts.ts";
 import { collect, RequestCounter } from "./counts.ts";
 import { DeadlockError } from "./divergence.ts";
 import { Tally } from "./execution_counts.ts";
-import type { Observer } from "./group.ts";
+import type { EarlyUse, Observer } from "./group.ts";
 import { Launch } from "./group.ts";
 import type { Dim3, Hazard } from "./hazard.ts";
 import { HazardLog } from "./hazards.ts";
@@ -31,6 +31,7 @@ import { VectorClockRaceDetector } from "./vector_clock_races.ts";
 import { synchronisesInParts } from "./vector_clocks.ts";
 import type { WarpRequest } from "./warp_requests.ts";
 import { WarpRecorder } from "./warp_requests.ts";
+import { earlyUses } from "./wgmma_operations.ts";
 
 export type Schedule = "lockstep" | "warps" | "threads";
 
@@ -94,7 +95,7 @@ export function simulate(
   options: Options = {},
 ): Result {
   const { sharedBytes = 0, schedule = "lockstep", requestsOf = null } = options;
-  const { kernel, blocks, merged } = understand(ptx, entry, sharedBytes);
+  const { kernel, blocks, merged, early } = understand(ptx, entry, sharedBytes);
   const recorder = options.trace ? new TraceRecorder() : null;
   const log = new HazardLog(recorder ? recorder.onFault.bind(recorder) : null);
   const counter = new RequestCounter(merged);
@@ -120,6 +121,7 @@ export function simulate(
     sharedBytes,
     hazards: log,
     uninitialized,
+    earlyUses: early,
     observers,
     products: options.products ? recorder : null,
     sharedParts: options.sharedParts ?? [],
@@ -153,6 +155,7 @@ interface Understood {
   kernel: PtxKernel;
   blocks: BasicBlock[];
   merged: Merged;
+  early: Map<number, EarlyUse>;
 }
 
 const MOST_REMEMBERED = 32;
@@ -172,8 +175,9 @@ function understand(ptx: string, entry: string, sharedBytes: number): Understood
   const blocks = flowOf(kernel);
   const merged = mergeSharedAccesses(blocks, layOut(kernel.shared, sharedBytes));
   if (remembered.size >= MOST_REMEMBERED) remembered.clear();
-  remembered.set(key, { kernel, blocks, merged });
-  return { kernel, blocks, merged };
+  const understood = { kernel, blocks, merged, early: earlyUses(blocks) };
+  remembered.set(key, understood);
+  return understood;
 }
 
 function three(sizes: number[], what: "grid" | "block"): Dim3 {

@@ -6,18 +6,20 @@ import type { ThreadGroup } from "./group.ts";
 import type { Binder, Match, Operations, Step } from "./operations.ts";
 import type { Instruction } from "./ptx.ts";
 import { PtxError } from "./ptx.ts";
+import type { RegisterRow } from "./registers.ts";
 import { fromHalf } from "./registers.ts";
 import { sentence } from "./sentences.ts";
 import { KEPT_BITS } from "./tensor_operations.py";
 
-const [ROWS, COLUMNS] = [16, 8];
+export const ROWS = 16;
+const COLUMNS = 8;
 /** The exponent of the smallest product of two float32 numbers. */
 const LOWEST = -298;
 /** The bits of the one NaN that a tensor core gives. */
 const NAN = 0x7fffffff;
 
 /** The rows of an operand in braces. */
-function itemsOf(
+export function itemsOf(
   group: ThreadGroup,
   { operands, location, opcode }: Instruction,
   position: number,
@@ -45,7 +47,7 @@ function asFloat(bits: number) {
  * What an element of A or B is, by the type: the tensor core ignores the 13 lowest bits of a
  * float32; a register holds two elements of 16 bits, neighbours along k.
  */
-const ELEMENTS: Record<string, (bits: number, half: number) => number> = {
+export const ELEMENTS: Record<string, (bits: number, half: number) => number> = {
   tf32: (bits) => asFloat(bits & 0xffffe000),
   f16: (bits, half) => fromHalf((bits >>> (16 * half)) & 0xffff),
   bf16: (bits, half) => asFloat(half ? bits & 0xffff0000 : bits << 16),
@@ -77,7 +79,7 @@ function towardZero(value: number) {
  * The sum of products of `depth` elements of A, from `row` on, with as many of B, from `column` on,
  * and of an addend, as tensor_operations.py says.
  */
-function sumOfProducts(
+export function sumOfProducts(
   a: Elements,
   row: number,
   b: Elements,
@@ -107,14 +109,14 @@ function sumOfProducts(
  * Rows of A, or columns of B, one behind the other, with their exponents; which of them are all
  * zeros; whether no element is NaN or infinite.
  */
-interface Elements {
+export interface Elements {
   values: Float64Array;
   exponents: Int32Array;
   empty: Uint8Array;
   finite: boolean;
 }
 
-const elements = (rows: number, depth: number): Elements => ({
+export const elements = (rows: number, depth: number): Elements => ({
   values: new Float64Array(rows * depth),
   exponents: new Int32Array(rows * depth),
   empty: new Uint8Array(rows),
@@ -122,7 +124,7 @@ const elements = (rows: number, depth: number): Elements => ({
 });
 
 /** Find out what is empty, and whether all is finite. */
-function look(elements: Elements) {
+export function look(elements: Elements) {
   const { values, empty } = elements;
   const depth = values.length / empty.length;
   empty.fill(1);
@@ -135,9 +137,33 @@ function look(elements: Elements) {
   elements.finite = Number.isFinite(sizes);
 }
 
-function put(into: Elements, at: number, value: number) {
+export function put(into: Elements, at: number, value: number) {
   into.values[at] = value;
   into.exponents[at] = exponentOf(value);
+}
+
+/** The bits of a number as a float32; NaN as a tensor core gives it. */
+export function floatBits(value: number) {
+  FLOAT[0] = value;
+  return Number.isNaN(value) ? NAN : FLOAT_BITS[0];
+}
+
+/** Fill A from the registers of a warp whose first lane is `first`. */
+export function fillA(into: Elements, a: RegisterRow[], first: number, type: string) {
+  const packed = type === "tf32" ? 1 : 2;
+  const depth = 2 * packed * a.length;
+  const element = ELEMENTS[type];
+  for (let lane = 0; lane < WARP; lane++) {
+    const [row, inside] = [lane >> 2, lane & 3];
+    for (let half = 0; half < packed; half++) {
+      a.forEach((register, number) => {
+        const k = packed * inside + half + 4 * packed * (number >> 1);
+        const value = element(register.u32[first + lane], half);
+        put(into, (row + 8 * (number & 1)) * depth + k, value);
+      });
+    }
+  }
+  look(into);
 }
 
 /** D = A·B + C, summed as a tensor core sums. */
@@ -153,18 +179,13 @@ function multiplyAccumulate(group: ThreadGroup, instruction: Instruction, { type
     for (let lane = 0; lane < WARP; lane++) {
       const [row, inside] = [lane >> 2, lane & 3];
       for (let half = 0; half < packed; half++) {
-        a.forEach((register, number) => {
-          const k = packed * inside + half + 4 * packed * (number >> 1);
-          const value = element(register.u32[first + lane], half);
-          put(matrixA, (row + 8 * (number & 1)) * depth + k, value);
-        });
         b.forEach((register, number) => {
           const k = packed * inside + half + 4 * packed * number;
           put(matrixB, row * depth + k, element(register.u32[first + lane], half));
         });
       }
     }
-    look(matrixA);
+    fillA(matrixA, a, first, type);
     look(matrixB);
   };
   const sumAt = (at: number, first: number) => {
@@ -178,8 +199,7 @@ function multiplyAccumulate(group: ThreadGroup, instruction: Instruction, { type
     for (let first = 0; first < group.lanes; first += WARP) {
       fill(first);
       for (let at = 0; at < 4 * WARP; at++) {
-        FLOAT[0] = sumAt(at, first);
-        sums[at] = Number.isNaN(FLOAT[0]) ? NAN : FLOAT_BITS[0];
+        sums[at] = floatBits(sumAt(at, first));
       }
       for (let at = 0; at < 4 * WARP; at++) {
         const lane = first + (at >> 2);

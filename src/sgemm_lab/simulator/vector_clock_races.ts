@@ -2,7 +2,7 @@
 // to vector_clock_races.py.
 
 import { WARP } from "../hardware.py";
-import type { Access, BulkCopy, ThreadGroup } from "./group.ts";
+import type { Access, BulkCopy, TensorRead, ThreadGroup } from "./group.ts";
 import { ATOMIC, COPY_WRITE, LOAD } from "./group.ts";
 import type { HazardLog } from "./hazards.ts";
 import type { Memory } from "./memory.ts";
@@ -15,6 +15,7 @@ import {
   WARP_BITS,
 } from "./shared_races.ts";
 import type { VectorClocks } from "./vector_clocks.ts";
+import { PIECE } from "./wgmma_operations.ts";
 
 /** Who uses words of shared memory: a lane for each word. */
 interface Use {
@@ -23,6 +24,9 @@ interface Use {
   clocks: VectorClocks;
   lanes: Int32Array;
 }
+
+/** The time of a read that goes on. */
+const READING = 2 ** 31 - 1;
 
 /** For each word of a batch's shared memory: who used it last, and at what time. */
 class Shadow {
@@ -119,6 +123,37 @@ export class VectorClockRaceDetector {
   onBulkLanded(copy: BulkCopy) {
     const shadow = this.shadowOf(copy.access.group);
     for (const one of this.copied(copy)) shadow.inFlight[one] -= 1;
+  }
+
+  /** A product of a warp group reads from its start until it is waited for. */
+  onTensorRead(read: TensorRead) {
+    const [shadow, use] = [this.shadowOf(read.access.group), useOf(read.access)];
+    const index = this.wordsOf(read);
+    this.read(shadow, { ...use, lanes: new Int32Array(index.length).fill(read.lane) }, index);
+    this.setReadTime(read, index, READING);
+  }
+
+  /** Products have read their factors just now; others of the group still read theirs. */
+  onTensorDone(done: TensorRead[], running: TensorRead[]) {
+    for (const read of done) {
+      const { group } = read.access;
+      this.setReadTime(read, this.wordsOf(read), timeOf(group, clocksOf(group), read.lane));
+    }
+    for (const read of running) this.setReadTime(read, this.wordsOf(read), READING);
+  }
+
+  setReadTime({ access, lane }: TensorRead, index: Int32Array, time: number) {
+    const shadow = this.shadowOf(access.group);
+    const warp = access.group.thread[lane] >> WARP_BITS;
+    for (const word of index) shadow.readTime[word * shadow.warps + warp] = time;
+  }
+
+  /** The words of what a product reads. */
+  wordsOf({ positions }: TensorRead) {
+    const words = PIECE / this.wordBytes;
+    return new Int32Array(positions.length * words).map(
+      (_, at) => positions[Math.floor(at / words)] / this.wordBytes + (at % words),
+    );
   }
 
   /** The words that a bulk copy writes. */
@@ -252,6 +287,7 @@ function afterReaders(shadow: Shadow, { group, clocks }: Use, word: number, lane
   for (let other = 0; other < shadow.warps; other++) {
     if (other !== warp && shadow.readTime[times + other] > clocks.seen[row + other]) return true;
   }
+  if (shadow.readTime[times + warp] === READING) return true;
   return (
     shadow.readTime[times + warp] === clocks.seen[row + warp] &&
     reader >> WARP_BITS === warp &&

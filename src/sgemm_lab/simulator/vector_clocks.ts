@@ -6,7 +6,8 @@ import type { PtxKernel } from "./ptx.ts";
 /** The latest known time of every warp, and at the end the window of the warp that knows them. */
 export type Row = Int32Array;
 
-const PARTIAL = /^(?:mbarrier\.|cp\.async\.(?:bulk|mbarrier)\.|(?:bar|barrier)(?:\.cta)?\.arrive)/;
+const PARTIAL =
+  /^(?:mbarrier\.|wgmma\.|cp\.async\.(?:bulk|mbarrier)\.|(?:bar|barrier)(?:\.cta)?\.arrive)/;
 const BARRIER = /^(?:bar|barrier)(?:\.cta)?\.sync/;
 
 /** Whether some barrier of a kernel is not one of all threads of its block. */

@@ -1,0 +1,354 @@
+// Matrix multiply-accumulate of a warp group, `wgmma`: wgmma_operations.py in TypeScript. There it
+// says how factors lie in shared memory, and what runs on until it is waited for.
+
+import { WARP } from "../hardware.py";
+import { begin } from "./accesses.ts";
+import type { BasicBlock } from "./control_flow.ts";
+import { END, successors } from "./control_flow.ts";
+import type { TensorRead, ThreadGroup } from "./group.ts";
+import { LOAD, Site } from "./group.ts";
+import { registersOf, registersRead, registersWritten } from "./operands.ts";
+import type { Binder, Match, Operations, Step } from "./operations.ts";
+import { reader } from "./operations.ts";
+import type { Instruction } from "./ptx.ts";
+import { PtxError } from "./ptx.ts";
+import { predicateOf } from "./registers.ts";
+import { sentence } from "./sentences.ts";
+import type { Elements } from "./tensor_operations.ts";
+import {
+  ELEMENTS,
+  elements,
+  fillA,
+  floatBits,
+  itemsOf,
+  look,
+  put,
+  ROWS,
+  sumOfProducts,
+} from "./tensor_operations.ts";
+
+/** Bytes that always stand together in shared memory. */
+export const PIECE = 16;
+/** Bytes of a row of the swizzle's pattern, by the two highest bits of a descriptor. */
+const SWIZZLES = [PIECE, 128, 64, 32];
+const GROUP_ROWS = 64;
+const GROUP_WARPS = 4;
+const PRODUCT = "wgmma.mma_async";
+const OLDEST = 8;
+
+/** Where a byte stands in a swizzled array: bits 4 to 6 are XORed with bits 7 to 9. */
+export function swizzled(address: number, swizzle: number) {
+  return address ^ ((address >> 3) & (Math.max(swizzle, PIECE) - PIECE));
+}
+
+/** A field of a descriptor, in bytes. */
+const field = (descriptor: bigint, shift: bigint) =>
+  Number((descriptor >> shift) & 0x3fffn) * PIECE;
+
+/** A factor in shared memory: reads it for one warp by its descriptor. */
+class Factor {
+  packed;
+  depth;
+  /** elements of a piece */
+  inPiece;
+  into: Elements;
+  /** what `into` holds now: slot and descriptor */
+  held = "";
+
+  /** @param parts warps that share its rows */
+  constructor(
+    public type: string,
+    rows: number,
+    public parts: number,
+    public transposed: boolean,
+  ) {
+    this.packed = type === "tf32" ? 1 : 2;
+    this.depth = 8 * this.packed;
+    this.inPiece = 4 * this.packed;
+    this.into = elements(rows / parts, this.depth);
+  }
+
+  /** Addresses of the pieces of one warp, line after line: rows, or k where it is transposed. */
+  addresses(descriptor: bigint, part: number) {
+    const { transposed, depth, inPiece } = this;
+    const rows = this.into.empty.length;
+    const width = SWIZZLES[Number(BigInt.asUintN(64, descriptor) >> 62n)];
+    const [start, leading, stride] = [0n, 16n, 32n].map((shift) => field(descriptor, shift));
+    const [lines, pieces] = transposed ? [depth, rows / inPiece] : [rows, depth / inPiece];
+    const plain = width === PIECE;
+    const inRow = width / PIECE;
+    const [across, along] = plain ? [stride, leading] : [leading, stride];
+    return Array.from({ length: lines * pieces }, (_, at) => {
+      const line = Math.floor(at / pieces) + (transposed ? 0 : part * rows);
+      const piece = (at % pieces) + (transposed ? part * pieces : 0);
+      const [eights, rest] = [line >> 3, line & 7];
+      const offset = transposed
+        ? (piece % inRow) * PIECE + Math.floor(piece / inRow) * across + eights * along
+        : piece * (plain ? leading : PIECE) + eights * stride;
+      return swizzled(start + offset + rest * width, width);
+    });
+  }
+
+  read(words: Int32Array, positions: Int32Array) {
+    const { transposed, depth, inPiece, packed, into } = this;
+    const pieces = transposed ? into.empty.length / inPiece : depth / inPiece;
+    const element = ELEMENTS[this.type];
+    for (let at = 0; at < positions.length; at++) {
+      const line = Math.floor(at / pieces);
+      const first = (at % pieces) * inPiece;
+      for (let one = 0; one < inPiece; one++) {
+        const word = words[(positions[at] >> 2) + Math.floor(one / packed)];
+        const place = transposed ? (first + one) * depth + line : line * depth + first + one;
+        put(into, place, element(word, one % packed));
+      }
+    }
+    look(into);
+  }
+}
+
+/** D = A·B, or A·B + D: one step for all warps that run it. */
+function multiply(group: ThreadGroup, instruction: Instruction, { type, n }: Match): Step {
+  const { operands, opcode, location } = instruction;
+  const [columns, sums] = [Number(n), itemsOf(group, instruction, 0)];
+  if (sums.length !== columns / 2) throw new TypeError(opcode);
+  const held = operands[1].kind === "vector" ? itemsOf(group, instruction, 1) : null;
+  const settings = operands
+    .slice(4)
+    .flatMap((o) => (o.kind === "immediate" ? [o.bits === 1n] : []));
+  const sign = settings[0] === settings[1] ? 1 : -1;
+  // TF32 is never transposed, nor is A in registers.
+  const turned = [...(held ? [false] : []), ...settings.slice(2), false, false];
+  const a = new Factor(type, GROUP_ROWS, GROUP_WARPS, turned[0]);
+  const b = new Factor(type, columns, 1, turned[1]);
+  const starts = [1, 2].map((at) =>
+    at === 1 && held ? null : reader(group, instruction, at, "u64"),
+  );
+  const adds = predicateOf(group.registers, operands[3]);
+  const site = new Site(instruction, "shared", LOAD, PIECE, 1, false);
+  const results = new Uint32Array(ROWS * columns);
+
+  const load = (factor: Factor, start: (lane: number) => unknown, lane: number, part: number) => {
+    const descriptor = start(lane) as bigint;
+    const read = accessOf(group, site, lane, factor.addresses(descriptor, part));
+    if (!read) return false;
+    for (const observer of group.launch.observers) observer.onTensorRead?.(read);
+    group.products.push({ ticket: group.committedProducts[lane], read });
+    const key = `${group.slot[lane]} ${descriptor} ${part}`;
+    if (factor.held !== key) factor.read(group.batch.shared.words, read.positions);
+    factor.held = key;
+    return true;
+  };
+
+  return (mask) => {
+    [a.held, b.held] = ["", ""];
+    const active = mask ?? group.alive;
+    for (let first = 0; first < group.lanes; first += WARP) {
+      const lanes = active.subarray(first, first + WARP);
+      if (!lanes.includes(1)) continue;
+      if (lanes.includes(0)) throw new PtxError(sentence("run.wmma", { place: `${location}` }));
+      const part = Math.floor(group.thread[first] / WARP) % GROUP_WARPS;
+      if (!starts[1] || !load(b, starts[1], first, 0)) continue;
+      if (held) fillA(a.into, held, first, type);
+      else if (!starts[0] || !load(a, starts[0], first, part)) continue;
+      const add = (adds.row[first] ^ adds.flip) === 1;
+      const { depth } = a;
+      for (let at = 0; at < ROWS * columns; at++) {
+        const [lane, number] = [Math.floor(at / sums.length), at % sums.length];
+        const row = (lane >> 2) + 8 * ((number >> 1) & 1);
+        const column = 8 * (number >> 2) + 2 * (lane & 3) + (number & 1);
+        const addend = add ? sums[number].f32[first + lane] : 0;
+        // The sum is cut towards zero, so that signs may be turned before and after it.
+        const sum = sumOfProducts(
+          a.into,
+          row * depth,
+          b.into,
+          column * depth,
+          depth,
+          sign * addend,
+        );
+        results[at] = floatBits(sign * sum + 0);
+      }
+      for (let at = 0; at < ROWS * columns; at++) {
+        sums[at % sums.length].u32[first + Math.floor(at / sums.length)] = results[at];
+      }
+    }
+  };
+}
+
+/** Check where a factor stands, and say what a lane's warp reads; null if it is outside. */
+function accessOf(
+  group: ThreadGroup,
+  site: Site,
+  lane: number,
+  pieces: number[],
+): TensorRead | null {
+  const { base, size } = group.batch.shared;
+  const wrong = pieces.find((one) => one < base || one > base + size - PIECE);
+  const alone = new Uint8Array(group.lanes);
+  alone[lane] = 1;
+  const addresses = new Float64Array(group.lanes).fill(wrong ?? pieces[0]);
+  const access = begin(group, site, addresses, alone, { notify: false });
+  if (wrong !== undefined) return null;
+  const offset = group.sharedOffset[lane] - base;
+  return { access, lane, positions: Int32Array.from(pieces, (one) => one + offset) };
+}
+
+function commit(group: ThreadGroup): Step {
+  return (mask) => {
+    for (let lane = 0; lane < group.lanes; lane++) {
+      if (mask === null || mask[lane]) group.committedProducts[lane] += 1;
+    }
+  };
+}
+
+/** `wgmma.wait_group N`: all but the last N groups of products have read their factors. */
+function wait(group: ThreadGroup, { operands }: Instruction): Step {
+  const allowed = countOf(operands);
+  return (mask) => {
+    const isDone = ({ ticket, read: { lane } }: { ticket: number; read: TensorRead }) =>
+      (mask === null || mask[lane] === 1) && ticket < group.committedProducts[lane] - allowed;
+    const done = group.products.filter(isDone);
+    group.products = group.products.filter((one) => !isDone(one));
+    const reads = [done, group.products].map((some) => some.map(({ read }) => read));
+    for (const observer of group.launch.observers) observer.onTensorDone?.(reads[0], reads[1]);
+    // A product is one of four warps: where it is done, all four have come as far.
+    const together: Map<string, [slot: number, warps: Set<number>]> = new Map();
+    for (const { lane } of reads[0]) {
+      const [slot, warp] = [group.slot[lane], Math.floor(group.thread[lane] / WARP)];
+      const key = `${slot} ${Math.floor(warp / GROUP_WARPS)}`;
+      const [, warps] = together.get(key) ?? [slot, new Set<number>()];
+      together.set(key, [slot, warps.add(warp)]);
+    }
+    for (const [slot, warps] of together.values()) {
+      group.batch.clocks?.synchronize(
+        slot,
+        [...warps].sort((one, other) => one - other),
+      );
+    }
+  };
+}
+
+function countOf(operands: Instruction["operands"]) {
+  return operands[0]?.kind === "immediate" ? Number(operands[0].bits) : 0;
+}
+
+/** Registers of products that may run: see `_Flight` in Python. */
+class Flight {
+  sums: Map<string, number> = new Map();
+  factors: Map<string, number> = new Map();
+  dirty: Set<string> = new Set();
+  fenced = false;
+
+  /** Take in what may run on another path; tell whether that is new. */
+  join(other: Flight) {
+    const before = this.key();
+    for (const [mine, others] of [
+      [this.sums, other.sums],
+      [this.factors, other.factors],
+    ]) {
+      for (const [name, age] of others) mine.set(name, Math.min(age, mine.get(name) ?? age));
+    }
+    for (const name of other.dirty) this.dirty.add(name);
+    this.fenced &&= other.fenced;
+    return before !== this.key();
+  }
+
+  copy() {
+    const found = new Flight();
+    found.join(this);
+    found.fenced = this.fenced;
+    return found;
+  }
+
+  /** A text that is another one after each change: ages only fall, and names only come. */
+  key() {
+    const ages = [this.sums, this.factors].map((one) => {
+      let sum = 0;
+      for (const age of one.values()) sum += age;
+      return `${one.size} ${sum}`;
+    });
+    return `${ages} ${this.dirty.size} ${this.fenced}`;
+  }
+
+  /** Follow an instruction; return what is wrong with it, a key of the sentences. */
+  after({ opcode, operands }: Instruction, reads: string[], writes: string[]) {
+    if (opcode.startsWith("wgmma.fence")) {
+      this.dirty.clear();
+      this.fenced = true;
+    } else if (opcode.startsWith("wgmma.commit")) {
+      this.fenced = false;
+      for (const ages of [this.sums, this.factors]) {
+        for (const [name, age] of ages) ages.set(name, Math.min(age + 1, OLDEST));
+      }
+    } else if (opcode.startsWith("wgmma.wait")) {
+      for (const ages of [this.sums, this.factors]) {
+        for (const [name, age] of ages) if (age > countOf(operands)) ages.delete(name);
+      }
+    } else if (opcode.startsWith(PRODUCT)) {
+      const early = reads.some((name) => this.sums.has(name));
+      const unfenced = [...reads, ...writes].some((name) => this.dirty.has(name));
+      for (const name of writes) this.sums.set(name, 0);
+      for (const name of reads) this.factors.set(name, 0);
+      if (early) return "hazard.sum";
+      return unfenced ? "hazard.fence" : null;
+    } else {
+      if (!this.fenced) for (const name of writes) this.dirty.add(name);
+      if ([...reads, ...writes].some((name) => this.sums.has(name))) return "hazard.sum";
+      if (writes.some((name) => this.factors.has(name))) return "hazard.factor";
+    }
+    return null;
+  }
+}
+
+/**
+ * Find instructions that use registers of a product before it is waited for: by index of the
+ * instruction a key of the sentences.
+ */
+export function earlyUses(blocks: BasicBlock[]) {
+  const found: Map<number, "hazard.sum" | "hazard.factor" | "hazard.fence"> = new Map();
+  const products = blocks.flatMap(({ instructions }) =>
+    instructions.filter(({ opcode }) => opcode.startsWith(PRODUCT)),
+  );
+  if (!products.length) return found;
+  const mine = new Set(
+    products
+      .flatMap(({ operands }) => operands.slice(0, 2).flatMap(registersOf))
+      .map((r) => r.name),
+  );
+  const names = (registers: { name: string }[]) =>
+    registers.map(({ name }) => name).filter((name) => mine.has(name));
+  const arriving = new Map([[0, new Flight()]]);
+  const waiting = new Set([0]);
+  while (waiting.size) {
+    const number = Math.min(...waiting);
+    waiting.delete(number);
+    const flight = (arriving.get(number) as Flight).copy();
+    for (const one of blocks[number].instructions) {
+      const fault = flight.after(one, names(registersRead(one)), names(registersWritten(one)));
+      if (fault && !found.has(one.index)) found.set(one.index, fault);
+    }
+    for (const next of successors(blocks[number])) {
+      if (next === END) continue;
+      const known = arriving.get(next);
+      if (!known) arriving.set(next, flight.copy());
+      if (!known || known.join(flight)) waiting.add(next);
+    }
+  }
+  return found;
+}
+
+const PATTERNS: [string, Binder][] = [
+  [
+    "wgmma\\.mma_async\\.sync\\.aligned\\.m64n(?<n>\\d+)k(?:8\\.f32(?=\\.tf32)|16\\.f32(?=\\.b?f16))" +
+      "\\.(?<type>tf32|f16|bf16)\\.\\k<type>",
+    multiply,
+  ],
+  ["wgmma\\.commit_group\\.sync\\.aligned", commit],
+  ["wgmma\\.wait_group\\.sync\\.aligned", wait],
+  ["wgmma\\.fence\\.sync\\.aligned", () => () => {}],
+];
+
+export const WGMMA_OPERATIONS: Operations = PATTERNS.map(([text, bind]) => [
+  new RegExp(`^(?:${text})$`),
+  bind,
+]);

@@ -15,7 +15,7 @@ from sgemm_lab.lab import session
 from sgemm_lab.lab.arguments import AnySize, kernel_of, size_of
 from sgemm_lab.lab.closing_box import CUBE, LINE, at_text, before_term, box, now_term
 from sgemm_lab.lab.closing_counters import parts_text, waits_text
-from sgemm_lab.lab.output import Unavailable, sentence
+from sgemm_lab.lab.output import Unavailable, of_gpus, sentence
 from sgemm_lab.lab.speeds import find_scores
 from sgemm_lab.models.bound import DATA, DRAM, GRID, HOLDS, ISSUE, L2, LOOKUP, SCHEDULERS, Cap
 from sgemm_lab.models.difference import comparison, differ
@@ -94,6 +94,8 @@ class Closing:
     """The same kernel at the same size on other GPUs."""
     was: str = ""
     """What held the ancestor, where that is none of its bounds."""
+    elsewhere: tuple["Closing", ...] = ()
+    """The boxes of the same step on other GPUs, without the reasons: those are of this GPU."""
     here: str = ""
     """What this session measured of the kernel on this machine's GPU; empty where there is none."""
 
@@ -216,12 +218,21 @@ class Closing:
         return f"{', '.join(speeds)}, at most {number(self.now.bound.gflops)} GFLOP/s"
 
     def _repr_html_(self) -> str:
+        gpu = self.now.score.gpu
+        boxes = [(gpu, self._box(self.provenance, has_program(self.now.kernel.name)))]
+        for other in self.elsewhere:
+            score = other.now.score
+            source = f"{score.gpu}, {score.date[:10]}. Further reasons are in the box of the {gpu}."
+            boxes.append((score.gpu, other._box(source)))
+        return of_gpus(boxes)
+
+    def _box(self, provenance: str, has_twin: bool = False) -> str:
+        """Return the box of one GPU."""
         kernel, size = self.now.kernel, self.now.score.size
         legend = f'<p style="margin:10px 0 0">{escape(_LEGEND)}</p>' if not kernel.parent else ""
-        program = kernel.name if size == CUBE and has_program(kernel.name) else ""
-        bar = self._bar()
+        program = kernel.name if size == CUBE and has_twin else ""
         return box(
-            kernel.display_name, size, bar, self.rows, self.provenance, legend, program,
+            kernel.display_name, size, self._bar(), self.rows, provenance, legend, program,
             folded=self.arithmetic,
         )  # fmt: skip
 
@@ -322,15 +333,20 @@ def closing(
     numbers = now.numbers
     if before is not None:
         numbers |= {f"was_{name}": value for name, value in before.numbers.items()}
+    changed = _filled(changed, numbers) or _change(kernel)
+    others = tuple(on_other_gpus(now, records))
     return Closing(
         before,
         now,
-        changed=_filled(changed, numbers) or _change(kernel),
+        changed,
         gap=_filled(gap, numbers),
         why=_filled(why, numbers),
         was=_filled(was, numbers),
         estimate=Factor(*estimate) if estimate else None,
-        on_others=tuple(on_other_gpus(now, records)),
+        on_others=others,
+        elsewhere=tuple(
+            Closing(nearest_ancestor(one), one, changed, on_others=(now,)) for one in others
+        ),
         here=_measured_here(before, now),
     )
 

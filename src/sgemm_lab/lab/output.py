@@ -56,6 +56,20 @@ def unavailable(missing: MissingToolError) -> Unavailable:
     return Unavailable(sentence(str(missing)).html, str(missing))
 
 
+def of_gpus(parts: Iterable[tuple[str, str]]) -> str:
+    """Return the HTML of one thing on several GPUs, each with the GPU's name: the first is shown.
+
+    On a page the reader chooses another GPU (``book/page_scripts/card_choice.ts``).
+    """
+    found = list(parts)
+    if len(found) == 1:
+        return found[0][1]
+    return "".join(
+        f'<div data-gpu="{escape(gpu)}"{" hidden" if number else ""}>{html}</div>'
+        for number, (gpu, html) in enumerate(found)
+    )
+
+
 @dataclass(frozen=True)
 class Prose:
     """A sentence or a paragraph of Markdown whose numbers were just computed."""

@@ -16,7 +16,7 @@ from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.lab import session
 from sgemm_lab.lab.arguments import AnySize, kernel_of, size_of
-from sgemm_lab.lab.output import Output, Picture, PictureOfTwoWidths, sentence, table
+from sgemm_lab.lab.output import Output, Picture, PictureOfTwoWidths, of_gpus, sentence, table
 from sgemm_lab.measuring.recorder import SQUARE_SIZES
 from sgemm_lab.records.gpu_record import Record, Score
 from sgemm_lab.records.store import not_yet_measured, scores
@@ -45,6 +45,8 @@ class Speeds:
     """Where the numbers come from, and what is not yet measured."""
     waiting: tuple[str, ...] = ()
     """Kernels that were asked for and not measured at any of the sizes."""
+    elsewhere: tuple[tuple[Score, ...], ...] = ()
+    """The same kernels and sizes on each other GPU that measured all of them."""
 
     def __iter__(self) -> Iterator[Score]:
         return iter(self.scores)
@@ -65,7 +67,11 @@ class Speeds:
         return self.of(kernel).gflops
 
     def _repr_html_(self) -> str:
-        return self._table().html
+        parts = [(self.scores[0].gpu if self.scores else "", self._table().html)]
+        for found in self.elsewhere:
+            gpu = found[0].gpu
+            parts.append((gpu, Speeds(found, f"{gpu}, {found[0].date[:10]}.")._table().html))
+        return of_gpus(parts)
 
     def __repr__(self) -> str:
         return self._table().text
@@ -108,7 +114,13 @@ def speeds(kernels: Sequence[Kernel], sizes: Sequence[Size]) -> Speeds:
     notes += [origin(found[0])] if found else []
     if waiting:
         notes.append(not_yet_measured(waiting, f" at {', '.join(map(size_text, sizes))}"))
-    return Speeds(tuple(found), " ".join(notes), waiting)
+    others = [] if session.here() else [find_scores(kernels, sizes, [one]) for one in records]
+    elsewhere = [
+        tuple(scores)
+        for scores in others
+        if found and len(scores) == len(found) and scores[0].gpu != found[0].gpu
+    ]
+    return Speeds(tuple(found), " ".join(notes), waiting, tuple(elsewhere))
 
 
 def origin(score: Score) -> str:

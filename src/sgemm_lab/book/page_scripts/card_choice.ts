@@ -1,0 +1,60 @@
+// One choice of GPU for a page: boxes and tables that were computed for several (`data-gpu`, all but
+// the first hidden) show that of the choice, and so do widgets. This browser remembers it.
+
+(() => {
+  const KEY = "sgemm-lab:gpu";
+  const MODEL = /\b[A-Z]+\d+/; // in the name of a GPU: "H200"
+
+  interface Gpus {
+    get(name: "gpus"): { id: string; name: string }[] | undefined;
+    get(name: "gpu"): string;
+    set(name: "gpu", id: string): void;
+  }
+
+  const parts: NodeListOf<HTMLElement> = document.querySelectorAll("[data-gpu]");
+  const names = [...new Set([...parts].map((part) => part.dataset.gpu ?? ""))];
+  const header = document.querySelector(".article-header-buttons");
+  if (names.length < 2 || !header) return;
+
+  const modelOf = (name = "") => MODEL.exec(name)?.[0];
+  const select = document.createElement("select");
+  select.className = "lab-gpu-choice";
+  select.append(...names.map((name) => new Option(modelOf(name) ?? name, name)));
+  const what = "GPU of closing boxes, races and widgets";
+  select.setAttribute("aria-label", what);
+  select.title = `${what}. Text and figures are of the ${names[0]}.`;
+  header.prepend(select);
+
+  select.addEventListener("change", () => {
+    try {
+      localStorage.setItem(KEY, select.value);
+    } catch {
+      // Nothing is remembered where storage is refused.
+    }
+    show();
+  });
+  try {
+    const kept = localStorage.getItem(KEY) ?? names[0];
+    if (names.includes(kept)) select.value = kept;
+  } catch {
+    select.value = names[0];
+  }
+  if (select.value !== names[0]) show();
+
+  async function show() {
+    for (const part of parts) part.hidden = part.dataset.gpu !== select.value;
+    await window.labWidgetsDrawn;
+    const places: NodeListOf<HTMLElement & { labDrawn?: { model: object } }> =
+      document.querySelectorAll(".lab-widget");
+    for (const { labDrawn } of places) if (labDrawn) follow(labDrawn.model as Gpus);
+  }
+
+  /** Set the GPU of a widget that shows one of the page's; one with another GPU stays as it is. */
+  function follow(model: Gpus) {
+    const gpus = model.get("gpus");
+    if (!Array.isArray(gpus)) return;
+    const now = modelOf(gpus.find(({ id }) => id === model.get("gpu"))?.name);
+    const wanted = gpus.find(({ name }) => modelOf(name) === modelOf(select.value));
+    if (wanted && names.some((name) => modelOf(name) === now)) model.set("gpu", wanted.id);
+  }
+})();

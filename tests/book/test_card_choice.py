@@ -1,0 +1,94 @@
+"""One choice of GPU for the boxes, tables and widgets of a page, which the browser remembers."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+import sgemm_lab
+from sgemm_lab import lab
+from sgemm_lab.bundles import bundled
+from sgemm_lab.lab.output import of_gpus
+
+SCRIPT = Path(sgemm_lab.__file__).parent / "book" / "page_scripts" / "card_choice.ts"
+H200, H100 = "NVIDIA H200", "NVIDIA H100 80GB HBM3"
+WIDGETS = """
+    const drawn = (...names) => {
+      const gpus = names.map((name) => ({ id: name.toLowerCase(), name }));
+      const state = { gpus, gpu: gpus[0].id };
+      return { model: { get: (key) => state[key], set: (key, value) => { state[key] = value; } } };
+    };
+    const all = [drawn("H200", "H100 SXM", "T4"), drawn("T4", "H100 SXM", "H200"), drawn("L4")];
+    document.querySelectorAll(".lab-widget").forEach((place, i) => { place.labDrawn = all[i]; });
+    window.labWidgetsDrawn = Promise.resolve(true);"""
+
+
+@pytest.fixture
+def page(chromium: Browser) -> Iterator[Page]:
+    """Return a page with a header, a box for two GPUs and three widgets."""
+    context = chromium.new_context()
+    page = context.new_page()
+    page.route("**/*", lambda route: route.fulfill(body="", content_type="text/html"))
+    page.goto("http://book.test/")
+    yield page
+    context.close()
+
+
+def show(page: Page, *parts: tuple[str, str]) -> None:
+    widgets = 3 * '<div class="lab-widget"></div>'
+    page.set_content(f'<div class="article-header-buttons"></div>{of_gpus(parts)}{widgets}')
+    page.evaluate(f"() => {{{WIDGETS}}}")
+    page.evaluate(f"() => {{{bundled(SCRIPT, 'labChoice')}}}")
+
+
+def gpus(page: Page) -> list[str]:
+    """Return the GPU that each widget shows."""
+    script = "(all) => all.map((place) => place.labDrawn.model.get('gpu'))"
+    found: list[str] = page.locator(".lab-widget").evaluate_all(script)
+    return found
+
+
+def test_boxes_and_widgets_follow_the_choice_and_the_browser_remembers_it(page: Page) -> None:
+    parts = ((H200, "<p>two</p>"), (H100, "<p>one</p>"))
+    show(page, *parts)
+    choice = page.get_by_label("GPU of closing boxes")
+    expect(choice).to_have_value(H200)
+    expect(page.get_by_text("two", exact=True)).to_be_visible()
+    expect(page.get_by_text("one", exact=True)).to_be_hidden()
+    choice.select_option("H100")
+    expect(page.get_by_text("one", exact=True)).to_be_visible()
+    expect(page.get_by_text("two", exact=True)).to_be_hidden()
+    assert gpus(page) == ["h100 sxm", "t4", "l4"]  # an example on another GPU stays
+    show(page, *parts)
+    expect(choice).to_have_value(H100)
+    expect(page.get_by_text("one", exact=True)).to_be_visible()
+
+
+def test_a_page_with_results_of_one_gpu_has_no_choice(page: Page) -> None:
+    show(page, (H200, "<p>two</p>"))
+    expect(page.locator("select")).to_have_count(0)
+    assert gpus(page) == ["h200", "t4", "l4"]
+
+
+def test_a_box_holds_the_same_step_on_the_other_gpus() -> None:
+    box = lab.closing("split", gap="For a reason of the H200.")
+    (other,) = box.elsewhere
+    html = box._repr_html_()
+    assert f'<div data-gpu="{H200}">' in html
+    assert f'<div data-gpu="{H100}" hidden>' in html
+    assert other.now.score.gpu == H100
+    assert (
+        other.measured.below
+        == lab.recorded("H100").record.score(lab.kernel("float4_tile"), (4096, 4096, 4096)).gflops
+    )
+    assert html.count("For a reason of the H200.") == 1
+    assert html.count("data-program") == 1
+
+
+def test_a_race_holds_the_same_kernels_on_the_other_gpus() -> None:
+    html = lab.measure("float4_tile", "split")._repr_html_()
+    assert html.count("<table") == 2
+    assert f'<div data-gpu="{H100}" hidden>' in html
+    alone = lab.measure("float4_tile", "per_warp_stages:BAND=8", size=16384)
+    assert "data-gpu" not in alone._repr_html_()

@@ -1,0 +1,55 @@
+"""Links to what a reader has in view: predictions, exercises, panels, pictures with settings."""
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+from sites import Site
+
+pytestmark = pytest.mark.browser
+
+PAGE = "chapters/first.html"
+
+
+def linked(page: Page, inside: str) -> str:
+    """Press the link of something, and return the address that the page then has."""
+    before = page.url
+    page.locator(inside).get_by_role("button", name="Copy link").first.click()
+    page.wait_for_function("(before) => location.href !== before", arg=before)
+    return page.url
+
+
+def test_a_prediction_and_an_exercise_have_links_to_their_places(
+    specimen: Site, contexts: Any
+) -> None:
+    page = contexts().goto(specimen, PAGE).page
+    for kind in ("prediction", "exercise"):
+        anchor = page.locator(f'[data-lab="{kind}"]').first.get_attribute("id")
+        assert linked(page, f"#{anchor}").endswith(f"#{anchor}")
+
+
+def test_a_link_to_a_picture_brings_its_settings(specimen: Site, contexts: Any) -> None:
+    sender = contexts().goto(specimen, PAGE).page
+    last = sender.locator(".lab-widget").last
+    last.get_by_role("button", name="pressed 40 times").click()
+    address = linked(sender, ".lab-widget >> nth=-1")
+    assert "#picture=2:" in address
+
+    reader = contexts(viewport={"width": 390, "height": 800}).page
+    reader.goto(address)
+    counter = reader.get_by_role("button", name="pressed 41 times")
+    expect(counter).to_be_in_viewport()
+    expect(reader.get_by_role("button", name="pressed 0 times").first).to_be_attached()
+
+
+@pytest.mark.parametrize(
+    "rest", ["9:", "2:not-deflated", "2:q1YqKEotLk4tVrJSyk3Mq1TSUUrMKVGyijaMrQUA"]
+)
+def test_a_link_that_names_no_setting_changes_nothing(
+    specimen: Site, contexts: Any, rest: str
+) -> None:
+    visit = contexts()
+    visit.page.goto(f"{specimen.address}/{PAGE}#picture={rest}")
+    expect(visit.page.get_by_role("button", name="pressed 40 times")).to_be_attached()
+    visit.page.wait_for_timeout(300)
+    assert visit.page.get_by_role("button", name="pressed 40 times").is_visible()

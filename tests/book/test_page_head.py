@@ -5,10 +5,12 @@ from pathlib import Path
 
 import pytest
 from docutils import nodes
+from PIL import Image
 from sites import ADDRESS, Site
 
-from sgemm_lab.book import share_cards
+from sgemm_lab.book import picture_cards, share_cards
 from sgemm_lab.book.page_head import description
+from sgemm_lab.book.picture_cards import Words
 from sgemm_lab.models.ladder import ladder
 from sgemm_lab.records.store import load_records
 
@@ -77,10 +79,10 @@ def test_descriptions_differ_from_page_to_page(book: Site) -> None:
 
 def test_card_names_book_and_page_and_marks_the_kernels_of_the_chapter(tmp_path: Path) -> None:
     steps = [step for step in ladder(load_records()) if step.score and ":" not in step.kernel.name]
-    figure = share_cards.card("The book", "Tiling", "What it changes", steps, 2)
+    figure = share_cards.card(Words("The book", "2  Tiling", "What it changes"), steps, 2)
     figure.savefig(tmp_path / "card.png", dpi=100)
     size = int.from_bytes((tmp_path / "card.png").read_bytes()[16:20], "big")
-    assert size == share_cards.WIDTH
+    assert size == picture_cards.WIDTH
     words = [text.get_text() for text in figure.texts]
     assert {"The book", "2  Tiling", "What it changes"} <= set(words)
     bars = figure.axes[0].patches
@@ -91,3 +93,34 @@ def test_card_names_book_and_page_and_marks_the_kernels_of_the_chapter(tmp_path:
 def test_only_chapters_have_a_number() -> None:
     assert share_cards.chapter_of("chapters/02_tiling") == 2
     assert share_cards.chapter_of("chapters/A1_measuring") is None
+
+
+OPENER = """<figure class="lab-opener"><p class="lab-opener-question">Why?</p>
+<div class="lab-panels"><svg><rect fill="#00f" width="90" height="90"/></svg></div>
+<figcaption>So.</figcaption></figure><div class="lab-widget-still">later</div>"""
+
+
+def test_the_first_picture_of_a_page_is_on_its_card_without_its_words() -> None:
+    found = picture_cards.picture_of(OPENER)
+    assert "<rect" in found
+    assert not {"Why?", "So.", "later"} & set(re.findall(r"[\w?.]+", found))
+    assert "later" in picture_cards.picture_of('<div class="lab-widget-still">later</div>')
+    assert picture_cards.picture_of("<p>words</p>") == ""
+
+
+@pytest.mark.browser
+def test_a_browser_draws_the_cards(tmp_path: Path) -> None:
+    chromium = picture_cards.program()
+    if chromium is None:
+        pytest.fail("The tests bring a browser.")
+    sheet = tmp_path / "site.css"
+    sheet.write_text("body { background: #fff }", encoding="utf-8")
+    words = Words("The book", "2  Tiling", "What it changes")
+    cards = [(tmp_path / f"{i}.png", words, OPENER) for i in range(2)]
+    picture_cards.draw(chromium, sheet, cards)
+    for file, *_ in cards:
+        with Image.open(file) as picture:
+            assert picture.size == (picture_cards.WIDTH, picture_cards.HEIGHT)
+            found = picture.convert("RGB").getcolors(1 << 20)
+        assert any(b > 200 > 60 > r for _, (r, _, b) in found or [])
+        assert file.stat().st_size < 100_000

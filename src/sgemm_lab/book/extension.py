@@ -78,13 +78,14 @@ def setup(app: Sphinx) -> dict[str, Any]:
         workbench.write_files,
         reader_cards.write_scripts,
         links.publish_notebooks,
-        share_cards.write_cards,
         llms_text.write,
     ):
         _after_the_pages(app, write)
     # After the theme, which writes a sheet then, and Jupyter Book, which writes a front door.
     _after_the_pages(app, asset_bundle.write, priority=900)
     _after_the_pages(app, site_files.write, priority=900)
+    # After the sheet, which draws them.
+    _after_the_pages(app, share_cards.write_cards, priority=950)
     parallel_read.run_side_by_side(app)
     page_kernels.give_no_ports()
     page_errors.install()

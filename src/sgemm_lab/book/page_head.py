@@ -8,7 +8,7 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 
-from sgemm_lab.book import mathml, share_cards
+from sgemm_lab.book import mathml, picture_cards, share_cards
 from sgemm_lab.book.navigation import FIELD
 
 _SENTENCE_END = re.compile(r"(?<=[.!?]) (?=[A-Z“])")
@@ -44,7 +44,7 @@ def add_head(
     context["kind_of_page"] = "website" if page == app.config.root_doc else "article"
     if app.config.html_baseurl and doctree is not None:
         context["card"] = f"{app.config.html_baseurl}{share_cards.FOLDER}/{Path(page).name}.png"
-        context["card_size"] = (share_cards.WIDTH, share_cards.HEIGHT)
+        context["card_size"] = (picture_cards.WIDTH, picture_cards.HEIGHT)
 
 
 def _paragraphs(doctree: nodes.document) -> Iterator[str]:

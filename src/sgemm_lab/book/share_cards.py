@@ -1,4 +1,7 @@
-"""The picture that goes with a page's address where it is shared: title, change, and the ladder."""
+"""The picture that goes with a page's address where it is shared: title, change, and a picture.
+
+It is the page's first picture where a browser can draw it, else the ladder.
+"""
 
 import textwrap
 from collections.abc import Sequence
@@ -8,14 +11,13 @@ from matplotlib.figure import Figure
 from sphinx.application import Sphinx
 
 from sgemm_lab import style
+from sgemm_lab.book import picture_cards
 from sgemm_lab.book.navigation import FIELD
+from sgemm_lab.book.picture_cards import HEIGHT, WIDTH, Words
 from sgemm_lab.models.ladder import GPU, SIZE, LadderStep, ladder
 from sgemm_lab.records.store import load_records
 
 FOLDER = "_static/cards"
-WIDTH, HEIGHT = 1200, 630
-"""Pixels; the shape that social networks show whole."""
-
 _DPI = 100
 _TITLE_COLUMNS, _CHANGE_COLUMNS = 30, 62
 
@@ -27,11 +29,27 @@ def write_cards(app: Sphinx) -> None:
     folder = Path(app.outdir) / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     steps = [step for step in ladder(load_records()) if step.score and ":" not in step.kernel.name]
+    chromium = picture_cards.program()
+    drawn: list[tuple[Path, Words, str]] = []
     for page in sorted(app.env.found_docs):
-        title = app.env.titles[page].astext()
-        change = str(app.env.metadata[page].get(FIELD, ""))
-        picture = card(app.config.html_title, title, change, steps, chapter_of(page))
-        picture.savefig(folder / f"{Path(page).name}.png", dpi=_DPI)
+        words = Words(
+            app.config.html_title,
+            _named(app.env.titles[page].astext(), chapter_of(page)),
+            str(app.env.metadata[page].get(FIELD, "")),
+        )
+        file = folder / f"{Path(page).name}.png"
+        html = Path(app.outdir, f"{page}.html").read_text(encoding="utf-8")
+        if chromium and (picture := picture_cards.picture_of(html)):
+            drawn.append((file, words, picture))
+        else:
+            card(words, steps, chapter_of(page)).savefig(file, dpi=_DPI)
+    if chromium and drawn:
+        picture_cards.draw(chromium, Path(app.outdir) / "_static" / "site.css", drawn)
+
+
+def _named(title: str, chapter: int | None) -> str:
+    """Return a page's title with the number of its chapter."""
+    return f"{chapter}  {title}" if chapter else title
 
 
 def chapter_of(page: str) -> int | None:
@@ -40,28 +58,23 @@ def chapter_of(page: str) -> int | None:
     return int(number) if number.isdecimal() else None
 
 
-def card(
-    book: str, title: str, change: str, steps: Sequence[LadderStep], chapter: int | None
-) -> Figure:
-    """Draw one card.
+def card(words: Words, steps: Sequence[LadderStep], chapter: int | None) -> Figure:
+    """Draw a card with the ladder.
 
     Args:
-        book: the book's title.
-        title: the page's.
-        change: what the page changes, in a short sentence, or "".
+        words: what stands above the ladder.
         steps: the ladder. The kernels of this chapter stand out.
         chapter: the page's number.
     """
     with style.book_style():
         figure = Figure(figsize=(WIDTH / _DPI, HEIGHT / _DPI), facecolor=style.BACKGROUND)
         figure.set_layout_engine("none")
-        figure.text(0.06, 0.88, book, fontsize=20, color=style.MUTED, va="center")
-        name = title if not chapter else f"{chapter}  {title}"
-        lines = textwrap.wrap(name, _TITLE_COLUMNS)[:2]
+        figure.text(0.06, 0.88, words.book, fontsize=20, color=style.MUTED, va="center")
+        lines = textwrap.wrap(words.title, _TITLE_COLUMNS)[:2]
         figure.text(0.06, 0.81, "\n".join(lines), fontsize=42, weight="bold", va="top")
         below = 0.81 - 0.13 * len(lines)
         figure.text(
-            0.06, below, textwrap.fill(change, _CHANGE_COLUMNS), fontsize=19, va="top",
+            0.06, below, textwrap.fill(words.change, _CHANGE_COLUMNS), fontsize=19, va="top",
             color=style.FOREGROUND,
         )  # fmt: skip
         axes = figure.add_axes((0.06, 0.12, 0.88, 0.34))

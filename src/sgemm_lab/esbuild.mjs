@@ -83,11 +83,7 @@ const SHEETS = `import "sgemm-lab:theme.css"; ${COMMON_SHEET}`;
 
 /** Scripts of pages: what each runs, or under which name it exports what Python calls. */
 const SCRIPTS = {
-<<<<<<< HEAD
-  book: ["book", "glossary", "progress", "card_choice"]
-=======
-  book: ["book", "glossary", "progress", "sharing"]
->>>>>>> 122e812 (Predictions, exercises, panels and pictures have links that can be sent)
+  book: ["book", "glossary", "progress", "card_choice", "sharing"]
     .map((one) => `import "./book/page_scripts/${one}.ts";`)
     .join("\n"),
   exercises: 'import "./book/page_scripts/exercises.ts";',

@@ -351,5 +351,5 @@ def strassen(levels: int = 2, size: AnySize | None = None) -> Output:
         ["bytes that additions move", bytes_moved_text(plan.moved_bytes)],
         ["norm-wise error", error_text(error)],
     ]
-    where = "on this GPU" if live else "in NumPy, for there is no GPU here"
+    where = "on this GPU" if live else "in NumPy: no GPU here"
     return table(["", f"{size_text(size)}, {where}"], rows, numbers=1)

@@ -17,6 +17,7 @@ from accessible import faults
 from browser import still
 from sgemm_lab import bundles
 from sgemm_lab.book import panels, workbench
+from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.clang.package import write_site
 from sgemm_lab.errors import LabError
 from sgemm_lab.external_cuda.expected import expected_values, read_expectation
@@ -272,13 +273,16 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     folder: Path = tmp_path_factory.mktemp("workbench")
     package()
     furnish(folder, ASSETS)
-    for file, text in panels.site_files([], write_site(folder / "clang")).items():
+    for file, text in panels.site_files(["tiled"], write_site(folder / "clang")).items():
         (folder / file).write_text(text, encoding="utf-8")
     (folder / workbench.SCRIPT).write_text(bundles.text(f"pages/{workbench.SCRIPT}"), "utf-8")
     bench = workbench.workbench(workbench.examples())
     for mode in ("light", "dark"):
         html = page_of(bench, "Your own kernel", ASSETS, mode)
         (folder / f"{mode}.html").write_text(html, encoding="utf-8")
+    product = panels.panel(load_kernel("tiled"), panels.StepExample({"TILE": 2}, (4, 4, 4)), [])
+    html = page_of(product, "A panel", ASSETS, "light")
+    (folder / "panel.html").write_text(html, encoding="utf-8")
     with served(folder) as site:
         yield site
 
@@ -330,6 +334,33 @@ def test_a_pasted_file_is_compiled_run_and_judged_in_the_page(
         page.locator('[data-lab="run"]').click()
         expect(verdict).to_contain_text(says, timeout=60_000)
     assert page.locator("img").count() == 0
+    assert complaints == []
+    page.close()
+
+
+@pytest.mark.browser
+def test_a_panel_checks_a_kernel_that_is_not_its_product_as_any_other(
+    chromium: Browser, site: Site
+) -> None:
+    page = chromium.new_page(**still(chromium))
+    complaints: list[str] = []
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.goto(f"{site.address}/panel.html")
+    page.locator('[data-lab="editor"]').focus()
+    page.locator('[data-lab="panel"][data-ready]').wait_for()
+    page.locator(".cm-editor").wait_for()
+    verdict = page.locator('[data-lab="verdict"]')
+    for text, says in (
+        (SAXPY, "No fault found"),
+        (SAXPY.replace("i < n", "i <= n"), "A kernel has an error"),
+    ):
+        page.keyboard.press("Control+A")
+        page.keyboard.insert_text(text)
+        page.locator('[data-lab="run"]').click()
+        expect(verdict).to_contain_text(says, timeout=90_000)
+        expect(verdict).to_contain_text("No kernel is called sgemm, so each was checked by itself")
+        page.locator('[data-lab="editor"], .cm-content').last.focus()
+    expect(page.locator(".lab-launch .lab-bench-verdict")).to_contain_text("element 300 of y")
     assert complaints == []
     page.close()
 

@@ -61,3 +61,10 @@ def test_the_status_counts_information_where_it_is_asked_for(
     assert (finding["kind"], finding["severity"]) == ("race", "information")
     assert main(["count", *call]) == status
     assert "All write the same value, so any order will do." in capsys.readouterr().out
+
+
+def test_a_store_of_which_every_lane_leaves_the_array_is_a_finding() -> None:
+    text = "__global__ void k(int* y) { __shared__ int s[4]; s[threadIdx.x + 8] = 1; y[0] = s[0]; }"
+    pasted = Pasted("a.cu", text, Path())
+    (report,) = check_file(ExternalKernel(pasted, ("1",), ("32",), arguments="y:out:1"))
+    assert "out of bounds" in {one.kind for one in report.findings}

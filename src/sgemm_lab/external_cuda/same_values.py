@@ -45,6 +45,8 @@ class SameValues:
             if site.space == "shared" or site.kind != LOAD:
                 self._harmful.add(site.instruction.location)
             return
+        if not len(access.positions):
+            return  # all lanes leave their array
         group = access.group
         lanes = np.arange(group.lanes) if access.lanes is None else access.lanes
         if len(self._writer) != len(access.memory.bytes) or not np.array_equal(

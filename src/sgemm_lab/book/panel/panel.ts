@@ -3,9 +3,12 @@
 import { QUICK_SIZES } from "../../checking/judge.py";
 import { LabError } from "../../errors.ts";
 import type { Size } from "../../kernel.ts";
-import { linesOf } from "../../kernel.ts";
+import { ENTRY, linesOf } from "../../kernel.ts";
 import type { Sheet } from "../../models/bound.ts";
 import { sizeText } from "../../text.ts";
+import type { CudaFile } from "../workbench/cuda_file.ts";
+import { readCudaFile } from "../workbench/cuda_file.ts";
+import { KernelSection } from "../workbench/kernel_section.ts";
 import type { Compiled } from "./compiled.ts";
 import {
   compiled,
@@ -163,6 +166,12 @@ class Panel {
     const { source } = this;
     this.steps.clear();
     say(this.verdict, "busy", "Running on your processor …");
+    const file = readCudaFile(source);
+    const { kernels } = file;
+    if (kernels.length && !kernels.some(({ name }) => name === ENTRY)) {
+      await this.#runOthers(file);
+      return;
+    }
     const { ptx, by } = await this.#compiled(source, (words) =>
       say(this.verdict, "busy", words, "Once a visit."),
     );
@@ -182,6 +191,24 @@ class Panel {
     this.along.hidden = false;
     await this.#count();
     this.steps.offer(() => this.#step());
+  }
+
+  /** Check kernels that are not the chapter's product, as any CUDA file. */
+  async #runOthers(file: CudaFile) {
+    const sections = file.kernels.map((kernel) => new KernelSection(file, kernel, new Map()));
+    this.counts.replaceChildren(...sections.map(({ element }) => element));
+    for (const section of sections) {
+      const lines = await section.run(this.#engines, linesOf(file.text), (words) =>
+        say(this.verdict, "busy", words, "Once a visit."),
+      );
+      for (const line of lines) this.#named.add(line);
+    }
+    this.editor.draw(this.#named);
+    const wrong = sections.some(({ state }) => state === "error");
+    const right = sections.every(({ state }) => state === "none");
+    const head = wrong ? "A kernel has an error" : right ? "No fault found" : "Checked";
+    const why = `No kernel is called ${ENTRY}, so each was checked by itself: see below.`;
+    say(this.verdict, wrong ? "wrong" : right ? "right" : "none", head, why);
   }
 
   async #step() {

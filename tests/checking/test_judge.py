@@ -310,6 +310,16 @@ def test_awkward_sizes_hold_what_breaks_kernels() -> None:
     assert any(n < m // 100 for m, n, _ in sizes)
 
 
+@pytest.mark.parametrize("tile", [4, 8, 16, 32, 64])
+@pytest.mark.parametrize("axis", range(3), ids="MNK")
+def test_awkward_sizes_stand_around_the_edges_of_each_tile(axis: int, tile: int) -> None:
+    sides = {size[axis] for size in AWKWARD_SIZES}
+    assert min(sides) < tile
+    assert any(side % (2 * tile) == 0 for side in sides), "an even number of tiles"
+    assert any(side % (2 * tile) == tile for side in sides), "an odd number of tiles"
+    assert any(side > tile and side % tile == 1 for side in sides), "one more"
+
+
 def result(fault: str | None = None, refusal: str | None = None, error: float = 0.0) -> CheckResult:
     return CheckResult("naive", 1, 1, 1, fault, refusal, error)
 

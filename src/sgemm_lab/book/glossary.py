@@ -137,12 +137,12 @@ def link(app: Sphinx, doctree: nodes.document, page: str) -> None:
             used |= set(re.findall(r'data-word="symbol-(\w+)"', text))
             raw[:] = [nodes.Text(text)]
     named = _link_terms(doctree, {name: address(word) for name, word in terms.items()})
-    told = [(n, symbols[n]) for n in sorted(used)] + [(n, terms[n]) for n in sorted(named)]
-    if told:
-        doctree.append(_told({word.anchor: (name, word.meaning) for name, word in told}))
+    linked = [(n, symbols[n]) for n in sorted(used)] + [(n, terms[n]) for n in sorted(named)]
+    if linked:
+        doctree.append(_meanings_data({word.anchor: (name, word.meaning) for name, word in linked}))
 
 
-def _told(meanings: dict[str, tuple[str, str]]) -> nodes.raw:
+def _meanings_data(meanings: dict[str, tuple[str, str]]) -> nodes.raw:
     """Return the meanings of a page's words, by anchor, for the script that shows them."""
     text = json.dumps(meanings, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
     return nodes.raw(
@@ -159,8 +159,8 @@ def with_links(listing: str, addresses: dict[str, str]) -> str:
         if name not in addresses or name in seen:
             return token[0]
         seen.add(name)
-        told = f'data-word="{_anchor(name)}" rel="{_UNRANKED}"'
-        return f'<a class="lab-symbol" href="{addresses[name]}" {told}>{token[0]}</a>'
+        attributes = f'data-word="{_anchor(name)}" rel="{_UNRANKED}"'
+        return f'<a class="lab-symbol" href="{addresses[name]}" {attributes}>{token[0]}</a>'
 
     return _LISTING.sub(lambda source: _TOKEN.sub(linked, source[0]), listing)
 

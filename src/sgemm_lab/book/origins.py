@@ -21,12 +21,12 @@ def gather(_app: Sphinx, doctree: nodes.document, _page: str) -> None:
 
     How demands are counted is told once a page, at the end of the first section that says it.
     """
-    told: set[str] = set()
+    noted: set[str] = set()
     for section in doctree.findall(nodes.section):
         found: dict[str, None] = {}
         for raw in _outputs(section) if _is_own_section(section) else ():
-            found |= dict.fromkeys(one for one in _taken_from(raw) if one not in told)
-        told |= {one for one in found if one.startswith(_DEMAND)}
+            found |= dict.fromkeys(one for one in _taken_from(raw) if one not in noted)
+        noted |= {one for one in found if one.startswith(_DEMAND)}
         if found:
             origin = " ".join(sorted(in_one(fullest(list(found))), key=_kind))
             line = nodes.raw("", f'<p class="lab-provenance lab-origin">{origin}</p>')

@@ -87,11 +87,11 @@ def _at(kernel: Kernel, size: Size) -> str:
 
 
 def _ask(kernel: Kernel, request: dict[str, Any], time_limit: float) -> Iterator[Answer]:
-    told = json.dumps({"name": kernel.name, "source": kernel.source, **request})
-    yield from answers([sys.executable, "-m", "sgemm_lab.checking.sandbox"], told, time_limit)
+    message = json.dumps({"name": kernel.name, "source": kernel.source, **request})
+    yield from answers([sys.executable, "-m", "sgemm_lab.checking.sandbox"], message, time_limit)
 
 
-def answers(command: Sequence[str], told: str, time_limit: float) -> Iterator[Answer]:
+def answers(command: Sequence[str], message: str, time_limit: float) -> Iterator[Answer]:
     """Run a command with ``told`` on standard input and yield its answers, one JSON object a line.
 
     After a first line "ready" each answer may take ``time_limit`` seconds. An object with "error"
@@ -119,7 +119,7 @@ def answers(command: Sequence[str], told: str, time_limit: float) -> Iterator[An
         reader.start()
     try:
         with suppress(BrokenPipeError):  # it ended before it could be told: it says why
-            process.stdin.write(told)
+            process.stdin.write(message)
             process.stdin.close()
         wait = _START_S
         while True:

@@ -38,17 +38,17 @@ def in_subprocess(work: Callable[[], Made], what: str, time_limit: float = TIME_
         _answer(work, writing)
     os.close(writing)
     try:
-        told = _read(reading, time.monotonic() + time_limit)
+        payload = _read(reading, time.monotonic() + time_limit)
     finally:
         os.close(reading)
         if not _ended(child):
             os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)
-    if told is None:
+    if payload is None:
         raise LabError(f"{what} took more than {time_limit:g} seconds and was given up.")
-    if not told:
+    if not payload:
         raise LabError(f"{what} crashed. Leave out parts of the source until it does not.")
-    made, error = pickle.loads(told)  # what this program itself wrote
+    made, error = pickle.loads(payload)  # what this program itself wrote
     if error is not None:
         raise error
     return made  # type: ignore[no-any-return]
@@ -59,11 +59,11 @@ def _answer(work: Callable[[], Made], writing: int) -> None:
     faulthandler.disable()  # the sentence of a crash is enough
     try:
         try:
-            told = pickle.dumps((work(), None))
+            payload = pickle.dumps((work(), None))
         except LabError as error:
-            told = pickle.dumps((None, error))
+            payload = pickle.dumps((None, error))
         with os.fdopen(writing, "wb") as pipe:
-            pipe.write(told)
+            pipe.write(payload)
     finally:
         os._exit(0)
 

@@ -109,8 +109,10 @@ def _estimate(data: EstimateData, given: float) -> Verdict:
         hint = next(fitting, HintData(says=""))
     right = hint.get("right", False)
     you = "Right: you" if right else "You"
-    told = f"{you} said {number(given)}, it is {number(expected)}: {_miss(given, expected)}."
-    return Verdict(right, " ".join(part for part in (told, hint["says"], data["says"]) if part))
+    difference = f"{you} said {number(given)}, it is {number(expected)}: {_miss(given, expected)}."
+    return Verdict(
+        right, " ".join(part for part in (difference, hint["says"], data["says"]) if part)
+    )
 
 
 def near(given: float, value: float, tolerance: float) -> bool:

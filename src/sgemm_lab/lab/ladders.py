@@ -71,16 +71,16 @@ def measure_rung(name: str, size: Size, progress: Progress) -> list[Result]:
     Raises:
         LabError: the kernel cannot be measured at this size; the sentence says why.
     """
-    told = [""]
+    steps = [""]
 
-    def tell(text: str) -> None:
-        told.append(text)
+    def note(text: str) -> None:
+        steps.append(text)
         progress(text)
 
-    run = session.measure_here([load_kernel(name)], [size], progress=tell)
+    run = session.measure_here([load_kernel(name)], [size], progress=note)
     found = results_of(Record(current_device(), (run,)), HERE)
     if not found:
-        raise LabError(f"{title_of(name)} was not measured at {size_text(size)}: {told[-1]}")
+        raise LabError(f"{title_of(name)} was not measured at {size_text(size)}: {steps[-1]}")
     return found
 
 

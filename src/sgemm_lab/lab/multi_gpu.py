@@ -79,7 +79,7 @@ class MultiGpuResults(RecordQueries):
         one, more = self.product(1, n), self.product(gpus, n, layout)
         flop = 2 * n**3
         before, now = self.ms(one.overlap), self.ms(more.overlap)
-        told = 1e3 * self.predicted(more, overlap=True)
+        predicted = 1e3 * self.predicted(more, overlap=True)
         most = flop / median(more.alone) / 1e12
         asked = flop_per_link_byte(layout, n, gpus)
         rows = [
@@ -87,14 +87,14 @@ class MultiGpuResults(RecordQueries):
              f"Arithmetic of one GPU: cuBLAS makes {one.tflops:.1f} TFLOP/s on all of C."),
             ("What changed",
              f"{gpus} GPUs share the tiles, and the next ones travel during a product."),
-            ("Factor", f"{before / now:.2f} times as fast; {before / told:.2f} predicted."),
+            ("Factor", f"{before / now:.2f} times as fast; {before / predicted:.2f} predicted."),
             (now_term(more.efficiency or 0),
              f"Arithmetic of each GPU, at most {most:.0f} TFLOP/s: {gpus} times the "
              f"{most / gpus:.1f} of one GPU alone on its part of C. "
              f"{more.efficiency:.1%} reached."),
         ]  # fmt: skip
         folded = [
-            ("Predicted", f"{before:.1f} ÷ {told:.2f} ms = {before / told:.2f}"),
+            ("Predicted", f"{before:.1f} ÷ {predicted:.2f} ms = {before / predicted:.2f}"),
             ("Measured",
              f"{before:.1f} ÷ {now:.2f} ms = {before / now:.2f}, {more.tflops:.1f} TFLOP/s"),
             ("Link",
@@ -265,9 +265,9 @@ def _span(span: Span) -> GpuSpan:
 
 def _roof_picture(found: MultiGpuResults) -> Picture:
     """Draw a roof for 2 and for 4 GPUs, and every size that was measured under it."""
-    _, told = _draw_roof(found, phone=False)
+    _, description = _draw_roof(found, phone=False)
     return PictureOfTwoWidths(
-        lambda phone: _draw_roof(found, phone=phone)[0], "The roofline of the link", told
+        lambda phone: _draw_roof(found, phone=phone)[0], "The roofline of the link", description
     )
 
 

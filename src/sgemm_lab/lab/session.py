@@ -36,9 +36,9 @@ def measure_here(
     Raises:
         LabError: no GPU, or nothing could be measured.
     """
-    tell = progress or _print_over
+    report = progress or _print_over
     run = measure_run(
-        kernels, sizes=sizes, micro=micro, effects=effects, budget=Budget(), progress=tell
+        kernels, sizes=sizes, micro=micro, effects=effects, budget=Budget(), progress=report
     )
     if progress is None:
         _print_over("")

@@ -184,12 +184,12 @@ class StrassenResults:
         rows = []
         for n in sizes:
             for way in self.levels(n):
-                told = self.predicted(n, way)
-                leaf = size_text(told.plan.leaf) if way.levels else ""
+                model = self.predicted(n, way)
+                leaf = size_text(model.plan.leaf) if way.levels else ""
                 rows.append(
                     [
                         f"{n:,}", str(way.levels), leaf,
-                        f"{2 * n**3 / told.seconds / 1e12:.1f}", f"{self.tflops(n, way):.1f}",
+                        f"{2 * n**3 / model.seconds / 1e12:.1f}", f"{self.tflops(n, way):.1f}",
                         f"{self.share(n, way):.2f}", bytes_moved_text(way.workspace_bytes),
                     ]
                 )  # fmt: skip
@@ -261,7 +261,7 @@ class StrassenResults:
     def closing(self, n: int) -> Output:
         """Return the closing box of the plan that the model takes for n×n matrices."""
         way, plain, times = self.best(n), self.plain(n), self.at(n)
-        told = [2 * n**3 / self.predicted(n, one).seconds / 1e12 for one in (plain, way)]
+        model = [2 * n**3 / self.predicted(n, one).seconds / 1e12 for one in (plain, way)]
         speeds = self.tflops(n, plain), self.tflops(n, way)
         took = 1e3 * statistics.median(way.additions or way.seconds)
         total = 1e3 * statistics.median(way.seconds)
@@ -276,17 +276,17 @@ class StrassenResults:
              f"{plural(way.levels, 'level')}: {left:.1%} of the multiply-adds, and additions that "
              f"move {bytes_moved_text(way.moved_bytes)}."),
             ("Factor",
-             f"{speeds[1] / speeds[0]:.2f} times as fast; {told[1] / told[0]:.2f} predicted. It is "
-             f"{times.share(way):.2f} times as fast as cuBLAS in the same run. Measured and "
-             f"predicted: {speeds[0]:.1f} and {told[0]:.1f} TFLOP/s without levels, "
-             f"{speeds[1]:.1f} and {told[1]:.1f} with them."),
+             f"{speeds[1] / speeds[0]:.2f} times as fast; {model[1] / model[0]:.2f} predicted. "
+             f"It is {times.share(way):.2f} times as fast as cuBLAS in the same run. Measured and "
+             f"predicted: {speeds[0]:.1f} and {model[0]:.1f} TFLOP/s without levels, "
+             f"{speeds[1]:.1f} and {model[1]:.1f} with them."),
             (now_term(speeds[1] * left / self.peak),
              f"Arithmetic still, at most {self.peak / left:.1f} TFLOP/s: "
              f"{speeds[1] * left / self.peak:.0%} reached. The leaves reach {leaves:.0%} of their "
              f"roof, and the additions take {took / total:.0%} of the time."),
         ]  # fmt: skip
         folded = [
-            ("Predicted", f"{told[1]:.1f} ÷ {told[0]:.1f} TFLOP/s = {told[1] / told[0]:.2f}"),
+            ("Predicted", f"{model[1]:.1f} ÷ {model[0]:.1f} TFLOP/s = {model[1] / model[0]:.2f}"),
             ("Measured",
              f"{speeds[1]:.1f} ÷ {speeds[0]:.1f} TFLOP/s = {speeds[1] / speeds[0]:.2f}"),
             ("At most",

@@ -87,14 +87,14 @@ def owners(*names: str | Kernel, threads: Sequence[int]) -> Picture:
         LabError: as ``part_of`` does.
     """
     kernels = [kernel_of(name) for name in names]
-    told = []
+    parts = []
     for kernel in kernels:
         last = part_of(kernel, threads[-1])
-        told.append(
+        parts.append(
             f"in {kernel.name} thread {last.thread} owns rows {runs_text(last.rows)} "
             f"and columns {runs_text(last.columns)}"
         )
-    conclusion = f"{'; '.join(told)}. It reads these rows of As and these columns of Bs."
+    conclusion = f"{'; '.join(parts)}. It reads these rows of As and these columns of Bs."
     return PictureOfTwoWidths(
         partial(_draw_tiles, kernels, threads),
         "Which elements a thread owns",

@@ -150,8 +150,8 @@ class NativeCard:
         work.end()
         encoder.resolve_query_set(self._queries, 0, 2, self._resolved, 0)
         self._device.queue.submit([encoder.finish()])
-        told = np.frombuffer(self._device.queue.read_buffer(self._resolved, 0, 16), np.uint64)
-        return float(told[1] - told[0]) / 1e9 / times
+        ticks = np.frombuffer(self._device.queue.read_buffer(self._resolved, 0, 16), np.uint64)
+        return float(ticks[1] - ticks[0]) / 1e9 / times
 
 
 class Product:

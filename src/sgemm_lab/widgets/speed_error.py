@@ -131,9 +131,9 @@ class SpeedError(LabWidget):
             beside = "–"
             if LOST not in (error, library) and library:
                 beside = ratio(error / library)
-            told = "lost values" if error == LOST else error_text(error)
+            error_words = "lost values" if error == LOST else error_text(error)
             speed = number(way["tflops"][size])
-            rows.append([way["title"], self.words[way["arithmetic"]], speed, told, beside])
+            rows.append([way["title"], self.words[way["arithmetic"]], speed, error_words, beside])
         heads = ["Way", "Products in", "TFLOP/s", "Error", "Times cuBLAS FP32's"]
         return html_table(f"{self.about} Measured on {self.gpu}.", heads, rows)
 

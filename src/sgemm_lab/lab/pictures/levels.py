@@ -37,7 +37,7 @@ def levels_panel(
     before, after = moved
     most = max(value for one in moved for level, value in one.items() if level in HUES)
     parts: list[str] = []
-    told: list[str] = []
+    labels: list[str] = []
     y = 4.0
     for level, hue in HUES.items():
         values = [one.get(level, 0.0) for one in (before, after)]
@@ -57,9 +57,9 @@ def levels_panel(
             label = f"{name} {bytes_moved_text(value)}"
             inside = width > _LETTER_WIDTH * len(label) + 8
             parts.append(words(82 if inside else 82 + width, top + 12, label))
-            told.append(f"{level}: {label}")
+            labels.append(f"{level}: {label}")
         y += _ROW
-    described = "; ".join(told) + "."
+    described = "; ".join(labels) + "."
     return panel(title, drawing(parts, y, described, PANEL_WIDTH), described, says)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
+from golden_launch import camel_case
 from in_node import answers
 
 from sgemm_lab.catalogue import load_kernel, load_kernels
@@ -74,10 +75,6 @@ HEADS = [
     SOURCE.replace("BM * BN / TM, 1", "system(1), 1"),
     *(with_map(line) for line in (MAP, *WRONG_MAPS)),
 ]
-
-
-def camel_case(fields: dict[str, Any]) -> dict[str, Any]:
-    return {re.sub("_(.)", lambda m: m[1].upper(), name): one for name, one in fields.items()}
 
 
 def launch_of(name: str, source: str, size: tuple[int, int, int], sms: int) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from in_node import in_node
 from sgemm_lab.errors import LabError
 from sgemm_lab.simulator import Hazard, Result, WarpRequest, simulate
 from sgemm_lab.simulator.variables import Struct
+from sgemm_lab.tensor_map import TensorMap
 
 ENTRY = Path(__file__).with_name("running.js")
 _DEBUG_DATA = re.compile(r"^\.b8 .*\n", re.M)
@@ -135,10 +136,17 @@ def plain_result(result: Result) -> dict[str, Any]:
     }
 
 
+def camel_case(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a dataclass under their names in TypeScript."""
+    return {re.sub("_(.)", lambda m: m[1].upper(), name): one for name, one in fields.items()}
+
+
 def _plain(value: Any) -> Any:
     if isinstance(value, Struct):
         fields = [[start, name, _plain(part)] for start, name, part in value.fields]
         return {"bytes": value.bytes, "fields": fields}
+    if isinstance(value, TensorMap):
+        return camel_case(asdict(value))
     if isinstance(value, np.ndarray | np.generic):
         data = base64.b64encode(np.ascontiguousarray(value).tobytes()).decode()
         return {"type": value.dtype.name, "shape": list(value.shape), "bytes": data}

@@ -37,7 +37,7 @@ export function checked({ kernel, source, ptx, sizes }) {
 }
 
 function argument(value) {
-  if (typeof value === "number") return value;
+  if (typeof value === "number" || "boxRows" in value) return value;
   const bytes = Buffer.from(value.bytes, "base64");
   const copy = new Uint8Array(bytes).buffer;
   return { data: new TYPES[value.type](copy), shape: value.shape };

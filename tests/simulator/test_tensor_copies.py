@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from golden_launch import Case, in_javascript
+from golden_record import differences, record_of
 from simulator_kernels import ptx_of
 
 from sgemm_lab.errors import LabError
@@ -69,18 +71,24 @@ ALONE = """
 WAIT = "waitFor(&filled, 0);"
 
 
-def run(
+def case_of(
     tensor: TensorMap, a: np.ndarray, *, x: int = 0, y: int = 0, body: str = ALONE,
     wait: str = WAIT, start: str = "", cluster: int = 1, readers: int = 1,
-) -> tuple[Result, np.ndarray]:  # fmt: skip
-    """Copy boxes; return the bytes that came to shared memory, by block."""
+) -> Case:  # fmt: skip
+    """Return a launch that copies boxes."""
     size = BOX_ROWS * tensor.box_columns * tensor.element_bytes
     source = SOURCE.replace("BODY", body).replace("WAIT", wait).replace("START", start)
     source = source.replace("CLUSTER", f"__cluster_dims__({cluster}, 1, 1)" if cluster > 1 else "")
     ptx = ptx_of(source, "sm_90a", f"BYTES={size}", f"READERS={readers}")
     c = np.zeros((cluster, size), np.uint8).view(np.uint32)
     arguments = {"A": a, "C": c, "x": x, "y": y, "map": tensor}
-    result = simulate(ptx, "k", (cluster,), (32,), arguments)
+    name = f"{tensor} {x} {y} {wait} {start}"
+    return Case(name, ptx, "k", (cluster,), (32,), arguments)
+
+
+def run(*how: Any, **options: Any) -> tuple[Result, np.ndarray]:
+    """Copy boxes; return the bytes that came to shared memory, by block."""
+    result = case_of(*how, **options).simulate()
     return result, result.arrays["C"].view(np.uint8)
 
 
@@ -179,15 +187,16 @@ def test_a_block_that_does_not_wait_for_the_other_races() -> None:
     assert any("copies to box" in str(one) for one in result.hazards)
 
 
-@pytest.mark.parametrize(
-    ("changed", "sentence"),
-    [
-        ({"wait": ""}, "still filling"),
-        ({"start": "+ 8"}, "not at a multiple of 128 bytes"),
-        ({"start": "+ 32"}, "of emptied, which has"),
-    ],
-)
-def test_what_is_wrong_with_a_copy_is_a_sentence(changed: dict[str, Any], sentence: str) -> None:
+WRONG = {
+    "still filling": {"wait": ""},
+    "not at a multiple of 128 bytes": {"start": "+ 8"},
+    "of emptied, which has": {"start": "+ 32"},
+}
+"""What is said of a change."""
+
+
+@pytest.mark.parametrize(("sentence", "changed"), WRONG.items())
+def test_what_is_wrong_with_a_copy_is_a_sentence(sentence: str, changed: dict[str, Any]) -> None:
     result, _ = run(tensor_map(), matrix(), **changed)
     assert any(re.search(sentence, str(one)) for one in result.hazards)
 
@@ -204,3 +213,15 @@ def test_a_grid_that_clusters_do_not_divide_is_a_sentence() -> None:
     ptx = ptx_of(source, "sm_90a")
     with pytest.raises(LabError, match="which clusters of 2 do not divide"):
         simulate(ptx, "k", (3,), (32,), {"C": np.zeros(4, np.int32)})
+
+
+def test_typescript_gives_the_same() -> None:
+    cases = [
+        *(case_of(tensor_map(), matrix(), x=x, y=y) for x, y in ((0, 0), (16, 8), (-3, -2))),
+        *(case_of(tensor_map("fp16", w // 2, w), matrix(np.float16)) for w in (32, 64, 128)),
+        case_of(tensor_map("tf32"), matrix()),
+        *(case_of(tensor_map(), matrix(), **changed) for changed in WRONG.values()),
+        case_of(tensor_map(), matrix()[:4], wait=""),
+    ]
+    for case, answer in zip(cases, in_javascript(cases), strict=True):
+        assert differences(record_of(case, case.in_python()), record_of(case, answer)) == []

@@ -2,6 +2,7 @@
 
 import { LabError } from "../errors.ts";
 import type { LaunchShape, Size } from "../kernel.ts";
+import type { TensorMap } from "../tensor_map.ts";
 import {
   BASIC_BLOCKS_PER_PRODUCT,
   LARGEST_MATRICES,
@@ -20,7 +21,10 @@ export interface Matrix {
   values: Float32Array | Float64Array;
 }
 
-type Argument = { data: Float32Array | Float64Array | Uint32Array; shape: number[] } | number;
+type Argument =
+  | { data: Float32Array | Float64Array | Uint32Array; shape: number[] }
+  | number
+  | TensorMap;
 
 /** The seventh argument, of the kernels that have it. */
 export const WORKSPACE = "workspace";
@@ -57,5 +61,6 @@ export function launchArguments(
   arrays.set("C", { data: c, shape: [m, n] });
   for (const [name, side] of Object.entries({ M: m, N: n, K: k })) arrays.set(name, side);
   if (shape.workspaceBytes) arrays.set(WORKSPACE, { data: own, shape: [own.length] });
+  for (const map of shape.maps) arrays.set(map.name, map);
   return arrays;
 }

@@ -252,7 +252,7 @@ function convertToTf32(group: ThreadGroup, instruction: Instruction, match: Matc
  * Round a float's bits to 10 fraction bits, to nearest; ties to even or away from zero. Of NaN the
  * low bits are cut off.
  */
-function roundedToTf32(bits: number, toEven: boolean) {
+export function roundedToTf32(bits: number, toEven: boolean) {
   const half = toEven ? 0xfff + ((bits >>> 13) & 1) : 0x1000;
   const finite = (bits & 0x7fffffff) >>> 0 < 0x7f800000;
   return ((bits + (finite ? half : 0)) & 0xffffe000) >>> 0;
@@ -263,7 +263,12 @@ function convertFromBfloat16(group: ThreadGroup, instruction: Instruction): Step
   return slowly(group, instruction, "b32", (lane) => BigInt(bits(lane)) << 16n);
 }
 
-const WINDOWS: Record<string, number> = { global: 0, shared: SHARED_WINDOW, local: LOCAL_WINDOW };
+const WINDOWS: Record<string, number> = {
+  global: 0,
+  param: 0,
+  shared: SHARED_WINDOW,
+  local: LOCAL_WINDOW,
+};
 
 function convertAddress(group: ThreadGroup, instruction: Instruction, match: Match): Step {
   const shift = group.registers.constant(BigInt(WINDOWS[match.space]), 8);
@@ -389,7 +394,7 @@ const PATTERNS: [string, Binder][] = [
   ["cvt\\.rn\\.(?<narrow>f16|bf16)x2\\.f32", convertToNarrowPair],
   ["cvt\\.(?<ties>rn|rna)\\.tf32\\.f32", convertToTf32],
   ["cvt\\.f32\\.bf16", convertFromBfloat16],
-  ["cvta(?<to>\\.to)?\\.(?<space>global|shared|local)\\.u64", convertAddress],
+  ["cvta(?<to>\\.to)?\\.(?<space>global|shared|local|param)\\.u64", convertAddress],
   ["(?<op>popc|clz)\\.(?<type>b32|b64)", countBits],
   ["bfe\\.(?<type>[su](?:32|64))", extractBits],
   ["bfi\\.(?<type>b32|b64)", insertBits],

@@ -62,10 +62,10 @@ export class RequestCounter {
   }
 
   /** Count what a bulk copy moves. It is no request of a warp and passes no lanes. */
-  onBulkCopy({ access, data }: BulkCopy) {
+  onBulkCopy({ access, data, sectors }: BulkCopy) {
     const counts = this.countsOf(access.site.instruction.index);
     counts.async_copy_bytes += data.byteLength;
-    counts.async_copy_sectors += Math.ceil(data.byteLength / SECTOR_BYTES);
+    counts.async_copy_sectors += sectors;
   }
 
   countsOf(index: number) {

@@ -2,6 +2,7 @@
 // TypeScript.
 
 import { WARP } from "../hardware.py";
+import type { TensorMap } from "../tensor_map.ts";
 import { placeName } from "../text.ts";
 import type { Dim3, Suspect } from "./hazard.ts";
 import type { NamedArray, TypedArray } from "./memory.ts";
@@ -67,13 +68,16 @@ export interface Access {
 
 /**
  * A `cp.async.bulk` from global to shared memory that one thread started. `access`: of the first
- * word in shared memory, by one lane. `barrier`: index of the first byte of its mbarrier in shared
+ * word in shared memory, by one lane. `positions`: index of the first byte of each piece of 16 there.
+ * `sectors`: those of global memory that it reads. `barrier`: index of the first byte of its mbarrier in shared
  * memory. `time`: of the copy engine. `known`: the clock that its waiters acquire, see
  * `VectorClocks`.
  */
 export interface BulkCopy {
   access: Access;
+  positions: Int32Array;
   data: Int32Array;
+  sectors: number;
   barrier: number;
   time: number;
   known: Row;
@@ -110,6 +114,9 @@ export interface TensorRead {
   lane: number;
   positions: Int32Array;
 }
+
+/** By where the parameter lies: a tensor map, the address of its matrix, and the parameter. */
+export type TensorMaps = Map<number, { map: TensorMap; start: number; parameter: string }>;
 
 /** What is wrong with a use of a product's register: a key of the sentences. */
 export type EarlyUse = "hazard.sum" | "hazard.factor" | "hazard.fence";
@@ -209,6 +216,7 @@ interface LaunchParts {
   hazards: HazardSink;
   uninitialized: UninitializedTracker;
   earlyUses: Map<number, EarlyUse>;
+  tensorMaps: TensorMaps;
   observers: Observer[];
   products: ProductListener | null;
   sharedParts: [string, number, number][];
@@ -236,6 +244,7 @@ export class Launch {
   uninitialized;
   /** Instructions that use a register of a product too early, see `earlyUses`. */
   earlyUses;
+  tensorMaps;
   blocksDone = 0;
   /** When the time is up, in milliseconds on the clock of `performance.now`. */
   deadline;
@@ -268,6 +277,7 @@ export class Launch {
     this.timeLimit = parts.timeLimit;
     this.uninitialized = parts.uninitialized;
     this.earlyUses = parts.earlyUses;
+    this.tensorMaps = parts.tensorMaps;
     this.deadline = performance.now() + 1000 * parts.timeLimit;
     this.sharedArrays = layOut(this.kernel.shared, this.sharedBytes);
     this.localArrays = layOut(this.kernel.local, 0);
@@ -508,6 +518,7 @@ export class ThreadGroup {
       symbols.set(name, batch.shared.base + start);
     }
     for (const { name, start } of launch.localArrays) symbols.set(name, start);
+    for (const [address, { parameter }] of launch.tensorMaps) symbols.set(parameter, address);
     this.registers = new RegisterFile(launch.kernel, this.lanes, symbols);
     this.parameters = launch.parameters;
     this.sharedOffset = this.slot.map((slot) => slot * batch.shared.stride);

@@ -23,6 +23,7 @@ import { overRuns } from "./operations.ts";
 import type { Guard, Instruction, PtxKernel } from "./ptx.ts";
 import { PtxError } from "./ptx.ts";
 import { sentence } from "./sentences.ts";
+import { TENSOR_COPIES } from "./tensor_copies.ts";
 import { TENSOR_OPERATIONS } from "./tensor_operations.ts";
 import { WARP_OPERATIONS } from "./warp_operations.ts";
 import { WGMMA_OPERATIONS } from "./wgmma_operations.ts";
@@ -40,6 +41,7 @@ const OPERATIONS = [
   ...MBARRIER_OPERATIONS,
   ...WARP_OPERATIONS,
   ...TENSOR_OPERATIONS,
+  ...TENSOR_COPIES,
   ...WGMMA_OPERATIONS,
 ];
 const BARRIER = /^(?:bar|barrier)(?:\.cta)?\.(?<how>sync|arrive)(?:\.aligned)?$/;

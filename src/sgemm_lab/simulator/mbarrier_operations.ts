@@ -1,7 +1,7 @@
 // Barriers in shared memory (mbarrier), and the bulk copies that complete them:
 // mbarrier_operations.py in TypeScript, held equal to it by tests.
 
-import { WARP } from "../hardware.py";
+import { SECTOR_BYTES, WARP } from "../hardware.py";
 import { addressOf, begin } from "./accesses.ts";
 import { landCopies } from "./async_copies.ts";
 import type { Access, BlockBatch, BulkCopy, MemoryBarrier, ThreadGroup } from "./group.ts";
@@ -23,8 +23,9 @@ const BYTES = 8;
 const WORD = 4;
 /** Bytes that a bulk copy moves at least. */
 const PIECE = 16;
+const PIECE_WORDS = PIECE / WORD;
 
-function placesOf(
+export function placesOf(
   group: ThreadGroup,
   instruction: Instruction,
   position: number,
@@ -51,14 +52,15 @@ function placesOf(
   };
 }
 
-function barrierAt(group: ThreadGroup, { location }: Instruction, place: number) {
+/** The mbarrier at a place in shared memory. */
+export function barrierAt(group: ThreadGroup, { location }: Instruction, place: number) {
   const found = group.batch.mbarriers.get(place);
   if (!found) throw new PtxError(sentence("mbarrier.unknown", { place: location }));
   return found;
 }
 
 /** What an operand reads in a lane, as a whole number. */
-function numberIn(
+export function numberIn(
   group: ThreadGroup,
   operand: Operand,
   type: string = "u32",
@@ -207,12 +209,11 @@ function land(group: ThreadGroup, place: number, barrier: MemoryBarrier) {
   if (!mine.length) return;
   batch.bulkCopies = batch.bulkCopies.filter((copy) => copy.barrier !== place);
   for (const copy of mine) {
-    const [start] = copy.access.positions;
-    batch.shared.words.set(copy.data, start / WORD);
-    batch.shared.markWritten(
-      copy.data.map((_, word) => start + WORD * word),
-      WORD,
-    );
+    copy.positions.forEach((position, piece) => {
+      const four = copy.data.subarray(PIECE_WORDS * piece, PIECE_WORDS * (piece + 1));
+      batch.shared.words.set(four, position / WORD);
+    });
+    batch.shared.markWritten(copy.positions, PIECE);
     for (const observer of group.launch.observers) observer.onBulkLanded?.(copy);
     mergeReleased(barrier, copy.known);
     barrier.bytes -= copy.data.byteLength;
@@ -271,11 +272,26 @@ function startCopy(
   bytes: number,
   place: number,
 ) {
-  const { batch } = group;
   const start = from.positions[0] / WORD;
   const data = from.memory.words.slice(start, start + bytes / WORD);
+  const [first] = into.positions;
+  const positions = new Int32Array(bytes / PIECE).map((_, piece) => first + PIECE * piece);
+  startBulkCopy(group, into, lane, positions, data, place, Math.ceil(bytes / SECTOR_BYTES));
+}
+
+/** Start a copy to pieces of 16 bytes in shared memory: see `BulkCopy`. */
+export function startBulkCopy(
+  group: ThreadGroup,
+  access: Access,
+  lane: number,
+  positions: Int32Array,
+  data: Int32Array,
+  barrier: number,
+  sectors: number,
+) {
+  const { batch } = group;
   const [time, known] = clocksOf(group).copyStarts(...warpOf(group, lane));
-  const copy: BulkCopy = { access: into, data, barrier: place, time, known };
+  const copy: BulkCopy = { access, positions, data, sectors, barrier, time, known };
   batch.bulkCopies.push(copy);
   batch.progressCount += 1;
   for (const observer of group.launch.observers) observer.onBulkCopy?.(copy);

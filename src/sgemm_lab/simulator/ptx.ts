@@ -252,7 +252,8 @@ function parametersOf(text: string): Parameter[] {
     const words = declaration.split(/\s+/);
     const type = words.map((word) => word.slice(1)).find((word) => TYPE_BYTES.has(word));
     if (type === undefined) throw new PtxError(sentence("ptx.parameter", { declaration }));
-    return { name: words[words.length - 1], type };
+    const [name, size] = words[words.length - 1].split("[");
+    return { name, type: size ? `${type}[${size}` : type };
   });
 }
 
@@ -419,8 +420,9 @@ class BodyReader {
   }
 
   operand(text: string): Operand {
-    if (text[0] === "[") return this.address(text.slice(1, -1).trim());
-    if (text[0] === "{") {
+    if (text[0] === "[" && !text.includes(",")) return this.address(text.slice(1, -1).trim());
+    // As of a copy by a tensor map: [map, {x, y}].
+    if (text[0] === "{" || text[0] === "[") {
       const items = splitOperands(text.slice(1, -1)).map((item) => this.operand(item));
       return { kind: "vector", items };
     }

@@ -2,6 +2,9 @@
 // runs to its end without a pause, so a page calls it in a Worker.
 
 import { LabError } from "../errors.ts";
+import { MAP_BYTES } from "../tensor_map.py";
+import type { TensorMap } from "../tensor_map.ts";
+import { addressOf as mapAddress } from "../tensor_map.ts";
 import type { Merged } from "./access_merging.ts";
 import { mergeSharedAccesses } from "./access_merging.ts";
 import type { BasicBlock } from "./control_flow.ts";
@@ -9,7 +12,7 @@ import type { Counts } from "./counts.ts";
 import { collect, RequestCounter } from "./counts.ts";
 import { DeadlockError } from "./divergence.ts";
 import { Tally } from "./execution_counts.ts";
-import type { EarlyUse, Observer } from "./group.ts";
+import type { EarlyUse, Observer, TensorMaps } from "./group.ts";
 import { Launch } from "./group.ts";
 import type { Dim3, Hazard } from "./hazard.ts";
 import { HazardLog } from "./hazards.ts";
@@ -35,8 +38,8 @@ import { earlyUses } from "./wgmma_operations.ts";
 
 export type Schedule = "lockstep" | "warps" | "threads";
 
-/** An argument: a number, or the elements of an array, with its shape where that is known. */
-export type Argument = number | TypedArray | { data: TypedArray; shape: number[] };
+/** An argument: a number, a tensor map, or the elements of an array, with its shape where known. */
+export type Argument = number | TypedArray | { data: TypedArray; shape: number[] } | TensorMap;
 
 /**
  * `unwritten`: names of arrays that hold nothing yet, such as C: reading them is a hazard.
@@ -110,7 +113,8 @@ export function simulate(
   if (warp) observers.push(warp);
   const given = args instanceof Map ? args : new Map(Object.entries(args));
   const arrays = arraysOf(given);
-  const memory = globalMemory(arrays, checkedNames(options.unwritten ?? [], arrays));
+  const placed = new Map([...arrays, ...mapsPlaced(kernel, given)]);
+  const memory = globalMemory(placed, checkedNames(options.unwritten ?? [], arrays));
   const uninitialized = new UninitializedValues(log);
   const launch = new Launch({
     kernel,
@@ -122,6 +126,7 @@ export function simulate(
     hazards: log,
     uninitialized,
     earlyUses: early,
+    tensorMaps: tensorMapsOf(kernel, given, memory.arrays),
     observers,
     products: options.products ? recorder : null,
     sharedParts: options.sharedParts ?? [],
@@ -193,10 +198,38 @@ function three(sizes: number[], what: "grid" | "block"): Dim3 {
 function arraysOf(args: Map<string, Argument>) {
   const arrays: Map<string, { data: TypedArray; shape: number[] }> = new Map();
   for (const [name, value] of args) {
-    if (typeof value === "number") continue;
+    if (typeof value === "number" || isMap(value)) continue;
     arrays.set(name, "data" in value ? value : { data: value, shape: [value.length] });
   }
   return arrays;
+}
+
+function isMap(value: Argument): value is TensorMap {
+  return typeof value === "object" && "boxRows" in value;
+}
+
+/** Memory of the parameters that are tensor maps. */
+function mapsPlaced(kernel: PtxKernel, args: Map<string, Argument>) {
+  const maps = kernel.parameters.filter((_, at) => isMap([...args.values()][at] ?? 0));
+  const data = () => ({ data: new Uint8Array(MAP_BYTES), shape: [MAP_BYTES] });
+  return maps.map(({ name }): [string, ReturnType<typeof data>] => [name, data()]);
+}
+
+function tensorMapsOf(
+  kernel: PtxKernel,
+  args: Map<string, Argument>,
+  arrays: { name: string; start: number }[],
+): TensorMaps {
+  const addresses = new Map(arrays.map(({ name, start }) => [name, GLOBAL_BASE + start]));
+  const [a, b, workspace] = ["A", "B", "workspace"].map((name) => addresses.get(name) ?? 0);
+  const found: TensorMaps = new Map();
+  [...args.values()].forEach((map, at) => {
+    if (!isMap(map)) return;
+    const { name: parameter } = kernel.parameters[at];
+    const start = mapAddress(map, a, b, workspace);
+    found.set(addresses.get(parameter) ?? 0, { map, start, parameter });
+  });
+  return found;
 }
 
 function checkedNames(unwritten: Iterable<string>, arrays: Map<string, unknown>) {
@@ -219,13 +252,17 @@ function parametersOf(
   }
   const addresses = new Map(arrays.map(({ name, start }) => [name, GLOBAL_BASE + start]));
   return new Map(
-    [...args].map(([name, value], at) => {
+    [...args].flatMap(([name, value], at): [string, number][] => {
       const { name: parameter, type } = parameters[at];
+      if (isMap(value) !== type.startsWith("b8[")) {
+        throw new LabError(sentence("run.struct", { name, entry }));
+      }
+      if (isMap(value)) return [];
       // A pointer and a 64-bit number look the same in PTX, but no narrower type is a pointer.
       if (typeof value !== "number" && type !== "u64" && type !== "b64") {
         throw new LabError(sentence("run.number", { name, entry }));
       }
-      return [parameter, addresses.get(name) ?? Number(value)];
+      return [[parameter, addresses.get(name) ?? Number(value)]];
     }),
   );
 }

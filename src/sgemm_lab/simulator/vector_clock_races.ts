@@ -109,7 +109,7 @@ export class VectorClockRaceDetector {
   /** A bulk copy starts: it writes as the thread would that starts it. */
   onBulkCopy(copy: BulkCopy) {
     const shadow = this.shadowOf(copy.access.group);
-    const [use, index] = [useOf(copy.access), this.copied(copy)];
+    const [use, index] = [useOf(copy.access), this.wordsOf(copy)];
     const lanes = new Int32Array(index.length).fill(use.lanes[use.lanes.length - 1]);
     this.write(shadow, { ...use, lanes }, index);
     for (const one of index) {
@@ -122,7 +122,7 @@ export class VectorClockRaceDetector {
   /** The words of a bulk copy are there for who waits for its mbarrier. */
   onBulkLanded(copy: BulkCopy) {
     const shadow = this.shadowOf(copy.access.group);
-    for (const one of this.copied(copy)) shadow.inFlight[one] -= 1;
+    for (const one of this.wordsOf(copy)) shadow.inFlight[one] -= 1;
   }
 
   /** A product of a warp group reads from its start until it is waited for. */
@@ -148,18 +148,12 @@ export class VectorClockRaceDetector {
     for (const word of index) shadow.readTime[word * shadow.warps + warp] = time;
   }
 
-  /** The words of what a product reads. */
-  wordsOf({ positions }: TensorRead) {
+  /** The words of what a product reads or a copy writes. */
+  wordsOf({ positions }: TensorRead | BulkCopy) {
     const words = PIECE / this.wordBytes;
     return new Int32Array(positions.length * words).map(
       (_, at) => positions[Math.floor(at / words)] / this.wordBytes + (at % words),
     );
-  }
-
-  /** The words that a bulk copy writes. */
-  copied({ access, data }: BulkCopy) {
-    const first = Math.floor(access.positions[0] / this.wordBytes);
-    return new Int32Array(data.byteLength / this.wordBytes).map((_, word) => first + word);
   }
 
   shadowOf({ batch }: ThreadGroup) {

@@ -56,6 +56,7 @@ declare module "*/tensor_map.py" {
   export const ALIGNMENT: number;
   export const ELEMENT_BYTES: Record<"fp16" | "bf16" | "fp32" | "tf32", number>;
   export const LARGEST_BOX: number;
+  export const MAP_BYTES: number;
   export const SWIZZLES: number[];
 }
 

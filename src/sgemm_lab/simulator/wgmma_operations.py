@@ -253,6 +253,8 @@ class _Flight:
 
 
 _OLDEST = 8
+_ANY = ""
+"""Stands for all registers of products before the first fence."""
 
 
 def early_uses(blocks: Sequence[BasicBlock]) -> Mapping[int, str]:
@@ -265,10 +267,14 @@ def early_uses(blocks: Sequence[BasicBlock]) -> Mapping[int, str]:
     products = [one for one in every if one.opcode.startswith(_PRODUCT)]
     if not products:
         return {}
-    mine = {r.name for one in products for item in one.operands[:2] for r in registers_of(item)}
+    # A descriptor is read when the product starts; elements in registers are until it is done.
+    held = [item for one in products for item in one.operands[:2] if isinstance(item, Vector)]
+    mine = {register.name for item in held for register in registers_of(item)}
     uses = {one.index: _names(one, mine) for one in every}
     found: dict[int, str] = {}
-    arriving = {0: _Flight()}
+    first = _Flight()
+    first.dirty.add(_ANY)
+    arriving = {0: first}
     waiting = {0}
     while waiting:
         number = min(waiting)
@@ -311,7 +317,7 @@ def _after(
             for name in [name for name, age in ages.items() if age > allowed]:
                 del ages[name]
     elif opcode.startswith(_PRODUCT):
-        early, unfenced = reads & flight.sums.keys(), (reads | writes) & flight.dirty
+        early, unfenced = reads & flight.sums.keys(), ({_ANY} | reads | writes) & flight.dirty
         flight.sums |= dict.fromkeys(writes, 0)
         flight.factors |= dict.fromkeys(reads, 0)
         return "hazard.sum" if early else "hazard.fence" if unfenced else None

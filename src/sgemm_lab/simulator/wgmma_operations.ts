@@ -35,6 +35,8 @@ const GROUP_ROWS = 64;
 const GROUP_WARPS = 4;
 const PRODUCT = "wgmma.mma_async";
 const OLDEST = 8;
+/** Stands for all registers of products before the first fence. */
+const ANY = "";
 
 /** Where a byte stands in a swizzled array: bits 4 to 6 are XORed with bits 7 to 9. */
 export function swizzled(address: number, swizzle: number) {
@@ -286,7 +288,7 @@ class Flight {
       }
     } else if (opcode.startsWith(PRODUCT)) {
       const early = reads.some((name) => this.sums.has(name));
-      const unfenced = [...reads, ...writes].some((name) => this.dirty.has(name));
+      const unfenced = [ANY, ...reads, ...writes].some((name) => this.dirty.has(name));
       for (const name of writes) this.sums.set(name, 0);
       for (const name of reads) this.factors.set(name, 0);
       if (early) return "hazard.sum";
@@ -310,14 +312,16 @@ export function earlyUses(blocks: BasicBlock[]) {
     instructions.filter(({ opcode }) => opcode.startsWith(PRODUCT)),
   );
   if (!products.length) return found;
-  const mine = new Set(
-    products
-      .flatMap(({ operands }) => operands.slice(0, 2).flatMap(registersOf))
-      .map((r) => r.name),
+  // A descriptor is read when the product starts; elements in registers are until it is done.
+  const held = products.flatMap(({ operands }) =>
+    operands.slice(0, 2).filter(({ kind }) => kind === "vector"),
   );
+  const mine = new Set(held.flatMap(registersOf).map(({ name }) => name));
   const names = (registers: { name: string }[]) =>
     registers.map(({ name }) => name).filter((name) => mine.has(name));
-  const arriving = new Map([[0, new Flight()]]);
+  const first = new Flight();
+  first.dirty.add(ANY);
+  const arriving = new Map([[0, first]]);
   const waiting = new Set([0]);
   while (waiting.size) {
     const number = Math.min(...waiting);

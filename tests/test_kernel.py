@@ -274,6 +274,7 @@ OTHER_TILES = {
     "mma_fp16": "Two of its instructions take a K tile of 16.",
     "producers": "With a barrier for each stage, short K tiles cost little.",
     "small_tile": "The smaller tile is the step.",
+    "unaligned_rows": "The step is in the rows; K is shared on request.",
 }
 """Kernels whose constants are part of their step, and why."""
 
@@ -283,6 +284,10 @@ TOGETHER = {
     "async_copy": (80, "A and B are copied past the registers alike."),
     "mma_fp16": (50, "FP16 halves what a K tile takes, so it may be deeper."),
     "producers": (80, "Producer warps need mbarriers, and mbarriers pay only with them."),
+    "unaligned_rows": (
+        50,
+        "The store needs the copies to place columns, and no cluster to add sums.",
+    ),
     "stream_k": (80, "An even split needs blocks that go from tile to tile."),
     "per_warp_stages": (
         100,

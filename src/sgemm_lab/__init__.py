@@ -50,8 +50,9 @@ def matmul(
             errors of at most those of cuBLAS in FP32. The records cover inputs uniform in ±0.5 and
             in 0 to 1, normal, and with wide exponents; for other inputs, such as cancelling sums,
             the bound is not guaranteed. On a GPU model without a record only FP32 kernels are used.
-        workspace: limit in bytes for Strassen's product, by default 1.5 times A, B and C. It comes
-            from CuPy's pool; CUDA graphs should not capture this product.
+        workspace: limit in bytes for Strassen's product and for kernels on tensor cores that copy A
+            and B, by default 1.5 times A, B and C. A kernel keeps its workspace for the next
+            product. Strassen's comes from CuPy's pool; CUDA graphs should not capture that product.
 
     Raises:
         LabError: an array does not fit, no recorded algorithm meets the bound, there is no GPU or

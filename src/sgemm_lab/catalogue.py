@@ -7,7 +7,7 @@ A file is called ``NNN_name.cu``. The numbers give the order; 115 fits between 1
 import difflib
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -85,7 +85,16 @@ def load_kernel(name: str) -> Kernel:
 
 def book_kernel(name: str) -> Kernel | None:
     """Return the kernel with this name, or None if there is no such kernel or constant."""
-    files, name = _book_files(), current_name(name)
+    return book_kernels([name])[0]
+
+
+def book_kernels(names: Iterable[str]) -> list[Kernel | None]:
+    """Return what ``book_kernel`` does for each name; the folder is listed once."""
+    files = _book_files()
+    return [_book_kernel(current_name(name), files) for name in names]
+
+
+def _book_kernel(name: str, files: Files) -> Kernel | None:
     if name.partition(":")[0] not in _read_kernels(files):
         return None
     try:

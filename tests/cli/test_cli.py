@@ -29,7 +29,7 @@ from sgemm_lab.records.strassen import STRASSEN_RECORDS, latest
 
 COMMANDS = (
     "doctor", "kernels", "check", "record", "tune", "shapes", "counters", "errors", "add", "count",
-    "export", "launch", "multi-gpu", "strassen", "scoreboard",
+    "export", "launch", "multi-gpu", "strassen", "scoreboard", "others",
 )  # fmt: skip
 NAMES = [kernel.name for kernel in load_kernels(variants=True)]
 

@@ -11,6 +11,7 @@ from record_samples import DEVICE
 
 from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.errors import LabError
+from sgemm_lab.gemm import policy
 from sgemm_lab.gemm.dispatch.pick import Picker
 from sgemm_lab.gemm.policy import (
     STATED_INPUTS,
@@ -183,3 +184,13 @@ def test_an_invalid_bound_is_an_error(error: Any) -> None:
 def test_a_negative_workspace_is_an_error() -> None:
     with pytest.raises(LabError, match=r"The workspace is -1 bytes. Give 0 or more"):
         cube(4096, 1e-5, workspace=-1)
+
+
+def test_a_kernel_that_copies_the_factors_needs_the_workspace(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    copying = replace(load_kernel("wgmma_tf32"), workspace="4 * (M * K + K * N)")
+    monkeypatch.setattr(policy, "load_kernels", lambda **_: [load_kernel("naive"), copying])
+    needed = copying.launch_shape(8192, 8192, 8192).workspace_bytes
+    assert cube(8192, 1e-3).kernel == cube(8192, 1e-3, workspace=needed).kernel == copying
+    assert cube(8192, 1e-3, workspace=needed - 1).kernel != copying

@@ -12,13 +12,14 @@ from record_samples import DEVICE
 
 import sgemm_lab.records
 from sgemm_lab.files import data_folder
-from sgemm_lab.records import dispatch_table, multi_gpu, strassen
+from sgemm_lab.records import dispatch_table, multi_gpu, others, strassen
 from sgemm_lab.records.gpu_record import Spread
 
 KINDS = {
     "several": multi_gpu.MULTI_GPU_RECORDS,
     "fewer": strassen.STRASSEN_RECORDS,
     "tuned": dispatch_table.TABLES,
+    "others": others.COMPARISONS,
 }
 ENVIRONMENT = ("2026-01-02T03:04:05Z", "580.1", "13.0", "13.0", "14.2.0", "0.1.0", "cublasSgemm")
 

@@ -97,6 +97,12 @@ def _shapes() -> tuple[Declare, Run]:
     return shapes.add_shapes_arguments, shapes.run_shapes
 
 
+def _others() -> tuple[Declare, Run]:
+    from sgemm_lab.cli import others
+
+    return others.add_others_arguments, others.run_others
+
+
 def _export() -> tuple[Declare, Run]:
     from sgemm_lab.cli import export
 
@@ -127,6 +133,7 @@ COMMANDS = {
     ),
     "tune": Command("Measure the candidates of matmul on this GPU, and fit its choice.", _tune),
     "shapes": Command("Measure matmul at forty fixed shapes, or at drawn ones.", _shapes),
+    "others": Command("Measure FP32 products of other libraries beside matmul.", _others),
     "counters": Command("Read the GPU's hardware counters with ncu.", _counters),
     "errors": Command("Measure the errors of kernels by input distribution.", _errors),
     "add": Command("Add the runs of record files, such as those of another machine.", _add),

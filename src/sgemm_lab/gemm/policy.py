@@ -27,7 +27,7 @@ from sgemm_lab.gemm.strassen.model import (
     predict,
     with_leaf_kernel,
 )
-from sgemm_lab.gemm.strassen.plan import Plan
+from sgemm_lab.gemm.strassen.plan import Plan, default_workspace
 from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.records.dispatch_table import load_tables
 from sgemm_lab.records.gpu_record import CUBLAS, Device, Record
@@ -160,7 +160,8 @@ def choose(size: Size, error: Bound, known: GpuRecords, workspace: int | None = 
         error: the bound. None: the dispatcher's kernel in FP32. "fp32": the same, or an algorithm
             whose recorded errors are all at most those of cuBLAS in FP32.
         known: records of the GPU.
-        workspace: limit in bytes for Strassen's product; None: 1.5 times A, B and C.
+        workspace: limit in bytes for Strassen's product and for kernels on tensor cores; None: 1.5
+            times A, B and C.
 
     Raises:
         LabError: the bound or the workspace is invalid, or no recorded algorithm meets the bound.
@@ -173,7 +174,7 @@ def choose(size: Size, error: Bound, known: GpuRecords, workspace: int | None = 
         return plain
     found = [plain] if error == FP32 or _is_within(plain.error, error) else []
     if known.is_recorded:
-        found += _tensor_core_algorithms(size, error, known)
+        found += _tensor_core_algorithms(size, error, known, workspace)
         found += _strassen_algorithms(size, error, known, workspace)
     if not found:
         raise LabError(_no_algorithm_message(size, error, known))
@@ -215,13 +216,16 @@ def kernel_errors(record: Record, kernel: Kernel | str, k: int) -> list[float]:
     return [math.inf if one.error is None else one.error for one in found if one]
 
 
-def _tensor_core_algorithms(size: Size, error: Bound, known: GpuRecords) -> Iterator[Algorithm]:
+def _tensor_core_algorithms(
+    size: Size, error: Bound, known: GpuRecords, workspace: int | None
+) -> Iterator[Algorithm]:
+    most = default_workspace(size) if workspace is None else workspace
     library = kernel_errors(known.record, CUBLAS, size[2])
     for kernel in load_kernels(variants=True):
         if kernel.arithmetic == FP32 or not suits(kernel, _target(known.gpu)):
             continue
-        if kernel.copies_factors:
-            continue  # its workspace, as large as A and B, would stay allocated
+        if kernel.launch_shape(*size, sms=known.gpu.sms).workspace_bytes > most:
+            continue
         errors = kernel_errors(known.record, kernel, size[2])
         seconds = predicted_from_record(kernel, size, known.record, known.gpu.sms)
         if seconds is not None and _meets(errors, library, error):
@@ -316,7 +320,7 @@ def _no_algorithm_message(size: Size, error: Bound, known: GpuRecords) -> str:
     """Return the message that no algorithm meets a bound, with the smallest recorded error."""
     errors = [max(plain_errors(known.record, size[2]), default=math.inf)]
     if known.is_recorded:
-        found = _tensor_core_algorithms(size, math.inf, known)
+        found = _tensor_core_algorithms(size, math.inf, known, None)
         errors += (one.error for one in found if one.error is not None)
     advice = f"No errors are recorded for a K of {size[2]:,} or more. Omit error."
     if min(errors) < math.inf:

@@ -18,7 +18,7 @@ Figures
     ``modelled_clocks``, ``k_split``, ``k_split_lengths``, ``formats``, ``swizzle``,
     ``tf32_split``, ``gpu_layout``, ``share_bars``; ``machine_map``, with a chapter's limit; plots:
     ``curves``, ``spread``, ``speed_and_error``,
-    ``drawn_shapes``;
+    ``drawn_shapes``, ``other_libraries``;
     tables: ``wrong_picks`` of a search, what was ``tried``; ``no_difference`` of two speeds.
 Widgets
     ``banks``, ``barrier_ring``, ``block_turns``, ``coalescing``, ``fragment_map``, ``frames``,
@@ -57,6 +57,7 @@ from sgemm_lab.lab.frames import frames
 from sgemm_lab.lab.hardware_counters import Hardware, bytes_moved, hardware, issue_slots
 from sgemm_lab.lab.kernel_choice import kernel_choice
 from sgemm_lab.lab.ladders import ladder, ladder_strip
+from sgemm_lab.lab.library_chart import other_libraries
 from sgemm_lab.lab.listing import show, wgsl
 from sgemm_lab.lab.machine_code import machine_code
 from sgemm_lab.lab.memory_ladder import memory_ladder
@@ -208,6 +209,7 @@ __all__ = [
     "number",
     "occupancy",
     "one_element",
+    "other_libraries",
     "owners",
     "owns",
     "predict",

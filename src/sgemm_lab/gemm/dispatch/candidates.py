@@ -37,61 +37,69 @@ def _tile(bm: int, bn: int, wm: int, wn: int, tm: int, tn: int, **more: int) -> 
     return {"BM": bm, "BN": bn, "WM": wm, "WN": wn, "TM": tm, "TN": tn, **more}
 
 
-_SMALL_TILES = (
-    _tile(32, 32, 16, 32, 4, 4, BK=16, STAGES=4),
-    _tile(64, 64, 32, 32, 8, 4, BK=16, STAGES=4),
-    _tile(64, 128, 32, 64, 8, 8, BK=16, STAGES=3),
-    _tile(128, 64, 32, 64, 8, 8, BK=16, STAGES=3),
-    _tile(128, 128, 32, 64, 8, 8, BK=8, STAGES=4),
-)
-
-_CLUSTER_TILES = tuple(
-    {**tile, "UNROLL": 4} if (tile["BM"], tile["BN"]) == (64, 128) else tile
-    for tile in _SMALL_TILES
-)
-"""Unrolling the copy of unaligned rows does not reduce the occupancy of 64 × 128."""
-
-_SHARED_TILES = (
-    {**_SMALL_TILES[1], "BLOCKS": 2},
-    {**_SMALL_TILES[2], "BLOCKS": 2},
-    _tile(128, 64, 32, 64, 8, 8, BK=16, STAGES=3, BLOCKS=2),
-    _tile(64, 256, 32, 64, 8, 8, BK=16, STAGES=3, BLOCKS=2),
-    _tile(128, 128, 32, 64, 8, 8, BK=16, STAGES=3, BLOCKS=2),
-    _tile(128, 128, 32, 64, 8, 8, BK=16, STAGES=4, BLOCKS=1),
-    _tile(128, 256, 64, 64, 8, 16, BK=16, STAGES=3, BLOCKS=1),
-)
-_NARROW_TILES = (
-    _tile(16, 128, 16, 32, 4, 4, BK=16, STAGES=4, BLOCKS=2),
-    _tile(16, 256, 16, 64, 4, 8, BK=16, STAGES=3, BLOCKS=2),
-    _tile(32, 256, 32, 64, 8, 8, BK=16, STAGES=3, BLOCKS=2),
-    _tile(64, 16, 32, 16, 4, 4, BK=32, STAGES=4, BLOCKS=2),
-    _tile(256, 32, 64, 32, 8, 8, BK=16, STAGES=3, BLOCKS=1),
-)
-"""For C with few rows or columns, where a tile of 64 × 64 would be nearly empty."""
-
-_SHALLOW_TILES = (
-    _tile(32, 64, 16, 32, 4, 4, BK=16, STAGES=4),
-    _tile(64, 64, 32, 32, 8, 4, BK=8, STAGES=4),
-    _tile(64, 128, 32, 64, 8, 8, BK=8, STAGES=4),
-    _tile(128, 64, 32, 64, 8, 8, BK=8, STAGES=4),
-    _tile(128, 128, 32, 64, 8, 8, BK=8, STAGES=3),
-    _tile(128, 128, 32, 64, 8, 8, BK=16, STAGES=3),
-    *({name: v for name, v in tile.items() if name != "BLOCKS"} for tile in _NARROW_TILES),
-)
-"""For a small K, which pads to fewer K tiles, and for C with few rows or columns and a small K."""
-
-_LARGE_TILE = _tile(128, 256, 64, 64, 8, 16, BK=16, STAGES=3)
+_TINY = _tile(32, 32, 16, 32, 4, 4, BK=16, STAGES=4)
+_FLAT = _tile(16, 128, 16, 32, 4, 4, BK=16, STAGES=4)
+_LOW = _tile(32, 64, 32, 32, 8, 4, BK=16, STAGES=4)
+_SQUARE = _tile(64, 64, 32, 32, 8, 4, BK=16, STAGES=4)
+_SQUARE_8 = _tile(64, 64, 32, 64, 8, 8, BK=16, STAGES=3)
+_WIDE = _tile(64, 128, 32, 64, 8, 8, BK=16, STAGES=3)
+_HIGH = _tile(128, 64, 32, 64, 8, 8, BK=16, STAGES=3)
+_NARROW = _tile(256, 32, 64, 32, 8, 8, BK=16, STAGES=3)
+_SHALLOW = {"BK": 8, "STAGES": 4}
+"""For a small K, which pads to fewer K tiles."""
 
 FAMILIES = (
-    # Run on every GPU of the book.
+    # Runs on every GPU of the book.
     Family("double_buffer"),
-    Family("column_order"),
     # From sm_80 on.
-    Family("small_tile", ((_LARGE_TILE, *_SMALL_TILES, *_SHALLOW_TILES),)),
-    Family("split_k", ((*_SHARED_TILES, *_NARROW_TILES),)),
+    Family("small_tile", ((_TINY, _FLAT, _LOW, _SQUARE, {**_SQUARE, **_SHALLOW}, _WIDE, _HIGH),)),
+    Family(
+        "split_k",
+        (
+            (
+                {**_SQUARE, "BLOCKS": 2},
+                {**_SQUARE_8, "BLOCKS": 4},
+                {**_SQUARE_8, "BLOCKS": 6},
+                {**_WIDE, "BLOCKS": 2},
+                {**_WIDE, "BLOCKS": 3},
+                {**_HIGH, "BLOCKS": 3},
+                {**_NARROW, "BLOCKS": 1},
+                _tile(128, 32, 64, 32, 8, 8, BK=16, STAGES=3, BLOCKS=6),
+                _tile(32, 256, 32, 64, 8, 8, BK=16, STAGES=3, BLOCKS=2),
+                _tile(64, 256, 32, 64, 8, 8, BK=16, STAGES=3, BLOCKS=2),
+            ),
+        ),
+    ),
     # From sm_90 on.
-    Family("cluster_split", (_CLUSTER_TILES, _one_each("SPLIT", 2, 4, 8))),
-    Family("producers"),
+    Family(
+        "cluster_split",
+        (
+            (
+                {**_SQUARE, "SPLIT": 8},
+                {**_WIDE, "UNROLL": 4, "SPLIT": 2},
+                {**_WIDE, "UNROLL": 4, "SPLIT": 4},
+            ),
+        ),
+    ),
+    Family("unaligned_rows", ((_TINY,), _one_each("SPLIT", 1, 2, 4, 8))),
+    Family(
+        "unaligned_rows",
+        (
+            (
+                {**_FLAT, "SPLIT": 1},
+                {**_LOW, "SPLIT": 8},
+                {**_SQUARE, "SPLIT": 2},
+                {**_WIDE, "SPLIT": 1, "RESIDENT": 4},
+                {**_WIDE, **_SHALLOW, "SPLIT": 2, "RESIDENT": 4},
+                {**_HIGH, "SPLIT": 2, "RESIDENT": 3},
+                {**_HIGH, "SPLIT": 4, "RESIDENT": 3},
+                {**_NARROW, "SPLIT": 4, "RESIDENT": 3},
+                _tile(32, 128, 32, 64, 8, 8, BK=16, STAGES=3, SPLIT=4, RESIDENT=8),
+                _tile(32, 128, 32, 64, 8, 8, BK=8, STAGES=4, SPLIT=1, RESIDENT=8),
+                _tile(64, 16, 32, 16, 4, 4, BK=32, STAGES=4, SPLIT=4),
+            ),
+        ),
+    ),
     Family("stream_k", stream_k=True),
     Family("per_warp_stages", (({}, {"BAND": 8}),), stream_k=True),
     # For C with few rows, or one column; for a small K.

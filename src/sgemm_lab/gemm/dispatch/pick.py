@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from sgemm_lab.catalogue import book_kernel
+from sgemm_lab.catalogue import book_kernel, book_kernels
 from sgemm_lab.errors import LabError
 from sgemm_lab.gemm.dispatch.candidates import is_candidate
 from sgemm_lab.gemm.dispatch.model import Slots, is_aligned, terms
@@ -42,8 +42,8 @@ class Picker:
         self._sms, self._usable = gpu.sms, usable
         self._dropped: set[Kernel] = set()
         self._fits: dict[Kernel, Fit] = {}
-        for fit in table.model.fits:
-            kernel = book_kernel(fit.kernel)
+        fits = table.model.fits
+        for fit, kernel in zip(fits, book_kernels(fit.kernel for fit in fits), strict=True):
             if kernel is not None and self._is_usable(kernel):
                 self._fits[kernel] = fit
         self._measured: dict[Size, tuple[Point, ...]] = {}

@@ -1,0 +1,239 @@
+// title: Unaligned rows
+// parent: cluster_split
+// change: Where rows are not aligned, a lane's columns are 8 apart, and no copy tests the edge.
+// chapter: 11
+// grid: SPLIT * ceil(N / BN), ceil(M / BM)
+// block: BM * BN / (TM * TN), 1
+// shared: 4 * max(STAGES * BK * (BM + PAD + BN), min(1, SPLIT - 1) * BM * (BN + 4))
+// needs: sm_90
+//
+// No float4 can read or write rows of a length that is no multiple of 4. Four neighbours stored one
+// by one are four stores of 4 bytes out of every 16: each sector is written four times. With columns
+// 8 apart, 8 lanes store 32 neighbouring bytes at once.
+
+constexpr int BM = 64;   // rows of C per block
+constexpr int BN = 64;   // columns of C per block
+constexpr int BK = 16;   // depth of a K tile
+constexpr int TM = 8;    // rows of C per thread
+constexpr int TN = 4;   // columns of C per thread
+constexpr int PAD = 4;   // unused floats per row of As
+constexpr int WM = 32;   // rows of C per warp
+constexpr int WN = 32;   // columns of C per warp
+constexpr int STAGES = 4;  // K tiles in shared memory
+constexpr int SPLIT = 1;   // blocks that share a tile of C
+constexpr int RESIDENT = 1;  // blocks that an SM must have registers for
+constexpr int GROUP = BN < 32 ? BN : 32;  // columns of which a lane has four
+constexpr int THREADS = BM * BN / (TM * TN);
+constexpr int LANES_M = WM / TM;            // lanes of a warp along M
+constexpr int LANES_N = WN / TN;            // lanes of a warp along N
+constexpr int A_STEP = THREADS / 8;         // rows of A copied at once, 8 k of each
+constexpr int B_STEP = THREADS / (BN / 4);  // rows of B copied at once
+
+static_assert(BM % WM == 0 && BN % WN == 0, "WM must divide BM, and WN must divide BN.");
+static_assert(WM % TM == 0 && WN % TN == 0, "TM must divide WM, and TN must divide WN.");
+static_assert(LANES_M * LANES_N == 32, "A warp has 32 lanes: WM * WN must be 32 * TM * TN.");
+static_assert(LANES_M >= 4 && LANES_N >= 4, "The lanes stand 4 × 8 or 8 × 4: change WM or WN.");
+static_assert(BM % A_STEP == 0 && BK % 8 == 0,
+              "A is copied in pieces of THREADS / 8 rows by 8 k: BM and BK must be multiples.");
+static_assert(BK % B_STEP == 0, "4 * THREADS / BN, the rows of B copied at once, divides BK.");
+static_assert(THREADS % (BN / 4) == 0, "Whole rows of B are copied: BN / 4 divides THREADS.");
+static_assert(PAD % 8 == 4, "Lanes store 4 rows by 8 k of As: PAD of 4 parts their banks.");
+static_assert(TM % 4 == 0 && TN % 4 == 0,
+              "A thread has groups of 4: TM and TN are multiples of 4.");
+static_assert(BK % 4 == 0 && BN % 4 == 0,
+              "float4 holds 4 floats: BK and BN must be multiples of 4.");
+static_assert(STAGES >= 2, "One window is multiplied, another filled: STAGES is 2 or more.");
+static_assert(SPLIT <= 8 && BM % SPLIT == 0, "A cluster has 8 blocks at most: choose SPLIT.");
+static_assert(THREADS <= 1024, "A block has at most 1024 threads: make TM larger.");
+
+#include "device.cuh"
+
+// All threads of the cluster meet. What they have stored in shared memory can be read then.
+__device__ void meet() { asm("barrier.cluster.arrive; barrier.cluster.wait;" ::: "memory"); }
+
+// Where x would be in the shared memory of another block of the cluster.
+__device__ const float4* there(const float4* x, int block)
+{
+    asm("mapa.u64 %0, %0, %1;" : "+l"(x) : "r"(block)); return x;
+}
+
+// Where column c stands in Bs if rows are not aligned. A lane reads four neighbouring places,
+// which hold columns GROUP / 4 apart. Only bits of c change places: so place(a + b) is
+// place(a) + place(b) if a and b have no bit in common.
+__device__ constexpr int place(int c)
+{
+    return c / GROUP * GROUP + c % (GROUP / 4) * 4 + c % GROUP / (GROUP / 4);
+}
+
+// Where in the warp tile a lane's i-th row is: TM / 4 groups of 4 rows, below the other lanes'.
+__device__ int tileRow(int ty, int i) { return i / 4 * (4 * LANES_M) + ty * 4 + i % 4; }
+
+// Where in the warp tile a lane's j-th column is: TN / 4 groups of 4, beside the other lanes'.
+__device__ int tileCol(int tx, int j) { return j / 4 * (4 * LANES_N) + tx * 4 + j % 4; }
+
+extern "C" __global__ void __cluster_dims__(SPLIT, 1, 1)
+    __launch_bounds__(THREADS, RESIDENT)
+    sgemm(const float* A, const float* B, float* C, int M, int N, int K)
+{
+    // A block can declare 48 KB. Of this array it says at its launch how large it is.
+    extern __shared__ __align__(16) float shared[];
+    // First the K tiles' k × rows of A, transposed; behind them their k × columns of B.
+    auto& As = *reinterpret_cast<float(*)[STAGES][BK][BM + PAD]>(shared);
+    auto& Bs = *reinterpret_cast<float(*)[STAGES][BK][BN]>(shared + STAGES * BK * (BM + PAD));
+
+    const int tid = threadIdx.x;
+    const int warp = tid / 32, lane = tid % 32;
+    const int warpRow = warp / (BN / WN) * WM;  // my warp's tile in the block tile
+    const int warpCol = warp % (BN / WN) * WN;
+    // Lanes 1 or 2 apart differ in row and column of the warp tile. If they shared an address,
+    // the hardware would merge their requests: fewer wavefronts, but more time to issue them.
+    const int ty = lane % LANES_M;             // my group of rows in it
+    const int tx = lane / LANES_M ^ lane % 4;  // my group of columns in it
+    const int blockRow = blockIdx.y * BM;
+    const int blockCol = blockIdx.x / SPLIT * BN;
+    const int block = blockIdx.x % SPLIT;  // me in the cluster
+    // My part of K, in whole K tiles. A and B begin for me where it begins.
+    const int rowA = K, windows = (K + BK - 1) / BK;
+    const int kBegin = windows * block / SPLIT * BK;
+    A += kBegin; B += size_t(kBegin) * N;
+    K = min(K, windows * (block + 1) / SPLIT * BK) - kBegin;
+
+    const int rA = tid / 8, kA = tid % 8;                    // my first float of A: row and k
+    const int kB = tid / (BN / 4), cB = tid % (BN / 4) * 4;  // my first float4 of B: k, column
+    const bool aligned = N % 4 == 0 && (size_t(B) | size_t(C)) % 16 == 0;
+
+    // My first float of A, and the row of B of my first float4. They move along K.
+    const float* Athread = A + size_t(blockRow) * rowA + kA;
+    const float* Brow = B + size_t(kB) * N + blockCol;
+    // Beyond the last row of A and the last column of B these are copied again, and the sums
+    // are not stored. So the edge costs no test.
+    const int lastRow = M - 1 - blockRow, lastCol = N - 1 - blockCol;
+
+    // Start to copy A's part of K tile w, float by float: it can be transposed on the
+    // way, and need not be aligned.
+    auto copyA = [&](int k0, int w) {
+        for (int k = 0; k < BK; k += 8) {
+            for (int i = 0; i < BM; i += A_STEP) {
+                const unsigned row = min(rA + i, lastRow);
+                copy4(&As[w][kA + k][rA + i], Athread + row * rowA + k, k0 + kA + k < K);
+            }
+        }
+        Athread += BK;
+    };
+    // Start to copy B's part of K tile w: float4, or, where its rows are not aligned,
+    // floats that are BN / 4 columns apart: so lanes copy neighbours.
+    auto copyB = [&](int k0, int w) {
+        if (aligned) {
+            const float* from = Brow + min(cB, lastCol - 3);
+            for (int k = 0; k < BK; k += B_STEP) {
+                copy16(&Bs[w][kB + k][cB], from + k * N, k0 + kB + k < K);
+            }
+        } else {
+            for (int k = 0; k < BK; k += B_STEP) {
+                for (int j = 0; j < 4; ++j) {
+                    const int c = j * (BN / 4), place0 = place(cB / 4);
+                    const float* from = Brow + k * N + min(cB / 4 + c, lastCol);
+                    copy4(&Bs[w][kB + k][place0 + place(c)], from, k0 + kB + k < K);
+                }
+            }
+        }
+        Brow += size_t(BK) * N;
+    };
+    // Start to copy the K tile of k0, if there is one. A group may be empty: the last K tiles
+    // are waited for like the others.
+    auto fetch = [&](int k0, int window) {
+        if (k0 < K + BK) {  // behind the last K tile one with zeros, for those who look ahead
+            copyA(k0, window);
+            copyB(k0, window);
+        }
+        closeGroup();
+    };
+
+    float fragA[2][TM];  // this k's column of my rows, and the next one's
+    float fragB[2][TN];  // this k's row of my columns, and the next one's
+    auto loadA = [&](int window, int k) {
+        for (int i = 0; i < TM; ++i) fragA[k % 2][i] = As[window][k][warpRow + tileRow(ty, i)];
+    };
+    auto loadB = [&](int window, int k, int j0) {
+        for (int j = j0; j < j0 + 4; ++j) {
+            fragB[k % 2][j] = Bs[window][k][warpCol + tileCol(tx, j)];
+        }
+    };
+
+    float acc[TM][TN] = {};
+    for (int s = 0; s < STAGES; ++s) fetch(s * BK, s);
+    waitForGroups<STAGES - 1>();
+    __syncthreads();
+    loadA(0, 0);
+    for (int j = 0; j < TN; j += 4) loadB(0, 0, j);
+    int now = 0;
+    for (int k0 = 0; k0 < K; k0 += BK) {
+        const int next = now + 1 < STAGES ? now + 1 : 0;
+
+#pragma unroll
+        for (int k = 0; k < BK; ++k) {
+            const bool last = k == BK - 1;  // the next k is the first of the next K tile
+            if (last) {
+                waitForGroups<STAGES - 2>();  // my part of the next K tile is there
+                __syncthreads();              // and everyone's; and all have read this one
+            }
+            loadA(last ? next : now, (k + 1) % BK);
+            for (int j = 0; j < TN; ++j) {
+                for (int s = 0; s < TM; ++s) {
+                    const int i = j % 2 ? TM - 1 - s : s;  // down one column, up the next
+                    acc[i][j] += fragA[k % 2][i] * fragB[k % 2][j];
+                }
+                // Four columns are done, and their registers free for the next k.
+                if (j % 4 == 3) loadB(last ? next : now, (k + 1) % BK, j - 3);
+            }
+        }
+        fetch(k0 + STAGES * BK, now);  // into the K tile that all have read
+        now = next;
+    }
+
+    // Store four sums of row r that stand from place c on in the tile.
+    auto store = [&](int r, int c, float4 v) {
+        if (r > lastRow) return;
+        float* row = C + size_t(blockRow + r) * N + blockCol;
+        if (aligned) {
+            if (c <= lastCol) *reinterpret_cast<float4*>(row + c) = v;
+            return;
+        }
+        const float sums[4] = {v.x, v.y, v.z, v.w};
+        for (int j = 0; j < 4; ++j) {
+            const int column = c / GROUP * GROUP + c % GROUP / 4 + j * (GROUP / 4);
+            if (column <= lastCol) row[column] = sums[j];
+        }
+    };
+    if (SPLIT > 1) {  // the sums go to shared memory, where the K tiles were
+        waitForGroups<0>();
+        __syncthreads();
+    }
+    auto& sums = *reinterpret_cast<float4(*)[BM][BN / 4 + 1]>(shared);
+    // Sums that leave as a float4 must stand in four neighbouring registers, and there they get
+    // in each other's way in the main loop (register banks). A product in between sets them
+    // free: the compiler cannot know that the factor is 1.
+    const float one = K > 0 ? 1.0f : 0.0f;
+    for (int i = 0; i < TM; ++i) {
+        for (int j = 0; j < TN; j += 4) {
+            const int r = warpRow + tileRow(ty, i), c = warpCol + tileCol(tx, j);
+            const float4 v = make_float4(one * acc[i][j + 0], one * acc[i][j + 1],
+                                         one * acc[i][j + 2], one * acc[i][j + 3]);
+            if (SPLIT == 1) store(r, c, v);
+            else sums[r][c / 4] = v;
+        }
+    }
+    if (SPLIT == 1) return;
+    meet();
+    // Each block adds up and stores BM / SPLIT rows, always in the same order: the same bits.
+    for (int p = tid; p < BM / SPLIT * (BN / 4); p += THREADS) {
+        const int r = block * (BM / SPLIT) + p / (BN / 4), c = p % (BN / 4);
+        float4 v = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+        for (int other = 0; other < SPLIT; ++other) {
+            const float4 w = *there(&sums[r][c], other);
+            v = make_float4(v.x + w.x, v.y + w.y, v.z + w.z, v.w + w.w);
+        }
+        store(r, c * 4, v);
+    }
+    meet();  // no block leaves while others read its shared memory
+}

@@ -1,0 +1,89 @@
+"""The command ``others``: FP32 products of other libraries beside cuBLAS and ``matmul``."""
+
+import argparse
+from dataclasses import fields
+from statistics import median
+
+from sgemm_lab.cli.arguments import add_out, natural
+from sgemm_lab.cli.printing import ProgressBar, print_json, print_status, print_table
+from sgemm_lab.cuda.launch import current_device
+from sgemm_lab.files import own_records
+from sgemm_lab.gemm.dispatch.product import dispatcher
+from sgemm_lab.gemm.dispatch.shapes import SQUARES, drawn
+from sgemm_lab.gemm.dispatch.tuning import LARGEST_SQUARE
+from sgemm_lab.kernel import Size
+from sgemm_lab.measuring.interleaved import Budget, Product, cublas, is_graphed, time_interleaved
+from sgemm_lab.measuring.others import (
+    JAX,
+    LEAST_FLOP,
+    LIBRARIES,
+    jax_seconds,
+    other_products,
+)
+from sgemm_lab.measuring.recorder import new_run
+from sgemm_lab.records.gpu_record import CUBLAS, MATMUL, RunEnvironment
+from sgemm_lab.records.others import COMPARISONS, ComparedShape, Comparison
+from sgemm_lab.text import number, size_text
+
+_BUDGET = Budget(seconds=0.03, max_samples=20, warm_up_seconds=0.01)
+
+
+def add_others_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of ``others``."""
+    parser.add_argument(
+        "--drawn", type=natural, default=30, metavar="COUNT",
+        help="shapes drawn at random beside the squares (default: 30)",
+    )  # fmt: skip
+    parser.add_argument("--seed", type=natural, default=0, help="of the drawn shapes")
+    parser.add_argument(
+        "libraries", nargs="*", metavar="LIBRARY", help=f"of {', '.join(LIBRARIES)}; default: all"
+    )
+    add_out(parser)
+
+
+def run_others(options: argparse.Namespace) -> int:
+    """Measure, and write the record of this GPU."""
+    device, run = current_device(), new_run()
+    wanted = options.libraries or LIBRARIES
+    products, versions = other_products(wanted, print_status)
+    products = {MATMUL: dispatcher(0), CUBLAS: cublas(), **products}
+    squares = [size for size in SQUARES if size[0] <= LARGEST_SQUARE]
+    sizes = [*squares, *drawn(options.drawn, options.seed)]
+    bar, found = ProgressBar(len(sizes), None, "shapes"), list[ComparedShape]()
+    status = 0
+    try:
+        for done, size in enumerate(sizes):
+            bar.show(done)
+            found.append(_compared(size, products))
+            if JAX in wanted and found[-1].flop >= LEAST_FLOP:
+                found[-1].seconds[JAX], versions[JAX] = jax_seconds(size)
+    except KeyboardInterrupt:
+        status = 130
+    bar.end()
+    path = COMPARISONS.path(options.out or own_records(), device.name)
+    comparison = Comparison(
+        **{field.name: getattr(run, field.name) for field in fields(RunEnvironment)},
+        gpu=device, seed=options.seed, versions=versions,
+        squares=tuple(found[: len(squares)]), drawn=tuple(found[len(squares) :]),
+    )  # fmt: skip
+    COMPARISONS.save(path, comparison)
+    if options.json:
+        print_json([{"m": s.m, "n": s.n, "k": s.k, "seconds": s.seconds} for s in found])
+        return status
+    names = [*products, *({JAX} & versions.keys())]
+    print_table(
+        ["M×N×K", *names],
+        [
+            (size_text(s.size), *(number(s.gflops(n)) if n in s.seconds else "" for n in names))
+            for s in found
+        ],
+        range(1, len(names) + 1),
+    )
+    print(f"GFLOP/s on {device.name}. The record is in {path}.")
+    return status
+
+
+def _compared(size: Size, products: dict[str, Product]) -> ComparedShape:
+    measured = time_interleaved(products, size, _BUDGET, print_status, graphs=is_graphed(size))
+    seconds = {one.kernel: float(f"{median(one.seconds):.5g}") for one in measured}
+    return ComparedShape(*size, seconds)

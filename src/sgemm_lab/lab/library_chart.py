@@ -1,0 +1,95 @@
+"""``matmul`` beside other libraries' FP32 products, at squares and at shapes drawn at random."""
+
+from collections import Counter
+from statistics import geometric_mean
+
+from matplotlib.figure import Figure
+
+from sgemm_lab import style
+from sgemm_lab.errors import LabError
+from sgemm_lab.lab.output import PictureOfTwoWidths
+from sgemm_lab.records.gpu_record import CUBLAS, MATMUL
+from sgemm_lab.records.others import COMPARISONS, ComparedShape, Comparison
+from sgemm_lab.text import percent
+
+TITLES = {
+    MATMUL: "this book's matmul",
+    CUBLAS: "cuBLAS",
+    "cublaslt": "cuBLASLt",
+    "torch": "PyTorch",
+    "triton": "Triton",
+    "jax": "JAX",
+}
+
+_CLOSE = 0.02
+"""Products within this part of the fastest count as the fastest too."""
+
+
+class OtherLibraries(PictureOfTwoWidths):
+    """The speed of each library relative to cuBLAS: a point for each shape."""
+
+    def __init__(self, run: Comparison) -> None:
+        """Draw a run."""
+        self.run = run
+        self.shapes = (*run.squares, *run.drawn)
+        self.names = [
+            name
+            for name in TITLES
+            if name != CUBLAS and any(name in s.seconds for s in self.shapes)
+        ]
+        words = (
+            f"matmul makes {self._mean(run.squares)} of cuBLAS at the squares and "
+            f"{self._mean(run.drawn)} at the drawn shapes, geometric means. "
+            f"{self._winners()} Measured in turns on {run.gpu.name}."
+        )
+        super().__init__(self._draw, "FP32 products of other libraries", words)
+
+    @property
+    def fastest(self) -> Counter[str]:
+        """At how many shapes each product is the fastest, or as fast but for 2 %."""
+        return Counter(
+            name
+            for shape in self.shapes
+            for name, seconds in shape.seconds.items()
+            if seconds * (1 - _CLOSE) <= min(shape.seconds.values())
+        )
+
+    def mean(self, name: str, shapes: tuple[ComparedShape, ...]) -> float:
+        """Return the geometric mean of a product's speed relative to cuBLAS."""
+        return geometric_mean(shape.share(name) for shape in shapes if name in shape.seconds)
+
+    def _mean(self, shapes: tuple[ComparedShape, ...]) -> str:
+        return percent(self.mean(MATMUL, shapes))
+
+    def _winners(self) -> str:
+        counts = ", ".join(f"{TITLES[name]} {self.fastest[name]}" for name in (*self.names, CUBLAS))
+        return f"Fastest of {len(self.shapes)} shapes, or within 2 % of it: {counts}."
+
+    def _draw(self, phone: bool) -> Figure:
+        fig = style.figure(style.PHONE_WIDTH if phone else 6.0, 0.6 * len(self.names) + 1.0)
+        with style.book_style():
+            ax = fig.subplots()
+            ax.axvline(1, color=style.CUBLAS, linewidth=1)
+            for row, name in enumerate(reversed(self.names)):
+                for shapes, marker, offset in (
+                    (self.run.squares, "s", 0.17),
+                    (self.run.drawn, "o", 0),
+                ):
+                    found = [shape.share(name) for shape in shapes if name in shape.seconds]
+                    colour = style.KERNEL if name == MATMUL else style.MUTED
+                    ax.plot(found, [row + offset] * len(found), marker, color=colour, markersize=4)
+            ax.set_yticks(range(len(self.names)), [TITLES[name] for name in reversed(self.names)])
+            ax.set_ylim(-0.5, len(self.names) - 0.3)
+            ax.set_xlabel("speed over cuBLAS's; squares above, drawn shapes below")
+        return fig
+
+
+def other_libraries() -> OtherLibraries:
+    """Draw FP32 products of other libraries beside ``matmul`` and cuBLAS.
+
+    Raises:
+        LabError: no run of ``sgemm-lab others`` is recorded.
+    """
+    for run in COMPARISONS.load_all():
+        return OtherLibraries(run)
+    raise LabError("Other libraries are not recorded. Run 'sgemm-lab others' on a GPU.")

@@ -157,3 +157,8 @@ def test_a_loop_without_an_end_stays_one_and_is_told(
     assert told
     loop = kernel.source.partition(edit)[0].count("\n") + 1
     assert loop <= int(told[1]) <= loop + LONGEST_LOOP
+
+
+def test_copies_of_running_sums_are_no_hazard() -> None:
+    """Here the compiler copies the registers of products that run; NVRTC leaves them in place."""
+    counts(load_kernel("wgmma_tf32"), (37, 22, 13), by_clang=True)

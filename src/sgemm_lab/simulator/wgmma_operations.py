@@ -20,7 +20,7 @@ from sgemm_lab.simulator.group import LOAD, PIECE_BYTES, Site, TensorRead
 from sgemm_lab.simulator.memory_operations import begin
 from sgemm_lab.simulator.operands import registers_of, registers_read, registers_written
 from sgemm_lab.simulator.operations import Match, Operations, Step, destinations, nothing, value
-from sgemm_lab.simulator.ptx import Immediate, Instruction, Vector
+from sgemm_lab.simulator.ptx import Immediate, Instruction, Register, Vector
 from sgemm_lab.simulator.ptx_text import PtxError
 from sgemm_lab.simulator.registers import Array, Mask
 from sgemm_lab.simulator.sentences import sentence
@@ -270,6 +270,10 @@ def early_uses(blocks: Sequence[BasicBlock]) -> Mapping[int, str]:
     # A descriptor is read when the product starts; elements in registers are until it is done.
     held = [item for one in products for item in one.operands[:2] if isinstance(item, Vector)]
     mine = {register.name for item in held for register in registers_of(item)}
+    # A compiler may copy sums, which ptxas undoes: the copy may be what still runs.
+    copies = [pair for pair in map(_copy, every) if pair is not None]
+    while more := {name for pair in copies for name in pair if mine & {*pair}} - mine:
+        mine |= more
     uses = {one.index: _names(one, mine) for one in every}
     found: dict[int, str] = {}
     first = _Flight()
@@ -291,6 +295,14 @@ def early_uses(blocks: Sequence[BasicBlock]) -> Mapping[int, str]:
             elif arriving[successor].joined(flight):
                 waiting.add(successor)
     return found
+
+
+def _copy(instruction: Instruction) -> tuple[str, str] | None:
+    """Target and source of a move between registers."""
+    match instruction.parts[0], instruction.operands:
+        case "mov", (Register(target), Register(origin)):
+            return target, origin
+    return None
 
 
 def _names(instruction: Instruction, mine: set[str]) -> tuple[set[str], set[str]]:
@@ -321,6 +333,14 @@ def _after(
         flight.sums |= dict.fromkeys(writes, 0)
         flight.factors |= dict.fromkeys(reads, 0)
         return "hazard.sum" if early else "hazard.fence" if unfenced else None
+    elif (copy := _copy(instruction)) and (copy[1] in flight.sums or copy[1] not in flight.dirty):
+        target, origin = copy
+        flight.dirty.discard(target)
+        if origin in flight.sums:
+            flight.sums[target] = flight.sums[origin]
+        elif target in flight.sums:
+            return "hazard.sum"
+        return "hazard.factor" if target in flight.factors else None
     else:
         flight.dirty |= set() if flight.fenced else writes
         if (reads | writes) & flight.sums.keys():

@@ -273,7 +273,9 @@ class Flight {
   }
 
   /** Follow an instruction; return what is wrong with it, a key of the sentences. */
-  after({ opcode, operands }: Instruction, reads: string[], writes: string[]) {
+  after(instruction: Instruction, reads: string[], writes: string[]) {
+    const { opcode, operands } = instruction;
+    const [target = "", origin = ""] = copyOf(instruction) ?? [];
     if (opcode.startsWith("wgmma.fence")) {
       this.dirty.clear();
       this.fenced = true;
@@ -293,6 +295,12 @@ class Flight {
       for (const name of reads) this.factors.set(name, 0);
       if (early) return "hazard.sum";
       return unfenced ? "hazard.fence" : null;
+    } else if (origin && (this.sums.has(origin) || !this.dirty.has(origin))) {
+      const age = this.sums.get(origin);
+      this.dirty.delete(target);
+      if (age !== undefined) this.sums.set(target, age);
+      else if (this.sums.has(target)) return "hazard.sum";
+      if (this.factors.has(target)) return "hazard.factor";
     } else {
       if (!this.fenced) for (const name of writes) this.dirty.add(name);
       if ([...reads, ...writes].some((name) => this.sums.has(name))) return "hazard.sum";
@@ -300,6 +308,12 @@ class Flight {
     }
     return null;
   }
+}
+
+/** Target and source of a move between registers. */
+function copyOf({ parts, operands: [target, origin] }: Instruction) {
+  const moves = parts[0] === "mov" && target.kind === "register" && origin?.kind === "register";
+  return moves ? [target.name, origin.name] : null;
 }
 
 /**
@@ -317,6 +331,14 @@ export function earlyUses(blocks: BasicBlock[]) {
     operands.slice(0, 2).filter(({ kind }) => kind === "vector"),
   );
   const mine = new Set(held.flatMap(registersOf).map(({ name }) => name));
+  // A compiler may copy sums, which ptxas undoes: the copy may be what still runs.
+  const copies = blocks.flatMap(({ instructions }) => instructions.flatMap((one) => [copyOf(one)]));
+  for (let size = 0; size < mine.size; ) {
+    size = mine.size;
+    for (const copy of copies) {
+      if (copy?.some((name) => mine.has(name))) for (const name of copy) mine.add(name);
+    }
+  }
   const names = (registers: { name: string }[]) =>
     registers.map(({ name }) => name).filter((name) => mine.has(name));
   const first = new Flight();

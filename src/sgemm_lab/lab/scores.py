@@ -14,7 +14,7 @@ from sgemm_lab.widgets.scoreboard import Row
 def scoreboard(size: AnySize = 4096) -> Scoreboard:
     """Show every measurement of the records and of this session, to filter and to sort.
 
-    ``size`` is the filter at first; where nothing was measured at it, all rows are shown.
+    It begins with FP32 at ``size``; where nothing was measured at that size, with all sizes.
 
     Raises:
         LabError: there is no record.
@@ -32,6 +32,7 @@ def scoreboard(size: AnySize = 4096) -> Scoreboard:
         found,
         size="×".join(map(str, size)) if known else "",
         gpu=_first_gpu(gpus) if len(gpus) > 1 else "",
+        arithmetic="fp32",
     )
 
 

@@ -185,6 +185,34 @@ def test_a_result_is_compared_with_what_is_expected() -> None:
         run(SAXPY, "q * x")
 
 
+TOTAL = """
+__global__ void total(const float* x, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) ADD;
+}
+int main() {
+    int n = 300;
+    cudaMalloc(&x, n * sizeof(float));
+    cudaMalloc(&y, 4);
+    total<<<2, 256>>>(x, y, n);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("add", "kinds"),
+    [("atomicAdd(y, x[i])", []), ("*y += x[i]", ["order"]), ("y[0] = blockIdx.x", ["order"])],
+)
+def test_a_result_that_depends_on_the_order_is_found(add: str, kinds: list[str]) -> None:
+    found = run(TOTAL.replace("ADD", add))["otherOrder"]
+    assert [one["kind"] for one in found] == kinds[:1]
+
+
+def test_places_taken_by_an_atomic_may_come_in_any_order() -> None:
+    taking = TOTAL.replace("ADD", "y[1 + atomicAdd((int*)y, 1) % 2] = x[i]")
+    assert run(taking.replace("&y, 4", "&y, 12"))["otherOrder"] == []
+
+
 def test_a_product_is_expected_by_its_matrices() -> None:
     source = examples()["Matrix product"].source
     assert run(source, "C = A @ B")["compared"]["wrong"] == 0
@@ -262,7 +290,11 @@ def finding(kind: str, *lines: int) -> dict[str, Any]:
 def test_what_rests_on_an_assumption_is_no_error(
     first: list[Any], other: list[Any] | None, assumed: bool, severity: str
 ) -> None:
-    given = [{"hazards": first, "compared": None}, other and {"hazards": other}, assumed]
+    given = [
+        {"hazards": first, "compared": None, "otherOrder": []},
+        other and {"hazards": other},
+        assumed,
+    ]
     [answer] = answers(MODULES, JUDGE, [given])
     assert answer["gives"]["severity"] == severity
 

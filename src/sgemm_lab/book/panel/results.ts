@@ -24,6 +24,7 @@ export const HEADS: Record<string, string> = {
   "out of bounds": "An access lies outside",
   misaligned: "A vector is not aligned",
   unwritten: "What nothing wrote is read",
+  order: "The result depends on the order",
   refused: "Not run",
   broken: "Does not compile",
 };

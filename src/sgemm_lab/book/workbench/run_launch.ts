@@ -6,6 +6,7 @@ import { sharedWavefronts } from "../../formulas/memory.ts";
 import { BANKS, WORD_BYTES } from "../../hardware.py";
 import type { Hazard } from "../../simulator/hazard.ts";
 import type { TypedArray } from "../../simulator/memory.ts";
+import type { Result } from "../../simulator/simulation.ts";
 import { simulate } from "../../simulator/simulation.ts";
 import type { WarpRequest } from "../../simulator/warp_requests.ts";
 import type { Values } from "./expected.ts";
@@ -16,6 +17,8 @@ import type { ResolvedLaunch } from "./launch.ts";
 export interface LaunchFindings {
   hazards: Finding[];
   warnings: Finding[];
+  /** what shows only when blocks and warps run one after the other */
+  otherOrder: Finding[];
   total: Record<string, number>;
   lines: Map<number, Record<string, number>>;
   conflicts: Map<number, string>;
@@ -45,6 +48,11 @@ export interface Finding {
 
 /** Relative to the larger of 1 and the expected number. */
 const TOLERANCE = 1e-5;
+/** Most threads of a launch that runs a second time, warp after warp; its seconds; and how far
+ * floats may then be off, as atomics round anew. */
+const MOST_ORDERED = 1 << 13;
+const ORDER_SECONDS = 2;
+const ORDER_TOLERANCE = 1e-3;
 const MOST = 8;
 const BYTES_VALUES = 256;
 const SHOWN = 8;
@@ -75,7 +83,19 @@ export function runLaunch(
     timeLimit,
     requestsOf: [0, 0],
   });
+  const threads = [...grid, ...block].reduce((product, side) => product * side, 1);
+  const ordered = !done.hazards.length && threads <= MOST_ORDERED;
   return {
+    otherOrder: ordered
+      ? inOtherOrder(ptx, done.arrays, () =>
+          simulate(ptx, entry, grid, block, given, {
+            sharedBytes,
+            schedule: "warps",
+            countRequests: false,
+            timeLimit: ORDER_SECONDS,
+          }),
+        )
+      : [],
     hazards: done.hazards.map(finding),
     warnings: done.warnings.map(finding),
     total: done.counts.total,
@@ -89,6 +109,38 @@ export function runLaunch(
       }),
     compared: expected.trim() ? compare(expected, sizes, given, done.arrays) : null,
   };
+}
+
+/**
+ * What shows when blocks and warps run one after the other instead of side by side: hazards, or a
+ * result that differs. Nothing where the kernel cannot run so, as blocks wait for each other, or
+ * where threads take places by an atomic.
+ */
+function inOtherOrder(ptx: string, usual: Record<string, TypedArray>, again: () => Result) {
+  let other: Result;
+  try {
+    other = again();
+  } catch (error) {
+    if (!(error instanceof LabError)) throw error;
+    return [];
+  }
+  if (other.hazards.length) return other.hazards.map(finding);
+  const places = [...ptx.matchAll(/\batom\.\S+\s+(%\w+)/g)].some(
+    ([, register]) => ptx.split(new RegExp(`${register}\\b`)).length > 2,
+  );
+  if (places) return [];
+  return Object.keys(usual).flatMap((name) => {
+    const array = other.arrays[name];
+    let count = 0;
+    for (let at = 0; at < array.length; at++) count += Number(isApart(usual[name][at], array[at]));
+    const message = `${name} depends on the order in which blocks and warps run: ${count} of ${array.length} elements differ when they run one after the other.`;
+    return count ? [{ kind: "order", message, lines: [] }] : [];
+  });
+}
+
+function isApart(one: number, other: number) {
+  const allowed = Number.isInteger(one) ? 0 : ORDER_TOLERANCE * Math.max(1, Math.abs(one));
+  return !(Object.is(one, other) || Math.abs(one - other) <= allowed);
 }
 
 /**

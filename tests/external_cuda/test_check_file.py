@@ -4,9 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
+from foreign_samples import CASES
 
 from sgemm_lab.cli.main import main
-from sgemm_lab.external_cuda import ExternalKernel, KernelReport, Pasted, check_file
+from sgemm_lab.external_cuda import ExternalKernel, KernelReport, Options, Pasted, check_file
 from sgemm_lab.external_cuda.findings import Finding
 
 MANY = """
@@ -249,3 +250,9 @@ int main() {
 }
 """)
     assert report.verdict == "no fault found"
+
+
+def test_a_product_in_tf32_is_right_though_it_rounds_more() -> None:
+    case = next(case for case in CASES if case.name.startswith("wmma wmma_tf32"))
+    (report,) = check_file(case.kernel(), Options(sizes=[case.size]))
+    assert report.verdict == "right"

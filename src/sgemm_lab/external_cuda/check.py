@@ -1,5 +1,6 @@
 """Check an external matrix product at many sizes by simulation."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -18,6 +19,9 @@ from sgemm_lab.simulator.hazards import most_relevant
 
 TILES = (2, 4, 8, 16, 32, 64, 128)
 """Tiles that ``fitting_tile`` considers."""
+
+_NARROW_PRODUCTS = re.compile(r"\bw?mma\.\S*\btf32\b")
+"""Products of tensor cores that keep 11 bits of each factor."""
 
 _FACTORS = ("2", "-1")
 """Alpha and beta of the run that tests whether a kernel uses them."""
@@ -59,8 +63,8 @@ def check_external(
     """Check a kernel size by size: on integers, then as ``Judge`` does.
 
     A kernel with alpha and beta runs with 1 and 0, then with 2 and -1. Types other than float and
-    double are checked on integers only. After a launch that exceeds ``time_limit`` seconds the
-    remaining sizes are not tried.
+    double, and products in tf32, are checked on integers only. After a launch that exceeds
+    ``time_limit`` seconds the remaining sizes are not tried.
     """
     settings = Settings(count_requests=False, time_limit=time_limit, explain="without hazards")
     for m, n, k in sizes:
@@ -94,7 +98,7 @@ def _check_one(prepared: Prepared, size: Size, seed: int, settings: Settings) ->
         _whole_numbers(_with_factors(prepared, _FACTORS), size, settings)
     exact = [prepared.element(given).name in ("float", "double") for given in prepared.given
              if not isinstance(given, Number)]  # fmt: skip
-    if not all(exact):
+    if not all(exact) or _NARROW_PRODUCTS.search(prepared.opened.ptx):
         return 0.0
     quiet = replace(settings, check_hazards=False)
     return _JudgeExternal(_with_factors(prepared, ("1", "0")), size, seed, quiet).run()

@@ -86,6 +86,11 @@ def test_a_library_that_fails_is_left_out(monkeypatch: pytest.MonkeyPatch) -> No
     ]
 
 
+def test_an_unknown_library_is_refused() -> None:
+    with pytest.raises(LabError, match="'mkl' is no library here"):
+        others.other_products(["mkl"], print)
+
+
 def compared(**seconds: float) -> Comparison:
     shapes = (ComparedShape(64, 64, 64, seconds), ComparedShape(65, 65, 65, seconds))
     about = ("2026-01-02T03:04:05Z", "580.1", "13.0", "13.0", "14.2.0", "0.1.0", "cublasSgemm")

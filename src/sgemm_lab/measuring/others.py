@@ -7,7 +7,7 @@ a CUDA graph. JAX cannot be captured: it is timed by the host's clock, many prod
 import os
 import statistics
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from sgemm_lab.cuda.launch import require_gpu
@@ -25,15 +25,20 @@ _TRIED = (96, 100, 104)
 
 
 def other_products(
-    wanted: Iterable[str], report: Callable[[str], None]
+    wanted: Collection[str], report: Callable[[str], None]
 ) -> tuple[dict[str, Product], dict[str, str]]:
     """Return the products of wanted libraries except JAX, and their versions, by name.
 
     A product is left out, and reported, if its library is missing, if it is not in FP32, or if a
     CUDA graph cannot capture it.
+
+    Raises:
+        LabError: a name is none of ``LIBRARIES``.
     """
+    if unknown := set(wanted) - set(LIBRARIES):
+        raise LabError(f"'{min(unknown)}' is no library here. There are: {', '.join(LIBRARIES)}.")
     products, versions = {}, {}
-    for name in _LOADERS.keys() & set(wanted):
+    for name in (name for name in _LOADERS if name in wanted):
         try:
             product, version = _LOADERS[name]()
             _try(product)

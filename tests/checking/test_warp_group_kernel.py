@@ -1,6 +1,7 @@
 """A kernel with tensor maps and a warp group: from its head comment to the verdict."""
 
 import pytest
+from compiler_here import ptx_of as by_clang
 from golden_launch import ENTRY
 from in_node import in_node
 
@@ -104,7 +105,7 @@ extern "C" __global__ void __launch_bounds__(128)
 SIZES = [(1, 1, 1), (70, 67, 130)]
 WRONG = {
     "wgmma.wait_group.sync.aligned 0": ("wgmma.wait_group.sync.aligned 1", "uses a sum"),
-    "wgmma.fence.sync": ("// wgmma.fence.sync", "wgmma.fence before the first product"),
+    "wgmma.fence.sync": ("", "wgmma.fence before the first product"),
     "k + s > 0": ("s > 0", "wrong on whole numbers"),
     "64ull << 32": ("32ull << 32", "wrong on whole numbers"),
     "p, 1, 1, 0, 1;": ("p, 1, 1, 0, 0;", "of shared, which has"),
@@ -113,27 +114,43 @@ WRONG = {
 """Changes that make the kernel wrong, and what the verdict says of each."""
 
 
-def verdicts(source: str) -> list[list[str | None]]:
-    """The faults at each size, in Python and in TypeScript."""
+def changed(old: str) -> str:
+    """The source with one of the changes of ``WRONG``."""
+    assert SOURCE.count(old) == 1
+    if old == "wgmma.fence.sync":
+        return SOURCE.replace('asm volatile("wgmma.fence.sync.aligned;" ::: "memory");', "")
+    return SOURCE.replace(old, WRONG[old][0])
+
+
+def in_python(source: str) -> list[str | None]:
+    """The faults at each size."""
     kernel = parse_kernel("mine", source)
-    ptx = kernel_ptx(kernel)
-    here = [result.fault or result.refusal for result in check_simulated(kernel, SIZES)]
+    return [result.fault or result.refusal for result in check_simulated(kernel, SIZES)]
+
+
+def in_typescript(source: str, ptx: str) -> list[str | None]:
     given = {"kernel": "mine", "source": source, "ptx": ptx, "sizes": SIZES}
-    (there,) = in_node(ENTRY, [["checked", given]])
-    return [here, [one["fault"] or one["refusal"] for one in there]]
+    (verdicts,) = in_node(ENTRY, [["checked", given]])
+    return [one["fault"] or one["refusal"] for one in verdicts]
 
 
 def test_the_kernel_is_right() -> None:
-    assert verdicts(SOURCE) == [[None, None]] * 2
+    kernel = parse_kernel("mine", SOURCE)
+    assert in_python(SOURCE) == [None, None]
+    for compiled in (kernel_ptx, by_clang):
+        assert in_typescript(SOURCE, compiled(kernel)) == [None, None]
 
 
 @pytest.mark.parametrize("old", WRONG)
 def test_a_wrong_kernel_is_caught_alike(old: str) -> None:
-    new, sentence = WRONG[old]
-    assert SOURCE.count(old) == 1
-    source = SOURCE.replace(old, new)
-    if new.startswith("//"):
-        source = SOURCE.replace('asm volatile("wgmma.fence.sync.aligned;" ::: "memory");', "")
-    here, there = verdicts(source)
-    assert here == there
-    assert any(sentence in (fault or "") for fault in here)
+    source = changed(old)
+    here = in_python(source)
+    assert here == in_typescript(source, kernel_ptx(parse_kernel("mine", source)))
+    assert any(WRONG[old][1] in (fault or "") for fault in here)
+
+
+@pytest.mark.parametrize("old", WRONG)
+def test_a_page_catches_it(old: str) -> None:
+    source = changed(old)
+    found = in_typescript(source, by_clang(parse_kernel("mine", source)))
+    assert any(WRONG[old][1] in (fault or "") for fault in found)

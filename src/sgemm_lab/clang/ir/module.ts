@@ -19,9 +19,12 @@ export interface IrBlock {
   instructions: IrInstruction[];
 }
 
+/** A parameter; `struct` is what is passed by value, null for a number or a pointer. */
+export type IrParameter = IrValue & { struct: IrType | null; align: number };
+
 export interface IrFunction {
   name: string;
-  parameters: IrValue[];
+  parameters: IrParameter[];
   blocks: IrBlock[];
   place: string;
 }
@@ -83,14 +86,21 @@ function readFunction(lines: string[], named: Map<string, IrType>): IrFunction {
   while (cursor.peek()[0] !== "@") cursor.next();
   const name = nameOf(cursor.next());
   cursor.expect("(");
-  const parameters = [];
+  const parameters: IrParameter[] = [];
   while (!cursor.skip(")")) {
     const type = readType(cursor, named);
+    let [struct, align]: [IrType | null, number] = [null, 1];
     while (cursor.peek()[0] !== "%") {
-      cursor.next();
-      if (cursor.peek() === "(") cursor.skipBrackets();
+      const attribute = cursor.next();
+      if (attribute === "byval") {
+        cursor.expect("(");
+        struct = readType(cursor, named);
+        cursor.expect(")");
+      } else if (attribute === "align") align = Number(cursor.peek());
+      else if (cursor.peek() === "(") cursor.skipBrackets();
     }
-    parameters.push(makeValue("local", type, { name: nameOf(cursor.next()) }));
+    const value = makeValue("local", type, { name: nameOf(cursor.next()) });
+    parameters.push({ ...value, struct, align });
     cursor.skip(",");
   }
   const place = cursor.metadata("!dbg");

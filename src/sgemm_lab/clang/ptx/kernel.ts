@@ -148,10 +148,13 @@ function lowerOne(lowering: Lowering, instruction: IrInstruction): void {
 }
 
 function readParameters(lowering: Lowering, { name, parameters }: IrFunction): void {
-  for (const [number, { name: own, type }] of parameters.entries()) {
+  for (const [number, { name: own, type, struct }] of parameters.entries()) {
     const to = lowering.register(registerType(type));
-    const from = `[${symbolName(name)}_param_${number}]`;
-    lowering.set(own, [lowering.compute(`ld.param.${memoryType(type)}`, to, from)]);
+    const symbol = `${symbolName(name)}_param_${number}`;
+    const [opcode, from] = struct
+      ? ["cvta.param.u64", lowering.compute("mov.u64", lowering.register("b64"), symbol)]
+      : [`ld.param.${memoryType(type)}`, `[${symbol}]`];
+    lowering.set(own, [lowering.compute(opcode, to, from)]);
   }
 }
 

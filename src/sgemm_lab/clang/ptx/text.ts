@@ -24,8 +24,10 @@ export function kernelText(
 ): { outside: string[]; text: string[] } {
   const name = symbolName(kernel.name);
   const body = bodyText(blocks);
-  const parameters = kernel.parameters.map(
-    ({ type }, number) => `\t.param .${memoryType(type)} ${name}_param_${number}`,
+  const parameters = kernel.parameters.map(({ type, struct, align }, number) =>
+    struct
+      ? `\t.param .align ${align} .b8 ${name}_param_${number}[${sizeOf(struct)}]`
+      : `\t.param .${memoryType(type)} ${name}_param_${number}`,
   );
   const outside = [];
   const arrays = [];

@@ -71,7 +71,7 @@ def test_a_choice_is_a_commitment(specimen: Site, contexts: Any) -> None:
     part(page, "2.5", "judge").click()
     assert part(page, "2.5", "verdict").inner_text() == "Choose one first."
     said = answer(page, "2.5", "slower")
-    assert said.startswith('✗ You said "slower"; it is "faster". At 1×4096×4096 tiled makes ')
+    assert said.startswith('✗ You said "slower"; it is "faster". At 1×4096×4096 tiled reaches ')
     assert part(page, "2.5", "verdict").locator("code").all_inner_texts() == ["tiled", "naive"]
     source = part(page, "2.5", "verdict").locator(".lab-provenance").inner_text()
     assert source.startswith("Recorded on NVIDIA H200")
@@ -118,19 +118,15 @@ def test_a_prediction_folds_what_tells_its_answer(specimen: Site, contexts: Any)
     page.route(f"**/{PAGE}", lambda route: route.fulfill(body=text, content_type="text/html"))
     page.goto(specimen.url(PAGE))
     note = page.get_by_text("The page goes on here after Check or Pass.")
-    section = page.locator("section", has=page.get_by_role("heading", name="Tables")).last
+    section = page.locator("section", has=page.locator("h2", has_text="Tables")).last
     seen = section.locator("> :visible")
     assert note.is_visible()
     assert box(page, "2.1").is_hidden()
     assert page.locator("#more").is_hidden()
-    assert [one.removesuffix("#") for one in seen.all_inner_texts()] == [
-        "Tables",
-        "Waits for the prediction above.",
-    ]
+    assert seen.count() == 0
     part(page, "window-gain", "pass").click()
     assert note.is_hidden()
     assert box(page, "2.1").is_visible()
-    assert section.get_by_text("Waits for the prediction above.").is_hidden()
     assert seen.count() > 1
     assert page.locator("#more").is_visible()
     assert page.locator("#more").get_attribute("open") is None  # that is up to the reader

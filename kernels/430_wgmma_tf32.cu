@@ -1,207 +1,155 @@
 // title: wgmma, TF32
 // parent: mma_tf32
-// change: Four warps issue one instruction, wgmma, which reads A from shared memory itself.
+// change: TMA copies tiles and rounds them; four warps issue wgmma, which reads A from there.
 // chapter: 12
-// grid: ceil(N / BN), ceil(M / BM)
-// block: BN / WN * 128 + PRODUCERS, 1
-// shared: 4 * STAGES * BK * (BM + BN + PAD)
+// grid: min(SMS, CLUSTER * ceil(M / BM) * ceil(N / (CLUSTER * BN))), 1
+// block: THREADS, 1
+// shared: 4 * STAGES * BK * (BM + BN)
+// workspace: 256 + 16 * (M * ceil(K / 4) + K * ceil(N / 4))
+// map: mapA = tf32 A or workspace + 256, M x K, pitch 16 * ceil(K / 4), box BM / CLUSTER x BK, swizzle 128
+// map: mapB = tf32 B or workspace + 256 + 16 * M * ceil(K / 4), K x N, pitch 16 * ceil(N / 4), box BK x 32, swizzle 128
 // needs: sm_90a
 // arithmetic: tf32
-// variants: BN=128,WN=64
+// variants: CLUSTER=1 STAGES=2
 //
-// Hopper's wgmma multiplies 64 × 8 numbers, in registers of four warps, by 8 × 128 that it reads from
-// shared memory. There k must run along rows: so it does in A, not in B. So Cᵀ = Bᵀ · Aᵀ is computed,
-// and Aᵀ is what the instruction reads. It runs asynchronously while the warps go on.
+// One thread of a producer warp starts all copies: TMA moves whole boxes, rounds them to TF32 on the
+// way, stores them swizzled, and reports at a barrier how many bytes are there. wgmma multiplies
+// 64 × 8 numbers in registers of four warps by 8 × 256 in shared memory, where k must run along the
+// rows. It does in A, not in B. So C transposed is computed: the warps hold B transposed.
 
-constexpr int BM = 128;  // rows of C per block
-constexpr int BN = 256;  // columns of C per block
-constexpr int BK = 32;   // depth of a K tile
-constexpr int WN = 128;  // columns of C per warp group: four warps
-constexpr int STAGES = 4;  // K tiles in shared memory
-constexpr int PAD = 8;     // unused floats per row of Bs
-constexpr int PRODUCERS = 256;            // threads that copy A and B
-constexpr int THREADS = BN / WN * 128;    // threads that multiply
-constexpr int STEPS = BK / 8;             // an instruction multiplies 8 k
-constexpr int QUADS = BK / 4;             // A is copied in quads: 4 k of a row
-constexpr int COLS = WN / 32;             // columns of C per thread
-constexpr int A_STEP = PRODUCERS / QUADS;     // rows of A copied at once
-constexpr int B_STEP = PRODUCERS / (BN / 4);  // rows of B copied at once
+constexpr int BM = 256;  // rows of C per block
+constexpr int BN = 128;  // columns of C per block
+constexpr int BK = 32;   // depth of a K tile: 128 bytes, the width of the swizzle
+constexpr int STAGES = 4;    // K tiles in shared memory
+constexpr int CLUSTER = 2;   // blocks that share A: each copies some of its rows to all
+constexpr int BAND = 8;      // rows of tiles in a band
+constexpr int THREADS = 384;  // a warp group that copies, and two that multiply
+constexpr int STEPS = BK / 8;  // an instruction multiplies 8 k
 
-static_assert(BM == 128, "The instruction is written for 128 rows: BM is 128.");
-static_assert(BN == 2 * WN, "Registers are dealt to two warp groups: BN is 2 * WN.");
-static_assert(WN == 64 || WN == 128, "An instruction takes 64 columns: WN is 64 or 128.");
-static_assert(BK == 32, "The instruction's pattern is 128 bytes wide: BK is 32.");
-static_assert(PAD % 32 == 8, "Lanes read 4 rows of Bs at once: PAD of 8 parts their banks.");
-static_assert(PRODUCERS == 256, "Registers are dealt to 256 that copy: PRODUCERS is 256.");
-static_assert(STAGES >= 2, "Two windows are read at a time: STAGES is 2 or more.");
-
-using Barrier = unsigned long long;
-
-// x with the 11 significant bits of TF32, rounded to nearest.
-__device__ unsigned tf32(float x)
-{
-    unsigned bits;
-    asm("cvt.rn.tf32.f32 %0, %1;" : "=r"(bits) : "f"(x));
-    return bits;
-}
+static_assert(BM == 256 && BN == 128 && BK == 32,
+              "The instructions are written for this tile.");
+static_assert(CLUSTER == 1 || CLUSTER == 2, "A cluster has 1 or 2 blocks.");
+static_assert(STAGES >= 2 && STAGES <= 4, "Shared memory has room for 4 stages.");
 
 #include "device.cuh"
 
-// Behind the last of them.
-__device__ void closeGroup() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
-
-// Wait until all of them are done.
-__device__ void waitForAll() { asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory"); }
-
-extern "C" __global__ void __launch_bounds__(THREADS + PRODUCERS, 1)
-    sgemm(const float* A, const float* B, float* C, int M, int N, int K)
+extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THREADS, 1)
+    sgemm(const float* A, const float* B, float* C, int M, int N, int K, unsigned* workspace,
+          const __grid_constant__ TensorMap mapA, const __grid_constant__ TensorMap mapB)
 {
-    // A ring of K tiles: A's rows in quads, and B's as they are.
+    // A ring of K tiles, as TMA stores them: of B four boxes of 32 columns.
     extern __shared__ __align__(1024) float shared[];
-    auto& As = *reinterpret_cast<uint4(*)[STAGES][BM][QUADS]>(shared);
-    auto& Bs = *reinterpret_cast<float(*)[STAGES][BK][BN + PAD]>(&As[STAGES]);
+    auto& As = *reinterpret_cast<float(*)[STAGES][BM][BK]>(shared);
+    auto& Bs = *reinterpret_cast<float(*)[STAGES][BN / 32][BK][32]>(&As[STAGES]);
     __shared__ Barrier filled[STAGES], emptied[STAGES];  // a K tile is there; all have read it
 
     const int tid = threadIdx.x;
-    const int blockRow = blockIdx.y * BM;
-    const int blockCol = blockIdx.x * BN;
+    const int block = blockInCluster();
+    if (K % 4 || N % 4 || size_t(A) % 16 || size_t(B) % 16) {
+        const int pitchA = (K + 3) / 4 * 4, pitchB = (N + 3) / 4 * 4;
+        float* copyA = reinterpret_cast<float*>(workspace + 64);
+        copyPadded(A, copyA, M, K, pitchA);
+        copyPadded(B, copyA + size_t(M) * pitchA, K, N, pitchB);
+        syncGrid(workspace);
+    }
     if (tid < STAGES) {
-        setUp(&filled[tid], 2 * PRODUCERS);  // each with its part of A and of B
-        setUp(&emptied[tid], THREADS);
+        setUp(&filled[tid], 1);             // the thread that copies, and the bytes
+        setUp(&emptied[tid], 2 * CLUSTER);  // two warp groups of each block
     }
-    __syncthreads();
+    syncCluster();
 
-    int now = 0, phase = 0;  // my K tile, and whether my round of the ring is even or odd
-    if (tid >= THREADS) {
-        asm volatile("setmaxnreg.dec.sync.aligned.u32 56;");  // copying needs fewer registers
-        const int id = tid - THREADS;
-        const int rA = id / QUADS, qA = id % QUADS;            // my first quad of A: row, quad
-        const int kB = id / (BN / 4), cB = id % (BN / 4) * 4;  // my first float4 of B: k, col
-        const int place = qA ^ rA % 8;                         // where my quads of A stand
-        const bool alignedA = K % 4 == 0 && size_t(A) % 16 == 0;
-        const bool alignedB = N % 4 == 0 && size_t(B) % 16 == 0;
-        // All rows of A, and columns of B, of my block are there, and may be copied in quads.
-        const bool insideA = alignedA && blockRow + BM <= M;
-        const bool insideB = alignedB && blockCol + BN <= N;
-        // My first quad of A and float4 of B. They move along K with the K tile.
-        const float* Athread = A + size_t(blockRow + rA) * K + 4 * qA;
-        const float* Bthread = B + size_t(kB) * N + blockCol + cB;
-
-        float4 a[BM / A_STEP];  // what comes next of A waits in registers
-        auto fetchA = [&](int k0) {
-            const float* from = Athread;
-            if (insideA && k0 + BK <= K) {
-                for (int i = 0; i < BM / A_STEP; ++i) {
-                    a[i] = *reinterpret_cast<const float4*>(from);
-                    from += size_t(A_STEP) * K;
-                }
-                Athread += BK;
-                return;
-            }
-            for (int i = 0; i < BM / A_STEP; ++i) {
-                const int left = blockRow + rA + i * A_STEP < M ? K - k0 - 4 * qA : 0;
-                a[i] = load4(from, left, alignedA);
-                from += size_t(A_STEP) * K;
-            }
-            Athread += BK;
-        };
-        auto copyB = [&](int k0) {
-            if (insideB && k0 + BK <= K) {
-                const float* from = Bthread;
-                for (int k = 0; k < BK; k += B_STEP) {
-                    copy16(&Bs[now][kB + k][cB], from, true);
-                    from += size_t(B_STEP) * N;
-                }
-            } else if (alignedB) {
-                const int left = blockCol + cB < N ? K - k0 - kB : 0;
-                for (int k = 0; k < BK; k += B_STEP) {
-                    copy16(&Bs[now][kB + k][cB], Bthread + size_t(k) * N, k < left);
-                }
-            } else {
-#pragma unroll 1
-                for (int k = 0; k < BK; k += B_STEP) {
-                    const int cols = k0 + kB + k < K ? N - blockCol : 0;
-                    for (int j = 0; j < 4; ++j) {
-                        const int c = cB / 4 + j * (BN / 4);
-                        copy4(&Bs[now][kB + k][c], Bthread + size_t(k) * N - cB + c, c < cols);
-                    }
-                }
-            }
-            Bthread += size_t(BK) * N;
-        };
-        fetchA(0);
-        for (int k0 = 0; k0 < K; k0 += BK) {
-            waitFor(&emptied[now], 1 - phase);  // at once on the first round
-            copyB(k0);
-            arriveWhenCopied(&filled[now]);
-            for (int i = 0; i < BM / A_STEP; ++i) {
-                As[now][rA + i * A_STEP][place] =
-                    make_uint4(tf32(a[i].x), tf32(a[i].y), tf32(a[i].z), tf32(a[i].w));
-            }
-            arrive(&filled[now]);
-            fetchA(k0 + BK);
-            now = now + 1 < STAGES ? now + 1 : 0;
-            if (now == 0) phase = 1 - phase;
-        }
-        return;
-    }
-
-    asm volatile("setmaxnreg.inc.sync.aligned.u32 200;");  // multiplying takes them
-    const int g = tid % 32 / 4, t = tid % 4;       // my place in the warp, as above
-    const int col = tid / 32 * WN / 4 + COLS * g;  // my columns of B: neighbours
-
-    float b[STEPS][2][COLS];  // at k = t and t + 4 of each step
-    auto readB = [&] {
-        for (int s = 0; s < STEPS; ++s) {
-            for (int h = 0; h < 2; ++h) {
-                for (int j = 0; j < COLS; ++j) b[s][h][j] = Bs[now][8 * s + 4 * h + t][col + j];
-            }
-        }
+    // Tiles go down the columns of a band: so blocks that run at the same time share rows and
+    // columns in L2. A cluster has neighbours of one row of tiles.
+    const int tilesM = (M + BM - 1) / BM, tilesN = (N + CLUSTER * BN - 1) / (CLUSTER * BN);
+    const int tiles = tilesM * tilesN, kTiles = (K + BK - 1) / BK;
+    auto place = [&](int tile, int& row, int& col) {
+        const int top = tile / (BAND * tilesN) * BAND, high = min(BAND, tilesM - top);
+        const int inBand = tile - top * tilesN;
+        row = (top + inBand % high) * BM;
+        col = (inBand / high * CLUSTER + block) * BN;
     };
-
-    float acc[COLS / 2][64] = {};
-    waitFor(&filled[0], 0);
-    letTensorCoresSee();
-    readB();
-    for (int k0 = 0; k0 < K; k0 += BK) {
-        unsigned fragB[STEPS][COLS / 2][4];  // two columns for each instruction
-        for (int s = 0; s < STEPS; ++s) {
-            for (int j = 0; j < COLS; ++j) {
-                for (int h = 0; h < 2; ++h) fragB[s][j / 2][2 * h + j % 2] = tf32(b[s][h][j]);
-            }
-        }
-        openGroup();
-        for (int s = 0; s < STEPS; ++s) {
-            for (int i = 0; i < COLS / 2; ++i) {
-                startProducts(acc[i], fragB[s][i], describe(&As[now][0][2 * s]), 1);
-            }
-        }
-        closeGroup();
-        const int read = now;
+    const int first = blockIdx.x / CLUSTER, clusters = gridDim.x / CLUSTER;
+    int row, col;
+    int now = 0, phase = 0;  // my stage, and whether my round of the ring is even or odd
+    auto next = [&] {
         now = now + 1 < STAGES ? now + 1 : 0;
         if (now == 0) phase = 1 - phase;
-        if (k0 + BK < K) {  // meanwhile
-            waitFor(&filled[now], phase);
-            letTensorCoresSee();
-            readB();
-        }
-        waitForAll();
-        arrive(&emptied[read]);  // I have read this K tile
-    }
+    };
 
-    const bool alignedC = N % 2 == 0 && size_t(C) % 8 == 0;
-    for (int i = 0; i < 64; i += i % 2 ? 3 : 1) {  // acc[][i + 2] is the next column's
-        const int row = blockRow + i / 4 * 8 + 2 * t + i % 2;
-        for (int j = 0; j < COLS; j += 2) {
-            const int left = row < M ? N - blockCol - col - j : 0;
-            float* to = &C[size_t(row) * N + blockCol + col + j];
-            const float2 v = {acc[j / 2][i], acc[j / 2][i + 2]};
-            if (alignedC && left >= 2) {
-                *reinterpret_cast<float2*>(to) = v;
-            } else {
-                if (left > 0) to[0] = v.x;
-                if (left > 1) to[1] = v.y;
+    if (tid < 128) {
+        asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");  // copying needs few registers
+        for (int tile = first; tid == 0 && tile < tiles; tile += clusters) {
+            place(tile, row, col);
+            for (int k0 = 0; k0 < kTiles * BK; k0 += BK) {
+                waitFor(&emptied[now], 1 - phase);  // at once on the first round
+                arriveAndExpect(&filled[now], 4 * BK * (BM + BN));
+                const int part = block * (BM / CLUSTER);
+                copyBoxToAll(&As[now][part], mapA, k0, row + part, &filled[now], CLUSTER);
+                for (int i = 0; i < BN / 32; ++i) {
+                    copyBox(&Bs[now][i], mapB, col + 32 * i, k0, &filled[now]);
+                }
+                next();
+            }
+        }
+    } else {
+        asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");  // multiplying takes them
+        const int group = tid / 128 - 1, id = tid % 128;
+        const int warp = id / 32, g = id % 32 / 4, t = id % 4;
+        // My two columns of B: box, 16-byte piece and half of it. Row k has its pieces at
+        // piece ^ k % 8: with this choice, lanes that read at once have different banks.
+        const int box = 2 * group + warp / 2;
+        const int piece = g / 2 % 2 * 4 + g / 4 + warp % 2 * 2, half = g % 2 * 2;
+        const bool alignedC = N % 2 == 0 && size_t(C) % 8 == 0;
+
+        float acc[128];
+        unsigned even[STEPS][4], odd[STEPS][4];  // B of this K tile and of the next, in turns
+        auto readB = [&](unsigned (&fragB)[STEPS][4]) {
+            for (int s = 0; s < STEPS; ++s) {
+                for (int h = 0; h < 2; ++h) {
+                    const float* pieces = Bs[now][box][8 * s + 4 * h + t];
+                    const float2 v = *reinterpret_cast<const float2*>(
+                        &pieces[(piece ^ (4 * h + t)) * 4 + half]);
+                    fragB[s][2 * h] = __float_as_uint(v.x);
+                    fragB[s][2 * h + 1] = __float_as_uint(v.y);
+                }
+            }
+        };
+        auto multiply = [&](int kTile, unsigned (&fragB)[STEPS][4],
+                            unsigned (&fragNext)[STEPS][4]) {
+            openGroup();
+            const unsigned long long a = describe(&As[now], 1024, 0, 1);
+            for (int s = 0; s < STEPS; ++s) {  // 8 k further are 32 bytes, 2 units of 16
+                wgmma64x256x8(acc, fragB[s], a + 2 * s, kTile + s > 0);
+            }
+            commitProducts();
+            const int read = now;
+            next();
+            if (kTile + 1 < kTiles) {  // meanwhile
+                waitFor(&filled[now], phase);
+                readB(fragNext);
+            }
+            waitForProducts<0>();
+            if (id < CLUSTER) arriveAt(&emptied[read], id);  // my group has read this K tile
+        };
+
+        for (int tile = first; tile < tiles; tile += clusters) {
+            place(tile, row, col);
+            waitFor(&filled[now], phase);
+            readB(even);
+            for (int kTile = 0; kTile < kTiles; kTile += 2) {
+                multiply(kTile, even, odd);
+                if (kTile + 1 < kTiles) multiply(kTile + 1, odd, even);
+            }
+            // acc[4 * j + i] and [4 * j + i + 2] are neighbours in row 8 * j + 2 * t + i of C.
+            const int c = col + 32 * box + 4 * piece + half;
+            for (int j = 0; j < BM / 8; ++j) {
+                for (int i = 0; i < 2; ++i) {
+                    const int r = row + 8 * j + 2 * t + i;
+                    const float2 v = {acc[4 * j + i], acc[4 * j + i + 2]};
+                    store2(&C[size_t(r) * N + c], v, r < M ? N - c : 0, alignedC);
+                }
             }
         }
     }
+    syncCluster();  // no block ends while another may write into its shared memory
 }

@@ -102,47 +102,253 @@ __device__ void letTensorCoresSee()
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
-// Where the instruction finds 8 k × 128 rows of A, in its own notation: 8 rows of 128 bytes are
-// a piece. In row r quad q stands at place q ^ r % 8: so that a quad of all 8 rows, which is
-// read at once, lies in different banks.
-__device__ unsigned long long describe(const void* x)
+// A description of a matrix in global memory, by which TMA copies boxes of it. The driver makes it.
+struct alignas(64) TensorMap { unsigned long long words[16]; };
+
+// Arrive, and let the phase wait for so many bytes of copies too.
+__device__ void arriveAndExpect(Barrier* barrier, int bytes)
 {
-    return (inShared(x) & 0x3FFFF) >> 4 | 1ull << 16 |
-           (unsigned long long)(1024 >> 4) << 32 | 1ull << 62;
+    asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(inShared(barrier)),
+                 "r"(bytes) : "memory");
 }
 
-// Start to add 64 × 8 of Bᵀ times 8 × 128 of Aᵀ to 64 × 128 sums; if `add` is 0, to set them.
-// Lane 4 * g + t of warp w has of Bᵀ row 16 * w + g and the one 8 below, at k = t (b[0], b[1])
-// and t + 4 (b[2], b[3]). Of these rows it has the sums of columns 8 * j + 2 * t and the next.
-__device__ void startProducts(float (&d)[64], const unsigned (&b)[4], unsigned long long a,
-                              int add)
+// Start to copy a box whose first element is in row y, column x. Its bytes count at the barrier.
+// Outside of the matrix there are zeros.
+__device__ void copyBox(void* to, const TensorMap& map, int x, int y, Barrier* barrier)
+{
+    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes "
+                 "[%0], [%1, {%2, %3}], [%4];" ::"r"(inShared(to)), "l"(&map), "r"(x), "r"(y),
+                 "r"(inShared(barrier)) : "memory");
+}
+
+// The same, to the same place in all blocks of the cluster, and at the barrier of each.
+__device__ void copyBoxToAll(void* to, const TensorMap& map, int x, int y, Barrier* barrier,
+                             int blocks)
+{
+    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes"
+                 ".multicast::cluster [%0], [%1, {%2, %3}], [%4], %5;" ::"r"(inShared(to)),
+                 "l"(&map), "r"(x), "r"(y), "r"(inShared(barrier)),
+                 "h"((unsigned short)((1 << blocks) - 1)) : "memory");
+}
+
+// Start to store a box, a group of its own. Outside of the matrix nothing is stored.
+__device__ void storeBox(const void* from, const TensorMap& map, int x, int y)
+{
+    asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%1, %2}], [%3]; "
+                 "cp.async.bulk.commit_group;" ::"l"(&map), "r"(x), "r"(y), "r"(inShared(from))
+                 : "memory");
+}
+
+// Wait until the stores that this thread has started have read shared memory, but LEFT of them.
+template <int LEFT>
+__device__ void waitForStores()
+{
+    asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(LEFT) : "memory");
+}
+
+// A barrier for the 128 threads of a warp group.
+__device__ void syncGroup(int group)
+{
+    asm volatile("bar.sync %0, 128;" ::"r"(group + 1) : "memory");
+}
+
+// Arrive at the barrier that stands at the same place in a block of the cluster.
+__device__ void arriveAt(Barrier* barrier, int block)
+{
+    asm volatile("{ .reg .b32 there; mapa.shared::cluster.u32 there, %0, %1; "
+                 "mbarrier.arrive.shared::cluster.b64 _, [there]; }" ::"r"(inShared(barrier)),
+                 "r"(block) : "memory");
+}
+
+// My block's number in its cluster.
+__device__ int blockInCluster()
+{
+    int block;
+    asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(block));
+    return block;
+}
+
+// Barriers that were set up can be used by all blocks of the cluster afterwards.
+__device__ void syncCluster()
+{
+    asm volatile("fence.mbarrier_init.release.cluster; barrier.cluster.arrive; "
+                 "barrier.cluster.wait;" ::: "memory");
+}
+
+// What threads and TMA have written is there for threads and TMA.
+__device__ void letTmaSee() { asm volatile("fence.proxy.async;" ::: "memory"); }
+
+// Wait until all blocks of the grid are here. All run at once: there are no more than SMs. TMA
+// sees then what they have stored.
+__device__ void syncGrid(unsigned* counters)
+{
+    letTmaSee();
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        __threadfence();
+        atomicAdd(&counters[0], 1);
+        while (atomicAdd(&counters[0], 0) < gridDim.x) {}
+        if (atomicAdd(&counters[1], 1) == gridDim.x - 1) {  // the last: ready for the next time
+            counters[1] = 0;
+            __threadfence();
+            counters[0] = 0;
+        }
+        __threadfence();
+    }
+    __syncthreads();
+    letTmaSee();
+}
+
+// A descriptor: where wgmma finds a tile. Its rows of a swizzle's width lie in groups of eight,
+// `groups` bytes apart. If the tile is wider than the swizzle, its parts are `parts` bytes apart.
+// Kinds of swizzle: 1 is 128 bytes, 2 is 64.
+__device__ unsigned long long describe(const void* tile, int groups, int parts, int swizzle)
+{
+    return (inShared(tile) & 0x3FFFF) >> 4 | (unsigned long long)(parts >> 4) << 16 |
+           (unsigned long long)(groups >> 4) << 32 | (unsigned long long)swizzle << 62;
+}
+
+// Start to add 64 × 8 TF32 numbers in registers times 8 × 256 in shared memory to 64 × 256 sums; if
+// `add` is 0, to set them. Lane 4 * g + t of warp w has of the first factor row 16 * w + g at k = t
+// (a[0]) and t + 4 (a[2]), and the row 8 below (a[1], a[3]). In d[4 * j + 2 * h + i] it has the sum in
+// row 16 * w + g + 8 * h, column 8 * j + 2 * t + i.
+__device__ void wgmma64x256x8(float (&d)[128], const unsigned (&a)[4], unsigned long long b, int add)
 {
     asm volatile(
-        "{ .reg .pred add; setp.ne.b32 add, %69, 0; "
-        "wgmma.mma_async.sync.aligned.m64n128k8.f32.tf32.tf32 "
+        "{ .reg .pred add; setp.ne.b32 add, %133, 0; "
+        "wgmma.mma_async.sync.aligned.m64n256k8.f32.tf32.tf32 "
+        "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
+        "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
+        "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
+        "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63, "
+        "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, "
+        "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, "
+        "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111, "
+        "%112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127}, "
+        "{%128, %129, %130, %131}, %132, add, 1, 1; }"
+        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]),
+          "+f"(d[7]), "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]),
+          "+f"(d[14]), "+f"(d[15]), "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]),
+          "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]),
+          "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]), "+f"(d[32]), "+f"(d[33]), "+f"(d[34]),
+          "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]), "+f"(d[40]), "+f"(d[41]),
+          "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]), "+f"(d[48]),
+          "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]),
+          "+f"(d[56]), "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]),
+          "+f"(d[63]), "+f"(d[64]), "+f"(d[65]), "+f"(d[66]), "+f"(d[67]), "+f"(d[68]), "+f"(d[69]),
+          "+f"(d[70]), "+f"(d[71]), "+f"(d[72]), "+f"(d[73]), "+f"(d[74]), "+f"(d[75]), "+f"(d[76]),
+          "+f"(d[77]), "+f"(d[78]), "+f"(d[79]), "+f"(d[80]), "+f"(d[81]), "+f"(d[82]), "+f"(d[83]),
+          "+f"(d[84]), "+f"(d[85]), "+f"(d[86]), "+f"(d[87]), "+f"(d[88]), "+f"(d[89]), "+f"(d[90]),
+          "+f"(d[91]), "+f"(d[92]), "+f"(d[93]), "+f"(d[94]), "+f"(d[95]), "+f"(d[96]), "+f"(d[97]),
+          "+f"(d[98]), "+f"(d[99]), "+f"(d[100]), "+f"(d[101]), "+f"(d[102]), "+f"(d[103]),
+          "+f"(d[104]), "+f"(d[105]), "+f"(d[106]), "+f"(d[107]), "+f"(d[108]), "+f"(d[109]),
+          "+f"(d[110]), "+f"(d[111]), "+f"(d[112]), "+f"(d[113]), "+f"(d[114]), "+f"(d[115]),
+          "+f"(d[116]), "+f"(d[117]), "+f"(d[118]), "+f"(d[119]), "+f"(d[120]), "+f"(d[121]),
+          "+f"(d[122]), "+f"(d[123]), "+f"(d[124]), "+f"(d[125]), "+f"(d[126]), "+f"(d[127])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(add));
+}
+
+// The same for 64 × 16 FP16 numbers times 16 × 256, both in shared memory. In the second factor
+// columns are neighbours.
+__device__ void wgmma64x256x16(float (&d)[128], unsigned long long a, unsigned long long b, int add)
+{
+    asm volatile(
+        "{ .reg .pred add; setp.ne.b32 add, %130, 0; "
+        "wgmma.mma_async.sync.aligned.m64n256k16.f32.f16.f16 "
+        "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
+        "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
+        "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
+        "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63, "
+        "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, "
+        "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, "
+        "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111, "
+        "%112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127}, "
+        "%128, %129, add, 1, 1, 0, 1; }"
+        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]),
+          "+f"(d[7]), "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]),
+          "+f"(d[14]), "+f"(d[15]), "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]),
+          "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]),
+          "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]), "+f"(d[32]), "+f"(d[33]), "+f"(d[34]),
+          "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]), "+f"(d[40]), "+f"(d[41]),
+          "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]), "+f"(d[48]),
+          "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]),
+          "+f"(d[56]), "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]),
+          "+f"(d[63]), "+f"(d[64]), "+f"(d[65]), "+f"(d[66]), "+f"(d[67]), "+f"(d[68]), "+f"(d[69]),
+          "+f"(d[70]), "+f"(d[71]), "+f"(d[72]), "+f"(d[73]), "+f"(d[74]), "+f"(d[75]), "+f"(d[76]),
+          "+f"(d[77]), "+f"(d[78]), "+f"(d[79]), "+f"(d[80]), "+f"(d[81]), "+f"(d[82]), "+f"(d[83]),
+          "+f"(d[84]), "+f"(d[85]), "+f"(d[86]), "+f"(d[87]), "+f"(d[88]), "+f"(d[89]), "+f"(d[90]),
+          "+f"(d[91]), "+f"(d[92]), "+f"(d[93]), "+f"(d[94]), "+f"(d[95]), "+f"(d[96]), "+f"(d[97]),
+          "+f"(d[98]), "+f"(d[99]), "+f"(d[100]), "+f"(d[101]), "+f"(d[102]), "+f"(d[103]),
+          "+f"(d[104]), "+f"(d[105]), "+f"(d[106]), "+f"(d[107]), "+f"(d[108]), "+f"(d[109]),
+          "+f"(d[110]), "+f"(d[111]), "+f"(d[112]), "+f"(d[113]), "+f"(d[114]), "+f"(d[115]),
+          "+f"(d[116]), "+f"(d[117]), "+f"(d[118]), "+f"(d[119]), "+f"(d[120]), "+f"(d[121]),
+          "+f"(d[122]), "+f"(d[123]), "+f"(d[124]), "+f"(d[125]), "+f"(d[126]), "+f"(d[127])
+        : "l"(a), "l"(b), "r"(add));
+}
+
+// The same for 64 × 16 FP16 numbers times 16 × 128.
+__device__ void wgmma64x128x16(float (&d)[64], unsigned long long a, unsigned long long b, int add)
+{
+    asm volatile(
+        "{ .reg .pred add; setp.ne.b32 add, %66, 0; "
+        "wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 "
         "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
         "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
         "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
         "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, "
-        "{%64, %65, %66, %67}, %68, add, 1, 1; }"
-        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]),
-          "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
-          "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]),
-          "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]),
-          "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]),
-          "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]),
-          "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]),
-          "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]),
-          "+f"(d[32]), "+f"(d[33]), "+f"(d[34]), "+f"(d[35]),
-          "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]),
-          "+f"(d[40]), "+f"(d[41]), "+f"(d[42]), "+f"(d[43]),
-          "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]),
-          "+f"(d[48]), "+f"(d[49]), "+f"(d[50]), "+f"(d[51]),
-          "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]),
-          "+f"(d[56]), "+f"(d[57]), "+f"(d[58]), "+f"(d[59]),
-          "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63])
-        : "r"(b[0]), "r"(b[1]), "r"(b[2]), "r"(b[3]), "l"(a), "r"(add));
+        "%64, %65, add, 1, 1, 0, 1; }"
+        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]),
+          "+f"(d[7]), "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]),
+          "+f"(d[14]), "+f"(d[15]), "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]),
+          "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]),
+          "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]), "+f"(d[32]), "+f"(d[33]), "+f"(d[34]),
+          "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]), "+f"(d[40]), "+f"(d[41]),
+          "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]), "+f"(d[48]),
+          "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]),
+          "+f"(d[56]), "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]),
+          "+f"(d[63])
+        : "l"(a), "l"(b), "r"(add));
 }
 
 // Before the first of these instructions: they take what the registers hold now.
 __device__ void openGroup() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+
+// After the last of them: they are a group.
+__device__ void commitProducts() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
+
+// Wait until all groups are done but the LEFT youngest.
+template <int LEFT>
+__device__ void waitForProducts()
+{
+    asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(LEFT) : "memory");
+}
+
+// Store two neighbours of a row of which `left` elements are left.
+__device__ void store2(float* x, float2 v, int left, bool aligned)
+{
+    if (aligned && left >= 2) {
+        *reinterpret_cast<float2*>(x) = v;
+        return;
+    }
+    if (left > 0) x[0] = v.x;
+    if (left > 1) x[1] = v.y;
+}
+
+// Two floats as FP16, rounded to nearest, in one word.
+__device__ unsigned halves(float low, float high)
+{
+    unsigned word;
+    asm("{ .reg .b16 l, h; cvt.rn.f16.f32 l, %1; cvt.rn.f16.f32 h, %2; mov.b32 %0, {l, h}; }"
+        : "=r"(word) : "f"(low), "f"(high));
+    return word;
+}
+
+// Copy X, rows × columns, to rows of pitch numbers. All blocks of the grid share the work.
+template <class T>
+__device__ void copyPadded(const T* X, T* copy, int rows, int columns, int pitch)
+{
+    const size_t first = size_t(blockIdx.x) * blockDim.x + threadIdx.x;
+    for (size_t i = first; i < size_t(rows) * columns; i += size_t(gridDim.x) * blockDim.x) {
+        copy[i / columns * pitch + i % columns] = X[i];
+    }
+}

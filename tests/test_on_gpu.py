@@ -454,7 +454,7 @@ def test_matmul_keeps_the_error_it_is_asked_for(size: Any, error: float | str, c
     assert found <= (1.05 * cublas if error == "fp32" else float(error)), (way, found, cublas)
 
 
-@pytest.mark.parametrize("inside", [None, "wgmma_3xtf32"])
+@pytest.mark.parametrize("inside", [None, "wgmma_3xfp16"])
 def test_strassens_product_works_on_two_streams_at_once(inside: str | None, cupy: Any) -> None:
     n = 4096
     if inside and not suits(load_kernel(inside), device_target()):

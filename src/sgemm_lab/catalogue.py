@@ -24,7 +24,6 @@ ALIASES: dict[str, str] = {
     "lane_map": "small_tile:BM=128,BN=256,TN=16,WM=64,WN=64,STAGES=3",
     "whole_tiles": "per_warp_stages",
     "warp_groups": "wgmma_tf32",
-    "warp_groups_fp32": "wgmma_3xtf32",
 }
 """Former names of kernels, without constants, each with the kernel's current name.
 

@@ -65,7 +65,7 @@ class Gpu:
     def fmas(self, arithmetic: str) -> float:
         """Return the multiply-adds of an SM per clock in an arithmetic.
 
-        "3xtf32" needs three TF32 products per multiply-add.
+        "3xtf32" and "3xfp16" need three products per multiply-add.
 
         Raises:
             LabError: the tensor cores do not support the arithmetic.
@@ -75,6 +75,7 @@ class Gpu:
             "tf32": float(self.tf32_fmas),
             "fp16": float(self.fp16_fmas),
             "3xtf32": self.tf32_fmas / 3,
+            "3xfp16": self.fp16_fmas / 3,
         }[arithmetic]
         if not found:
             raise LabError(

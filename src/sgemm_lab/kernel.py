@@ -11,9 +11,10 @@ A line ``map`` describes a tensor map, a parameter after the workspace, in the p
 
     // map: mapA = fp16 workspace + 256, M x K, pitch 16 * ceil(K / 8), box BM x BK, swizzle 128
 
-It names the parameter, the element type (``tensor_map.ELEMENT_BYTES``), the matrix (``A``, ``B`` or
-bytes into the workspace; ``A or workspace + 256`` is a copy where A's rows are not aligned to 16
-bytes), rows and columns, the bytes of a row with its padding, the box of a copy, and the swizzle.
+It names the parameter, the element type (``tensor_map.ELEMENT_BYTES``), the matrix (``A``, ``B``,
+``C`` or bytes into the workspace; ``A or workspace + 256`` is a copy where A's rows are not aligned
+to 16 bytes or its elements are of another type), rows and columns, the bytes of a row with its
+padding, the box of a copy, and the swizzle.
 
 A line ``constexpr int BM = 128;  // rows of C per block`` defines a constant with its default value
 and, from the comment, its label; in WGSL it is ``const BM = 128u;``. Launch shapes are arithmetic
@@ -43,16 +44,20 @@ ENTRY = "sgemm"
 
 A kernel with a workspace has a seventh parameter, the pointer to it. The workspace is zero before
 the first launch and is not cleared between launches, so a kernel must reset its counters. Launches
-that may overlap need separate workspaces.
+that may overlap need separate workspaces. Of a workspace that grows with K, because it holds copies
+of A and B, only the first ``COUNTER_BYTES`` are zero.
 """
+
+COUNTER_BYTES = 256
 
 SMS = 132
 """Default number of SMs for launch shapes: an H200's."""
 
-ARITHMETICS = {"fp32": 24, "tf32": 11, "fp16": 11, "3xtf32": 22}
+ARITHMETICS = {"fp32": 24, "tf32": 11, "fp16": 11, "3xtf32": 22, "3xfp16": 22}
 """Arithmetics of kernels, each with its significant bits of A and B.
 
-A float32 has 24. ``3xtf32`` splits each element into two TF32 numbers. All accumulate in FP32.
+A float32 has 24. ``3xtf32`` and ``3xfp16`` split each element into two numbers of that format. All
+accumulate in FP32.
 """
 
 _HEAD_FIELD = re.compile(
@@ -61,7 +66,7 @@ _HEAD_FIELD = re.compile(
     re.M,
 )
 _MAP = re.compile(
-    rf"(?P<name>\w+) = (?P<dtype>{'|'.join(ELEMENT_BYTES)}) (?P<matrix>[AB])?(?: or )?"
+    rf"(?P<name>\w+) = (?P<dtype>{'|'.join(ELEMENT_BYTES)}) (?P<matrix>[ABC])?(?: or )?"
     r"(?:workspace \+ (?P<offset>.+?))?, (?P<rows>.+?) x (?P<columns>.+?), "
     r"pitch (?P<pitch_bytes>.+?), box (?P<box_rows>.+?) x (?P<box_columns>.+?), "
     r"swizzle (?P<swizzle>.+)"
@@ -179,6 +184,11 @@ class Kernel:
             with suppress(UnreadableError):
                 found[name] = whole_number(text, found, floor=True)
         return found
+
+    @property
+    def input_bytes(self) -> int:
+        """Bytes of an element of A and B: 4, or 2 with the constant INPUT=16."""
+        return self.values.get("INPUT", 32) // 8
 
     @property
     def copies_factors(self) -> bool:

@@ -51,7 +51,7 @@ export const ENTRY = "sgemm";
 const HEAD_FIELD =
   /^\/\/ (title|parent|change|chapter|grid|block|shared|workspace|map|needs|arithmetic|variants): +(.+?) *$/gm;
 const MAP =
-  /^(\w+) = (fp16|bf16|fp32|tf32) ([AB])?(?: or )?(?:workspace \+ (.+?))?, (.+?) x (.+?), pitch (.+?), box (.+?) x (.+?), swizzle (.+)$/;
+  /^(\w+) = (fp16|bf16|fp32|tf32) ([ABC])?(?: or )?(?:workspace \+ (.+?))?, (.+?) x (.+?), pitch (.+?), box (.+?) x (.+?), swizzle (.+)$/;
 const CONSTANT = /^((?:constexpr int|const) (\w+) = )(\d+)(u?;(?:[ ]*\/\/[ ]*(.*?))?[ ]*)$/gm;
 const LINE_END = /\r\n|[\n\r\v\f\u0085\u2028\u2029]/;
 const REQUIRED = ["title", "parent", "chapter", "grid", "block"];

@@ -16,7 +16,9 @@ _FIRST, _LAST = f"// From {FILE}:", f"// End of {FILE}."
 """The comments that enclose what was inlined."""
 
 _COMMENT_OR_TEXT = re.compile(r'//[^\n]*|"[^"\n]*"')
-_DEFINED = re.compile(r"^(?:__device__ [^(\n]*?\b(?P<function>\w+)\(|using (?P<type>\w+) =)", re.M)
+_DEFINED = re.compile(
+    r"^(?:__device__ [^(\n]*?\b(\w+)\(|using (\w+) =|struct [^{\n]*?(\w+) \{)", re.M
+)
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -57,7 +59,7 @@ def _definitions(shared: str) -> Mapping[str, str]:
 
 
 def _defined(source: str) -> set[str]:
-    return {match["function"] or match["type"] for match in _DEFINED.finditer(source)}
+    return {name for names in _DEFINED.findall(source) for name in names if name}
 
 
 def _names(source: str) -> set[str]:

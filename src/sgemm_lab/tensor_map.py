@@ -26,10 +26,10 @@ class TensorMap:
     dtype: str
     """A key of ``ELEMENT_BYTES``."""
     matrix: str | None
-    """"A" or "B", the matrix of the product where it lies; None: in the workspace."""
+    """"A", "B" or "C", the matrix of the product where it lies; None: in the workspace."""
     offset: int | None
     """Bytes from the workspace's start. With ``matrix`` also given, the workspace has a copy that
-    is taken where A or B itself is not aligned to 16 bytes."""
+    is taken where A or B itself is not aligned to 16 bytes or has elements of another type."""
     rows: int
     columns: int
     pitch_bytes: int
@@ -55,13 +55,22 @@ class TensorMap:
             return "box"
         return "swizzle" if self.swizzle not in SWIZZLES or 0 < self.swizzle < row else None
 
-    def address(self, a: int, b: int, workspace: int) -> int:
-        """Return the matrix's address for a launch with A, B and a workspace at these addresses."""
-        own = {"A": a, "B": b}.get(self.matrix or "")
-        if own is None or (self.offset is not None and not self._fits(own)):
+    def address(
+        self, a: int, b: int, workspace: int, c: int = 0, input_bytes: int = FLOAT_BYTES
+    ) -> int:
+        """Return the matrix's address for a launch with arrays at these addresses.
+
+        Args:
+            a: address of A, ``b`` of B, ``c`` of C.
+            workspace: address of the kernel's workspace.
+            input_bytes: bytes of an element of A and B.
+        """
+        own = {"A": a, "B": b, "C": c}.get(self.matrix or "")
+        if own is None or (self.offset is not None and not self._fits(own, input_bytes)):
             return workspace + (self.offset or 0)
         return own
 
-    def _fits(self, address: int) -> bool:
-        row = self.columns * FLOAT_BYTES
-        return address % ALIGNMENT == 0 and row % ALIGNMENT == 0
+    def _fits(self, address: int, input_bytes: int) -> bool:
+        row = self.columns * input_bytes
+        same = input_bytes == self.element_bytes
+        return same and address % ALIGNMENT == 0 and row % ALIGNMENT == 0

@@ -7,7 +7,7 @@ import { ALIGNMENT, ELEMENT_BYTES, LARGEST_BOX, SWIZZLES } from "./tensor_map.py
 export interface TensorMap {
   name: string;
   dtype: keyof typeof ELEMENT_BYTES;
-  matrix: "A" | "B" | null;
+  matrix: "A" | "B" | "C" | null;
   offset: number | null;
   rows: number;
   columns: number;
@@ -28,14 +28,17 @@ export function faultOf(map: TensorMap) {
   return fits ? null : "swizzle";
 }
 
-/** The matrix's address for a launch with A, B and a workspace at these addresses. */
+/** The matrix's address for a launch with matrices of floats and a workspace at these addresses. */
 export function addressOf(
-  { matrix, offset, columns }: TensorMap,
+  { dtype, matrix, offset, columns }: TensorMap,
   a: number,
   b: number,
   workspace: number,
+  c = 0,
 ) {
-  const own = matrix === "A" ? a : b;
-  const fits = own % ALIGNMENT === 0 && (columns * FLOAT_BYTES) % ALIGNMENT === 0;
-  return matrix && (offset === null || fits) ? own : workspace + (offset ?? 0);
+  if (!matrix) return workspace + (offset ?? 0);
+  const own = { A: a, B: b, C: c }[matrix];
+  const row = columns * FLOAT_BYTES;
+  const fits = ELEMENT_BYTES[dtype] === FLOAT_BYTES && (own | row) % ALIGNMENT === 0;
+  return offset === null || fits ? own : workspace + offset;
 }

@@ -85,15 +85,15 @@ def test_a_record_is_written_item_by_item(taken: tuple[Path, StrassenRun]) -> No
     assert [one.inputs for one in found.errors] == list(INPUTS)
     assert all(0 < error < 1e-5 for one in found.errors for error in (one.cublas, *one.levels))
     (inside,) = found.inside
-    assert (inside.kernel, inside.arithmetic) == ("wgmma_3xtf32", "3xtf32")
+    assert (inside.kernel, inside.arithmetic) == ("wgmma_3xfp16", "3xfp16")
     assert [one.inputs for one in inside.errors] == list(INPUTS)
     (times,) = inside.times
     assert [way.schedules for way in times.ways] == [(), ("lean",), ("lean", "lean"), ("twice",)]
-    assert {way.kernel for way in times.ways} == {"wgmma_3xtf32"}
+    assert {way.kernel for way in times.ways} == {"wgmma_3xfp16"}
     scored = [(s.arithmetic, s.size, s.levels) for s in scores(STRASSEN_RECORDS.load(path))]
     assert scored == [
         ("strassen", (16, 16, 16), 1), ("strassen", (12, 20, 28), 1),
-        ("strassen+3xtf32", (12, 20, 28), 1),
+        ("strassen+3xfp16", (12, 20, 28), 1),
     ]  # fmt: skip
 
 
@@ -107,7 +107,7 @@ def test_an_older_gpu_skips_the_kernel_of_warp_groups(
     told: list[str] = []
     _, found = measure.take_strassen_record(tmp_path, ((16, 16, 16),), progress=told.append)
     assert (found.complete, found.inside) == (True, ())
-    assert "wgmma_3xtf32 is skipped: it needs sm_90" in told[-1]
+    assert "wgmma_3xfp16 is skipped: it needs sm_90" in told[-1]
 
 
 def test_products_by_levels_have_the_names_of_recorded_errors(
@@ -118,9 +118,9 @@ def test_products_by_levels_have_the_names_of_recorded_errors(
     levels = range(1, measure.MOST_LEVELS + 1)
     assert list(found) == [
         *(f"strassen:levels={one}" for one in levels),
-        *(f"strassen+3xtf32:levels={one}" for one in levels),
+        *(f"strassen+3xfp16:levels={one}" for one in levels),
     ]
-    inside = load_kernel("wgmma_3xtf32").fingerprint
+    inside = load_kernel("wgmma_3xfp16").fingerprint
     assert [fingerprint for _, fingerprint in found.values()] == [""] * 4 + [inside] * 4
     random = np.random.RandomState(3)
     a, b = (on_gpu(random.uniform(-1, 1, shape)) for shape in ((32, 48), (48, 16)))

@@ -69,8 +69,8 @@ def test_where_the_unit_changes_the_bounds_are_divided() -> None:
 
 def test_where_tensor_cores_change_their_rate_the_bounds_are_divided() -> None:
     """The unit and its demand stay, and each product of the child is three."""
-    box = lab.closing("wgmma_3xtf32", CHANGED)
-    parent, child = lab.bound("wgmma_tf32:BN=128,WN=64"), lab.bound("wgmma_3xtf32")
+    box = lab.closing("wgmma_3xfp16", CHANGED)
+    parent, child = lab.bound("wgmma_fp16"), lab.bound("wgmma_3xfp16")
     assert (parent.unit, parent.demand) == (child.unit, child.demand)
     divided = f"{child.gflops:,.0f} ÷ {parent.gflops:,.0f} GFLOP/s = 0.33"
     assert dict(box.arithmetic)["Predicted"] == divided

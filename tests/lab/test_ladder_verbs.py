@@ -69,7 +69,7 @@ def test_every_recorded_speed_is_on_the_ladder():
         assert median == pytest.approx(score.gflops, rel=1e-5)
         library = score.library_gflops(names[place[0]])
         assert cublas == pytest.approx(library or 0, rel=1e-5)
-        if names[place[0]] in ("fp32", "3xtf32"):
+        if names[place[0]] in ("fp32", "3xtf32", "3xfp16"):
             assert library == score.cublas_gflops
         assert low == pytest.approx(min(score.samples), rel=1e-5)
         assert high == pytest.approx(max(score.samples), rel=1e-5)
@@ -175,7 +175,7 @@ def test_the_strip_has_a_bar_for_every_kernel_and_lights_the_chapters():
     assert html.count("<strong") == 2
     tall = [float(height) for height in re.findall(r'height="([\d.]+)" fill', html)]
     shares = {step.kernel.name: step.share for step in readme_ladder(load_records())}
-    assert shares["wgmma_tf32"] < 1 < shares["wgmma_3xtf32"]
+    assert shares["mma_tf32"] < 1 < shares["wgmma_3xfp16"]
     most = max(1.0, *(shares[one.name] for one in load_kernels() if one.arithmetic == "fp32"))
     assert tall == [
         pytest.approx(min(100, max(3.0, 100 * shares[kernel.name] / most)), abs=0.06)

@@ -54,7 +54,7 @@ def test_the_bank_painter_begins_with_a_stride_of_two(painted):
 @pytest.mark.parametrize("kernel", load_kernels(), ids=lambda kernel: kernel.name)
 @pytest.mark.sampled(every=9)
 def test_every_kernel_with_shared_memory_can_be_painted(kernel):
-    if "__shared__" not in kernel.source:
+    if "__shared__" not in kernel.source or "TensorMap" in kernel.source:
         with pytest.raises(LabError, match="makes no request to shared memory"):
             lab.banks(kernel.name)
         return

@@ -291,14 +291,6 @@ def test_sizes_that_blocks_do_not_divide_have_a_lower_bound_of_demand() -> None:
     assert rows.per_step((4095, 4097, 4093))["global"] == pytest.approx(2)
 
 
-def test_a_pass_over_the_matrices_is_not_counted_as_part_of_a_tile() -> None:
-    packed = load_kernel("mma_fp16_packed")
-    found, warps = block_demand(packed), packed.launch_shape(1, 1, 1).threads // 32
-    assert (found.per_k["requests"], found.per_k["lookups"]) == (0, 0)
-    read = 2 * (packed.values["WM"] + packed.values["WN"])  # bytes of a warp, in wavefronts of 128
-    assert found.per_k["shared"] == warps * read / 128
-
-
 def test_a_grid_that_is_not_a_grid_of_tiles_is_refused() -> None:
     text = load_kernel("tiled").source.replace("grid: ceil(N / TILE)", "grid: ceil(N / 64)")
     with pytest.raises(LabError, match=r"cannot be told: its grid is no grid of tiles"):
@@ -349,7 +341,7 @@ def test_tensor_cores_bound_a_kernel_by_its_arithmetic() -> None:
 
 
 def test_the_bound_of_warp_groups_has_tensor_cores_without_shared_memory() -> None:
-    found = bound(load_kernel("wgmma_3xtf32"), CUBE, H200)
+    found = bound(load_kernel("wgmma_3xfp16"), CUBE, H200)
     assert found.of(PEAK) is not None
     assert found.of(DATA) is None
 

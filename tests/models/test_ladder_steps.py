@@ -47,7 +47,13 @@ def test_a_kernel_without_a_score_has_no_share_and_no_bound() -> None:
     assert (tiled.share, tiled.bound, tiled.at_smaller_size) == (0.0, None, False)
 
 
-def test_only_the_ladders_gpu_counts() -> None:
-    other = Record(replace(DEVICE, name="NVIDIA L4"), record(run()).runs)
-    with pytest.raises(LabError, match="No record holds square sizes measured on NVIDIA H200"):
-        ladder([other])
+def test_a_kernel_has_the_score_of_the_first_gpu_that_measured_it() -> None:
+    def speeds(*records: Record) -> dict[str, float]:
+        return {s.kernel.name: s.score.gflops for s in ladder(records) if s.score}
+
+    own = record(run(samples("naive", 1.0), samples("cublas", 1.0)))
+    both = run(samples("naive", 0.5), samples("tiled", 0.5), samples("cublas", 1.0))
+    other = Record(replace(DEVICE, name="NVIDIA L4"), record(both).runs)
+    assert speeds(own, other) == {**speeds(other), **speeds(own)}
+    with pytest.raises(LabError, match="No record holds square sizes"):
+        ladder([record(run())])

@@ -28,7 +28,7 @@ def test_most_scores_of_the_book_have_a_bound() -> None:
     book = load_records()[0]
     judged = [score.kernel for score, _ in scores_with_bounds(book)]
     assert len(judged) > 12 * len({*judged} - WITHOUT_A_DEMAND)
-    assert {*judged} >= {"naive", "tiled", "split_k", "wgmma_tf32", "matmul"}
+    assert {*judged} >= {"naive", "tiled", "split_k", "mma_tf32", "matmul"}
 
 
 def judged(*runs: Run, **device: Any) -> list[tuple[str, bool]]:

@@ -109,13 +109,13 @@ def test_a_mark_tells_its_numbers_to_keys_and_pointer(show: Opener, state: State
     assert state(page, "selected") == "cuBLAS TF32"
     expect(told).to_contain_text("cuBLAS TF32 · products in TF32 · 400 TFLOP/s at 4096³.")
     expect(told).to_contain_text("Its error is 2.5·10⁻⁴, 420 times that of cuBLAS in FP32.")
-    x, y = place(page, "wgmma_3xtf32")
+    x, y = place(page, "wgmma_3xfp16")
     page.mouse.move(x + 6, y - 6)
     expect(told).to_contain_text("0.4 times that of cuBLAS")
-    expect(page.locator(".lab-current")).to_have_attribute("data-name", "wgmma_3xtf32")
+    expect(page.locator(".lab-current")).to_have_attribute("data-name", "wgmma_3xfp16")
     page.mouse.move(x + 6, y + 300)
     page.keyboard.press("Escape")
-    expect(told).to_contain_text("wgmma_3xtf32 is the fastest")
+    expect(told).to_contain_text("wgmma_3xfp16 is the fastest")
 
 
 def test_names_stand_only_where_they_fit(show: Opener) -> None:
@@ -126,7 +126,7 @@ def test_names_stand_only_where_they_fit(show: Opener) -> None:
     page = show(SpeedError([*WAYS, *crowd], **PLACES, k=4096, every=True))
     assert page.locator(".lab-way").count() == len(WAYS) + 40
     named = page.locator("#widget svg .lab-name").all_text_contents()
-    assert {"cuBLAS FP32", "per_warp_stages", "wgmma_3xtf32"} <= set(named)
+    assert {"cuBLAS FP32", "per_warp_stages", "wgmma_3xfp16"} <= set(named)
     assert len(named) < len(WAYS) + 40
     assert overlapping_texts(page) == []
 

@@ -59,7 +59,7 @@ largest, cuts each off at its last of 24 bits, and then the result (Fasi, Higham
 Pranesh, Numerical behavior of NVIDIA tensor cores, 2021: so the V100; later ones keep more)."""
 _DROPPED = 2.0**-22
 """small · small, of each product the part that three products leave out: 2⁻¹¹ of each factor."""
-_LONGEST_CHUNK = 32
+_LONGEST_CHUNK = {"3xtf32": 32, "3xfp16": 64}
 """The most k whose three products each a kernel lets tensor cores add up, before FP32 does."""
 
 BOUNDS = {
@@ -79,17 +79,24 @@ BOUNDS = {
     "3xtf32": {
         "factors": (_FACTORS_ROUNDED["3xtf32"] + _DROPPED) / UNIT_ROUNDOFF,
         "per_k": 1 / 8,
-        "once": 3 * _LONGEST_CHUNK / 8 * _CUT,
+        "once": 3 * _LONGEST_CHUNK["3xtf32"] / 8 * _CUT,
         "least": 0.0,
+    },
+    "3xfp16": {
+        "factors": (_FACTORS_ROUNDED["3xfp16"] + _DROPPED) / UNIT_ROUNDOFF,
+        "per_k": 1 / 8,
+        "once": 3 * _LONGEST_CHUNK["3xfp16"] / 8 * _CUT,
+        "least": 2.0**-40,
     },
 }
 """How far off an element of C may be: (factors + once + K·per_k)·u·(|A|·|B|) + least·(Σ|a| + Σ|b|).
 
 ``factors`` is what rounding A and B to the arithmetic's bits may add, ``per_k`` and ``once`` what
-the sums of K products may lose. What 3xtf32 loses in a tensor core does not grow with K, for it is
-a share of a chunk's sum; FP32 adds the chunks, of 8 k at least. ``least`` is half the distance of
-FP16's smallest numbers, below 2⁻¹⁴, which have fewer bits: what an element may be off there. It
-counts with the other factor below 1 only: so for the numbers that are drawn here.
+the sums of K products may lose. What three products lose in a tensor core does not grow with K, for
+it is a share of a chunk's sum; FP32 adds the chunks, of 8 k at least. ``least`` is half the
+distance of FP16's smallest numbers, below 2⁻¹⁴, which have fewer bits: what an element may be off
+there. 3xfp16 scales the largest number of a row or column to 2¹⁵ before. It counts with the other
+factor below 1 only: so for the numbers that are drawn here.
 """
 LEAST_ALLOWED = 1e-30
 """Added to what an element may be off, as an element of zeros may not be at all."""

@@ -10,10 +10,12 @@ from typing import Any, NamedTuple
 
 from sgemm_lab.cuda.arrays import check_matrix, product_size
 from sgemm_lab.cuda.compiler import Compiled, compile_kernel, import_cupy
+from sgemm_lab.cuda.encoded_maps import encoded
 from sgemm_lab.errors import LabError, MissingToolError
 from sgemm_lab.hardware import FLOAT_BYTES, STATIC_SHARED
-from sgemm_lab.kernel import ENTRY, Kernel, Size
+from sgemm_lab.kernel import COUNTER_BYTES, ENTRY, Kernel, Size
 from sgemm_lab.records.gpu_record import Device
+from sgemm_lab.tensor_map import TensorMap
 
 MAX_GRID_Y = 65535
 """Blocks along y that a grid can have (CUDA C++ Programming Guide, technical specifications)."""
@@ -111,28 +113,42 @@ def load_function(compiled: Compiled, entry: str) -> Any:
 class LoadedKernel:
     """A kernel's machine code on the current GPU, ready to multiply matrices."""
 
-    def __init__(self, kernel: Kernel) -> None:
+    _keeps_workspace = True
+
+    def __init__(self, kernel: Kernel, *, keeps_workspace: bool = True) -> None:
         """Compile and load.
+
+        Args:
+            kernel: the kernel.
+            keeps_workspace: keep the workspace between launches, or return it to CuPy's pool.
 
         Raises:
             LabError: no GPU, no compiler, a GPU too old for the kernel, or a compile error.
         """
         self._cupy = require_gpu()
         self.kernel = kernel
+        self._keeps_workspace = keeps_workspace
         self.compiled = compile_kernel(kernel, device_target())
         self._raw = load_function(self.compiled, ENTRY)
         self._function = self._raw.kernel  # of this GPU; it takes a stream
         self._launches: dict[Size, list[_Launch]] = {}
         self._workspaces: dict[int, Any] = {}
+        self._halves = HalfCopies()
 
     def __call__(self, a: Any, b: Any, c: Any) -> None:
         """Compute c = a·b. a is m×k, b is k×n, c is m×n: float32, on the GPU, row-major.
+
+        A kernel that takes FP16 gets copies of a and b, made by the first call with them.
 
         Raises:
             LabError: an array does not fit, or the tile needs more shared memory than there is.
         """
         size = check_arrays(self._cupy, a, b, c)
-        self.launch(a.data.ptr, b.data.ptr, c.data.ptr, size)
+        if self.kernel.input_bytes == FLOAT_BYTES:
+            self.launch(a.data.ptr, b.data.ptr, c.data.ptr, size)
+        else:
+            halves = self._halves.of(a, b)
+            self.launch(halves[0].data.ptr, halves[1].data.ptr, c.data.ptr, size)
 
     def launch(self, a: int, b: int, c: int, size: Size, stream: Any = None) -> None:
         """Compute c = a·b for matrices at three addresses, which are not checked.
@@ -154,10 +170,21 @@ class LoadedKernel:
         if launches is None:
             launches = self._launches[size] = self._planned(size)
         for one in launches:
-            arguments: tuple[Any, ...] = (a + one.skip_a, b, c + one.skip_c, *one.sizes)
+            matrices = a + one.skip_a, b, c + one.skip_c
+            arguments: tuple[Any, ...] = (*matrices, *one.sizes)
             if one.workspace_bytes:
-                arguments += (self._workspace(one.workspace_bytes, stream),)
+                workspace = self._workspace(one.workspace_bytes, stream)
+                arguments += (workspace, *self._encoded_maps(one, matrices, workspace))
             self._function(one.grid, one.block, arguments, one.shared_bytes, stream)
+
+    def _encoded_maps(
+        self, launch: "_Launch", matrices: tuple[int, int, int], workspace: Any
+    ) -> list[Any]:
+        a, b, c = matrices
+        width = self.kernel.input_bytes
+        return [
+            encoded(one, one.address(a, b, workspace.data.ptr, c, width)) for one in launch.maps
+        ]
 
     def _planned(self, size: Size) -> "list[_Launch]":
         """Return the launches for a size: several if C has more rows than a grid has blocks."""
@@ -179,18 +206,24 @@ class LoadedKernel:
                 _Launch(
                     shape.grid, shape.block, shape.shared_bytes, shape.workspace_bytes,
                     (int32(rows), int32(n), int32(k)),
-                    FLOAT_BYTES * first * k, FLOAT_BYTES * first * n,
+                    self.kernel.input_bytes * first * k, FLOAT_BYTES * first * n, shape.maps,
                 )
             )  # fmt: skip
         return launches
 
     def _workspace(self, wanted: int, stream: Any) -> Any:
-        """Return a stream's workspace: zeros at first, then what the last launch left."""
+        """Return a stream's workspace: zeros at first, then what the last launch left.
+
+        Of a workspace with copies of A and B, only ``COUNTER_BYTES`` are zero.
+        """
         here = self._cupy.cuda.get_current_stream()
         key = here.ptr if stream is None else stream.ptr
         held = self._workspaces.get(key)
         if held is None or held.nbytes < wanted:
-            held = self._workspaces[key] = self._cupy.zeros(wanted, dtype="uint8")
+            held = self._cupy.empty(wanted, dtype="uint8")
+            (held[:COUNTER_BYTES] if self.kernel.copies_factors else held).fill(0)
+            if self._keeps_workspace:
+                self._workspaces[key] = held
             if stream is not None:
                 here.synchronize()  # the zeros must be there before a launch on the other stream
         return held
@@ -222,6 +255,27 @@ class _Launch(NamedTuple):
     skip_a: int
     """Bytes of A before the band."""
     skip_c: int
+    maps: tuple[TensorMap, ...]
+    """The last arguments."""
+
+
+class HalfCopies:
+    """FP16 copies of A and B, made when a pair is first asked for."""
+
+    def __init__(self) -> None:
+        self._copies: dict[int, tuple[Any, Any]] = {}
+        """By address: the array, so that no other gets its place in memory, and its copy."""
+        self._shapes: tuple[Any, ...] = ()
+
+    def of(self, a: Any, b: Any) -> tuple[Any, Any]:
+        """Return A and B in FP16. Copies are kept until a call with other shapes."""
+        if self._shapes != (a.shape, b.shape):
+            self._copies.clear()
+            self._shapes = a.shape, b.shape
+        for one in (a, b):
+            if one.data.ptr not in self._copies:
+                self._copies[one.data.ptr] = one, one.astype("float16")
+        return self._copies[a.data.ptr][1], self._copies[b.data.ptr][1]
 
 
 def fits(kernel: Kernel, size: Size) -> bool:

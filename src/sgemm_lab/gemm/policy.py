@@ -28,6 +28,7 @@ from sgemm_lab.gemm.strassen.model import (
     with_leaf_kernel,
 )
 from sgemm_lab.gemm.strassen.plan import Plan, default_workspace
+from sgemm_lab.hardware import FLOAT_BYTES
 from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.records.dispatch_table import load_tables
 from sgemm_lab.records.gpu_record import CUBLAS, Device, Record
@@ -77,7 +78,7 @@ class Algorithm:
 
     @property
     def arithmetic(self) -> str:
-        """Arithmetic of the product: "3xtf32", "strassen", or "strassen+3xtf32"."""
+        """Arithmetic of the product: "3xfp16", "strassen", or "strassen+3xfp16"."""
         return strassen_over(self.kernel.arithmetic) if self.plan else self.kernel.arithmetic
 
     @property
@@ -108,6 +109,8 @@ class GpuRecords:
     """Of this GPU, or of another one: errors in FP32 are the same on all."""
     strassen: StrassenRun | None
     """On this GPU."""
+    similar: tuple[Record, ...] = ()
+    """Of other GPUs of the same compute capability, for kernels that were not measured on this."""
 
     @property
     def is_recorded(self) -> bool:
@@ -133,6 +136,11 @@ def gpu_records(gpu: Device | None) -> GpuRecords:
         machine,
         (same or records)[0],
         strassen[0] if strassen else None,
+        tuple(
+            one
+            for one in records
+            if one.gpu.name != gpu.name and one.gpu.compute_capability == gpu.compute_capability
+        ),
     )
 
 
@@ -160,8 +168,7 @@ def choose(size: Size, error: Bound, known: GpuRecords, workspace: int | None = 
         error: the bound. None: the dispatcher's kernel in FP32. "fp32": the same, or an algorithm
             whose recorded errors are all at most those of cuBLAS in FP32.
         known: records of the GPU.
-        workspace: limit in bytes for Strassen's product and for kernels on tensor cores; None: 1.5
-            times A, B and C.
+        workspace: limit in bytes; None: 1.5 times A, B and C.
 
     Raises:
         LabError: the bound or the workspace is invalid, or no recorded algorithm meets the bound.
@@ -219,17 +226,23 @@ def kernel_errors(record: Record, kernel: Kernel | str, k: int) -> list[float]:
 def _tensor_core_algorithms(
     size: Size, error: Bound, known: GpuRecords, workspace: int | None
 ) -> Iterator[Algorithm]:
-    most = default_workspace(size) if workspace is None else workspace
-    library = kernel_errors(known.record, CUBLAS, size[2])
+    limit = default_workspace(size) if workspace is None else workspace
     for kernel in load_kernels(variants=True):
         if kernel.arithmetic == FP32 or not suits(kernel, _target(known.gpu)):
             continue
-        if kernel.launch_shape(*size, sms=known.gpu.sms).workspace_bytes > most:
+        if kernel.input_bytes != FLOAT_BYTES:
             continue
-        errors = kernel_errors(known.record, kernel, size[2])
-        seconds = predicted_from_record(kernel, size, known.record, known.gpu.sms)
-        if seconds is not None and _meets(errors, library, error):
-            yield Algorithm(size, kernel, None, max(errors), seconds, known.gpu.name)
+        if kernel.launch_shape(*size, sms=known.gpu.sms).workspace_bytes > limit:
+            continue
+        for record in (known.record, *known.similar):
+            library = kernel_errors(record, CUBLAS, size[2])
+            errors = kernel_errors(record, kernel, size[2])
+            seconds = predicted_from_record(kernel, size, record, known.gpu.sms)
+            if seconds is None:
+                continue
+            if _meets(errors, library, error):
+                yield Algorithm(size, kernel, None, max(errors), seconds, record.gpu.name)
+            break
 
 
 @dataclass(frozen=True)

@@ -110,4 +110,4 @@ def _product(algorithm: Algorithm, here: int) -> Product:
 
 @lru_cache(maxsize=64)
 def _loaded(_device_id: int, kernel: Kernel) -> LoadedKernel:
-    return LoadedKernel(kernel)
+    return LoadedKernel(kernel, keeps_workspace=not kernel.copies_factors)

@@ -31,7 +31,8 @@ Products
     ``run_on_gpus``.
 Records
     ``recorded``, ``runs``, ``card``, ``find_gpu``, ``agreement``, ``effects``, ``errors``,
-    ``contributions``, ``library`` (cuBLAS), ``external_kernels``, ``public_bugs``.
+    ``contributions``, ``library`` (cuBLAS), ``external_kernels``, ``public_bugs``; ``quote_gpu``
+    chooses the GPU that a page quotes.
 Text
     ``say``, ``code``, ``table``, ``number``, ``bytes_text``, ``error_text``; ``written`` is what
     ``{value}`` applies (see :mod:`sgemm_lab.book.inline_values`).
@@ -93,6 +94,7 @@ from sgemm_lab.lab.requests import Request, request
 from sgemm_lab.lab.roofs import intensity, roofline
 from sgemm_lab.lab.sample_picture import spread
 from sgemm_lab.lab.scores import scoreboard
+from sgemm_lab.lab.session import quote_gpu as quote_gpu
 from sgemm_lab.lab.speed_error import speed_and_error, speed_over_error
 from sgemm_lab.lab.speeds import curves, measure, speed
 from sgemm_lab.lab.stepper import step

@@ -27,6 +27,7 @@ _ARITHMETICS = {
     "tf32": "Both multiply in TF32.",
     "fp16": "Both multiply in FP16.",
     "3xtf32": "It adds three TF32 products; cuBLAS multiplies in FP32.",
+    "3xfp16": "It adds three FP16 products; cuBLAS multiplies in FP32.",
 }
 """The arithmetic of a kernel and of cuBLAS beside it, where that is not FP32."""
 

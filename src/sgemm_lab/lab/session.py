@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from sgemm_lab.cuda.compiler import suits
 from sgemm_lab.cuda.launch import current_device, device_target, has_gpu
+from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.measuring.interleaved import Budget, Progress
 from sgemm_lab.measuring.recorder import measure_run
@@ -19,6 +20,9 @@ from sgemm_lab.text import REWRITE_LINE
 
 _here: list[Record] = []
 """At most one record: what this session measured on this machine's GPU."""
+
+_quoted: list[str] = []
+"""At most one name: of the GPU whose record comes first in this session."""
 
 
 def measure_here(
@@ -75,9 +79,20 @@ def here() -> list[Record]:
     return list(_here)
 
 
+def quote_gpu(name: str) -> None:
+    """Quote the record of the GPU whose name contains ``name`` in what follows.
+
+    Raises:
+        LabError: no such GPU was recorded.
+    """
+    if not any(name in record.gpu.name for record in load_records()):
+        raise LabError(f"No record is of a GPU whose name contains '{name}'.")
+    _quoted[:] = [name]
+
+
 def book_records() -> list[Record]:
-    """Return the book's records."""
-    return load_records()
+    """Return the book's records, that of the quoted GPU first."""
+    return sorted(load_records(), key=lambda one: not all(name in one.gpu.name for name in _quoted))
 
 
 def forget() -> None:

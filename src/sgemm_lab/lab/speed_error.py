@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from sgemm_lab.catalogue import load_kernel, load_kernels
+from sgemm_lab.catalogue import book_kernel, load_kernel, load_kernels
 from sgemm_lab.errors import LabError
 from sgemm_lab.formulas.error_points import LOST
 from sgemm_lab.kernel import Kernel, Size
@@ -88,7 +88,11 @@ def of_strassen(sizes: Sequence[Size] = SIZES) -> Iterator[list[Measured]]:
         return
     record, plain = session.book_records()[0], strassen_results()
     found = [("fp32", "", plain)]
-    found += [(one.arithmetic, one.kernel, plain.inside(one.kernel)) for one in plain.run.inside]
+    found += [
+        (one.arithmetic, one.kernel, plain.inside(one.kernel))
+        for one in plain.run.inside
+        if book_kernel(one.kernel)
+    ]
     for arithmetic, over, one in found:
         squares = [(m, n, k) for m, n, k in sizes if m == n == k and one.is_timed(m)]
         ways = {size: one.levels(size[0]) for size in squares}

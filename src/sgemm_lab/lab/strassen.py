@@ -309,13 +309,16 @@ class StrassenResults:
         return f"Recorded on {self.gpu}, {self.run.date[:10]}."
 
 
-def strassen_results() -> StrassenResults:
+def strassen_results(gpu: str = "") -> StrassenResults:
     """Return the record of Strassen's product: times and errors, predicted and measured.
+
+    Args:
+        gpu: a part of the GPU's name; by default the first recorded.
 
     Raises:
         LabError: there is none.
     """
-    records = STRASSEN_RECORDS.load_all()
+    records = [one for one in STRASSEN_RECORDS.load_all() if gpu in one.gpu.name]
     if not records:
         raise LabError(
             "Strassen's product was not recorded. Run 'sgemm-lab strassen record' on a GPU."

@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any
 
-from sgemm_lab.cuda.launch import LoadedKernel, require_gpu
+from sgemm_lab.cuda.launch import HalfCopies, LoadedKernel, require_gpu
 from sgemm_lab.cuda.micro import load_micro
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Kernel, Size
@@ -106,32 +106,25 @@ def cublas(*, tf32: bool = False) -> Product:
 def cublas_fp16() -> Product:
     """Return cuBLAS's product of FP16 factors with FP32 accumulation.
 
-    The first call converts the matrices, so the conversion is not timed. The converted matrices are
-    cached until a call with another size. A CUDA graph cannot capture this product.
+    The first call with two matrices converts them, so the conversion is not timed. The copies are
+    kept until a call with another size. A CUDA graph cannot capture this product.
     """
     cupy = require_gpu()
     import numpy as np
     from cupy_backends.cuda.libs import cublas as library
 
     one, zero = np.array(1, "float32"), np.array(0, "float32")
-    # The cache also holds the float32 matrix, so no other matrix gets its address.
-    cache: dict[int, tuple[Any, Any]] = {}
-
-    def rounded(x: Any) -> Any:
-        if x.data.ptr not in cache:
-            cache[x.data.ptr] = x, x.astype("float16")
-        return cache[x.data.ptr][1].data.ptr
+    halves = HalfCopies()
 
     def multiply(a: Any, b: Any, c: Any) -> None:
         (m, k), n = a.shape, b.shape[1]
-        if any(held.shape not in ((m, k), (k, n)) for held, _ in cache.values()):
-            cache.clear()
+        half_a, half_b = (half.data.ptr for half in halves.of(a, b))
         handle = cupy.cuda.device.get_cublas_handle()
         library.setMathMode(handle, library.CUBLAS_DEFAULT_MATH)
         plain = library.CUBLAS_OP_N
         library.gemmEx(
             handle, plain, plain, n, m, k,
-            one.ctypes.data, rounded(b), _FP16, n, rounded(a), _FP16, k,
+            one.ctypes.data, half_b, _FP16, n, half_a, _FP16, k,
             zero.ctypes.data, c.data.ptr, _FP32, n, _COMPUTE_FP32, _ANY_ALGORITHM,
         )  # fmt: skip
 

@@ -65,8 +65,7 @@ export function bound(kernel: Kernel, block: BlockDemand, size: Size, gpu: Sheet
 }
 
 /**
- * The multiply-adds of a product that an SM finishes per clock. Of three TF32 products each is one
- * third. Throws a LabError where its tensor cores do not take such factors.
+ * The multiply-adds of a product that an SM finishes per clock. Of three products each is one third. Throws a LabError where its tensor cores do not take such factors.
  */
 function fmas(arithmetic: string, gpu: Sheet) {
   const found = new Map([
@@ -74,6 +73,7 @@ function fmas(arithmetic: string, gpu: Sheet) {
     ["tf32", gpu.tf32_fmas],
     ["fp16", gpu.fp16_fmas],
     ["3xtf32", gpu.tf32_fmas / 3],
+    ["3xfp16", gpu.fp16_fmas / 3],
   ]).get(arithmetic);
   if (!found) {
     const factors = `${arithmetic.toUpperCase()} factors`;

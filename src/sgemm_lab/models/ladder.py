@@ -35,9 +35,9 @@ MAIN_STEPS = frozenset(
         "producers",
         "stream_k",
         "per_warp_stages",
-        "mma_fp16_packed",
         "wgmma_tf32",
-        "wgmma_3xtf32",
+        "wgmma_fp16",
+        "wgmma_3xfp16",
     ]
 )
 """The kernels that the ladder shows at first; all others come on request."""
@@ -81,10 +81,12 @@ class LadderStep:
 
 
 def ladder(records: Iterable[Record]) -> list[LadderStep]:
-    """Return every kernel and variant of the book, in order, as the ladder's GPU measured it.
+    """Return every kernel and variant of the book, in order, as the first GPU measured it.
+
+    A kernel that it has not measured has the score of the next GPU that has.
 
     Raises:
-        LabError: nothing was recorded on that GPU.
+        LabError: nothing was recorded.
     """
     squares = largest_squares(records)
     steps = [
@@ -92,20 +94,21 @@ def ladder(records: Iterable[Record]) -> list[LadderStep]:
         for kernel in load_kernels(variants=True)
     ]
     if not any(step.score for step in steps):
-        raise LabError(f"No record holds square sizes measured on {GPU}.")
+        raise LabError("No record holds square sizes.")
     return steps
 
 
 def largest_squares(records: Iterable[Record]) -> dict[tuple[str, str], tuple[Score, Record]]:
     """Return the latest score at the largest square up to ``SIZE``, by name and fingerprint.
 
-    Only records of the ladder's GPU count.
+    A kernel that several GPUs have measured counts for the first of them.
     """
     found: dict[tuple[str, str], tuple[Score, Record]] = {}
-    for record in (record for record in records if record.gpu.name == GPU):
+    for record in records:
+        first = found.copy()
         for score in record.scores:
             code = (score.kernel, score.fingerprint)
             square = score.m == score.n == score.k <= SIZE
-            if square and (code not in found or score.m >= found[code][0].m):
+            if square and code not in first and (code not in found or score.m >= found[code][0].m):
                 found[code] = (score, record)
     return found

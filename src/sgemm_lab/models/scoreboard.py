@@ -44,7 +44,7 @@ class Line:
     bound_gflops: float | None = None
     library_gflops: float | None = None
     """Of cuBLAS in the same arithmetic in the same run; None if it was not measured. The library of
-    3xtf32 and of Strassen's product is cuBLAS in FP32."""
+    3xtf32, 3xfp16 and of Strassen's product is cuBLAS in FP32."""
 
     @property
     def size(self) -> Size:

@@ -300,7 +300,7 @@ class Score(CublasComparison):
     def library_gflops(self, arithmetic: str) -> float | None:
         """Return the GFLOP/s of cuBLAS in an arithmetic, in the same run; None if not measured.
 
-        Three TF32 products ("3xtf32") are compared with cuBLAS in FP32.
+        Three products ("3xtf32", "3xfp16") are compared with cuBLAS in FP32.
         """
         mode = CUBLAS_MODES.get(arithmetic, CUBLAS)
         library = (one for one in self.run.measurements if one.kernel == mode)

@@ -102,7 +102,7 @@ class Inside:
     fingerprint: Fingerprint
     """Of the kernel's source."""
     arithmetic: Name
-    """Of the kernel: "3xtf32"."""
+    """Of the kernel: "3xfp16"."""
     times: tuple[SizeTimes, ...] = ()
     errors: tuple[Errors, ...] = ()
 

@@ -14,7 +14,13 @@ from matplotlib.transforms import Bbox
 from sgemm_lab import style
 from sgemm_lab.text import number, power_of_ten
 
-WORDS = {"fp32": "FP32", "3xtf32": "three TF32 products", "tf32": "TF32", "fp16": "FP16"}
+WORDS = {
+    "fp32": "FP32",
+    "3xtf32": "three TF32 products",
+    "3xfp16": "three FP16 products",
+    "tf32": "TF32",
+    "fp16": "FP16",
+}
 """What multiplies, in words."""
 KERNEL, LIBRARY, STRASSEN = "kernel", "library", "strassen"
 """Kinds of points: each has a mark of its own."""
@@ -22,6 +28,7 @@ KERNEL, LIBRARY, STRASSEN = "kernel", "library", "strassen"
 _COLOURS = {
     "fp32": style.LEVEL_COLOURS["dram"],
     "3xtf32": style.KERNEL,
+    "3xfp16": style.KERNEL,
     "tf32": style.LEVEL_COLOURS["l2"],
     "fp16": style.LEVEL_COLOURS["shared"],
 }

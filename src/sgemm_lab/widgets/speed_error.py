@@ -25,7 +25,7 @@ class Way(TypedDict):
     title: str
     label: str  # what stands beside its mark
     kind: str  # "kernel", "library" or "strassen"
-    arithmetic: str  # of its products: "fp32", "tf32", "fp16" or "3xtf32"
+    arithmetic: str  # of its products: one of ARITHMETICS
     chain: str  # ways of one chain are joined in their order; "" for none
     first: Sequence[bool]  # by size: whether it is shown at once, and not only among all
     tflops: Sequence[float | None]  # by size

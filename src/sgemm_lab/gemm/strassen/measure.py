@@ -57,7 +57,7 @@ SIZES: dict[Size, int] = {
 ALL_SCHEDULES: dict[Size, int] = {(8192, 8192, 8192): 2, (16384, 16384, 16384): 3}
 """Sizes where all schedules of this many levels are measured, regardless of workspace."""
 
-TENSOR_CORE_LEAF = "wgmma_3xtf32"
+TENSOR_CORE_LEAF = "wgmma_3xfp16"
 """The kernel on tensor cores that is also measured as leaf, if the GPU supports it."""
 TENSOR_CORE_SIZES: dict[Size, int] = {
     (8192, 8192, 8192): 2,

@@ -105,6 +105,8 @@ class LaunchShape:
     """Global workspace, zero before the first launch."""
     maps: tuple[TensorMap, ...] = ()
     """The kernel's last parameters."""
+    input_bytes: int = 4
+    """Bytes of an element of A and B."""
 
     @property
     def threads(self) -> int:
@@ -208,7 +210,8 @@ class Kernel:
             term(m, n, k, sms) for term in self._launch_terms
         )
         maps = tuple(make(m, n, k, sms) for make in self._map_makers)
-        return LaunchShape((grid_x, grid_y), (block_x, block_y), shared, workspace, maps)
+        grid, block = (grid_x, grid_y), (block_x, block_y)
+        return LaunchShape(grid, block, shared, workspace, maps, self.input_bytes)
 
     @cached_property
     def _launch_terms(self) -> tuple[Callable[..., int], ...]:

@@ -132,6 +132,8 @@ def book_arguments(shape: LaunchShape, a: Matrix, b: Matrix) -> dict[str, Any]:
     """
     (m, k), n = a.shape, b.shape[1]
     c = np.full((m, n), np.nan, np.float32)
+    if shape.input_bytes == 2:
+        a, b = a.astype(np.float16), b.astype(np.float16)
     arguments = {"A": a, "B": b, "C": c, "M": m, "N": n, "K": k}
     if shape.workspace_bytes:
         arguments[WORKSPACE] = np.zeros(-(-shape.workspace_bytes // 4), np.uint32)

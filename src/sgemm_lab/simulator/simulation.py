@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sgemm_lab.errors import LabError
+from sgemm_lab.hardware import FLOAT_BYTES
 from sgemm_lab.simulator.access_merging import Merged, merge_shared_accesses
 from sgemm_lab.simulator.control_flow import BasicBlock
 from sgemm_lab.simulator.counts import Counts, RequestCounter, collect
@@ -235,9 +236,11 @@ def _tensor_maps(
     kernel: PtxKernel, args: Mapping[str, Argument], addresses: Mapping[str, int]
 ) -> dict[int, tuple[TensorMap, int]]:
     """Tensor maps by where the parameters lie, with the addresses of their matrices."""
-    a, b, workspace = (addresses.get(name, 0) for name in ("A", "B", "workspace"))
+    a, b, workspace, c = (addresses.get(name, 0) for name in ("A", "B", "workspace", "C"))
+    given = args.get("A")
+    width = given.itemsize if isinstance(given, np.ndarray) else FLOAT_BYTES
     return {
-        addresses[parameter.name]: (value, value.address(a, b, workspace))
+        addresses[parameter.name]: (value, value.address(a, b, workspace, c, width))
         for parameter, value in zip(kernel.parameters, args.values(), strict=False)
         if isinstance(value, TensorMap)
     }

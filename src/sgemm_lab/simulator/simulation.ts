@@ -221,12 +221,12 @@ function tensorMapsOf(
   arrays: { name: string; start: number }[],
 ): TensorMaps {
   const addresses = new Map(arrays.map(({ name, start }) => [name, GLOBAL_BASE + start]));
-  const [a, b, workspace] = ["A", "B", "workspace"].map((name) => addresses.get(name) ?? 0);
+  const [a, b, workspace, c] = ["A", "B", "workspace", "C"].map((name) => addresses.get(name) ?? 0);
   const found: TensorMaps = new Map();
   [...args.values()].forEach((map, at) => {
     if (!isMap(map)) return;
     const { name: parameter } = kernel.parameters[at];
-    const start = mapAddress(map, a, b, workspace);
+    const start = mapAddress(map, a, b, workspace, c);
     found.set(addresses.get(parameter) ?? 0, { map, start, parameter });
   });
   return found;

@@ -20,9 +20,17 @@ from sgemm_lab.simulator.group import (
     Site,
 )
 from sgemm_lab.simulator.mbarrier_operations import barrier_at, barrier_places, start_bulk_copy
-from sgemm_lab.simulator.memory import GLOBAL_BASE, OUTSIDE
+from sgemm_lab.simulator.memory import GLOBAL_BASE, OUTSIDE, WRITTEN
 from sgemm_lab.simulator.memory_operations import address_of, begin
-from sgemm_lab.simulator.operations import Match, Operations, Step, assignment, destination, value
+from sgemm_lab.simulator.operations import (
+    Match,
+    Operations,
+    Step,
+    assignment,
+    destination,
+    nothing,
+    value,
+)
 from sgemm_lab.simulator.ptx import Instruction, Vector
 from sgemm_lab.simulator.ptx_text import PtxError
 from sgemm_lab.simulator.registers import Mask, source
@@ -119,6 +127,48 @@ def _box(
     return pieces, len(np.unique(read // SECTOR_BYTES))
 
 
+def _store_box(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
+    """Store a box from the block's shared memory; nothing outside of the matrix.
+
+    It is carried out at once, so a box that is overwritten before it was read is not found.
+    """
+    where = instruction.operands[0]
+    assert isinstance(where, Vector)
+    handle, corner = where.items
+    assert isinstance(corner, Vector)
+    origin = address_of(group, instruction, 1)
+    maps = source(group.registers, group.symbols, handle, np.dtype(np.uint64))
+    x, y = (source(group.registers, group.symbols, one, np.dtype(np.int32)) for one in corner.items)
+    site = Site(instruction, "shared", COPY_READ, PIECE_BYTES, 8, False)
+
+    def step(mask: Mask | None) -> None:
+        rows = [np.broadcast_to(one, (group.lanes,)) for one in (maps, x, y)]
+        for lane in range(group.lanes) if mask is None else np.flatnonzero(mask):
+            found = group.launch.tensor_maps.get(int(rows[0][lane]))
+            if found is None:
+                raise PtxError(sentence("run.tensor_map", place=instruction.location))
+            tensor, start = found
+            read = begin(group, site, origin(), np.arange(group.lanes) == lane, notify=False)
+            if not len(read.positions):
+                continue
+            size, first = tensor.element_bytes, int(read.positions[0])
+            row_bytes = tensor.box_columns * size
+            pieces = first + np.arange(tensor.box_rows * row_bytes // PIECE_BYTES) * PIECE_BYTES
+            base = first - int(read.addresses[lane])
+            words = (base + swizzled(pieces - base, tensor.swizzle))[:, None] // size
+            box = read.memory.words(size)[words + np.arange(PIECE_BYTES // size)]
+            row = int(rows[2][lane]) + np.arange(tensor.box_rows)[:, None]
+            column = int(rows[1][lane]) + np.arange(tensor.box_columns)
+            inside = (row >= 0) & (row < tensor.rows) & (column >= 0) & (column < tensor.columns)
+            to = start - GLOBAL_BASE + row * tensor.pitch_bytes + column * size
+            memory = group.launch.global_memory
+            memory.words(size)[to[inside] // size] = box.reshape(inside.shape)[inside]
+            for byte in range(size):
+                memory.state[to[inside] + byte] = WRITTEN
+
+    return step
+
+
 def _map_address(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
     """``mapa``: where an address of this block would be in another block of the cluster."""
     type_ = match["type"]
@@ -140,5 +190,11 @@ OPERATIONS: Operations = [
         r"\.mbarrier::complete_tx::bytes(?P<multicast>\.multicast::cluster)?(?:\.L2::cache_hint)?",
         _copy_box,
     ),
+    (
+        r"cp\.async\.bulk\.tensor\.2d\.global\.shared::cta(?:\.tile)?\.bulk_group"
+        r"(?:\.L2::cache_hint)?",
+        _store_box,
+    ),
+    (r"cp\.async\.bulk\.(?:commit_group|wait_group(?:\.read)?)", nothing),
     (r"mapa(?:\.shared::cluster)?\.(?P<type>u32|u64)", _map_address),
 ]

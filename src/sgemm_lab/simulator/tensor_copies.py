@@ -178,6 +178,8 @@ def _map_address(group: "ThreadGroup", instruction: Instruction, match: Match) -
     bits = target.dtype.type(0xFF << CLUSTER_SHIFT)
 
     def compute() -> npt.NDArray[np.uint64]:
+        if group.launch.cluster == 1:
+            return np.asarray(address)
         block = (np.asarray(rank).astype(target.dtype) + target.dtype.type(1)) << CLUSTER_SHIFT
         return np.asarray((address & ~bits) | (block & bits))
 

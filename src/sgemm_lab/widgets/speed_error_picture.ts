@@ -48,7 +48,11 @@ const LANE = 68; // px, for those that lose values
 /** How an arithmetic and a kind of way look: a class of hue, and an outline. */
 export const LOOKS = {
   hues: {
-    fp32: "dram", "3xtf32": "three", "3xfp16": "three", tf32: "l2", fp16: "shared",
+    fp32: "dram",
+    "3xtf32": "three",
+    "3xfp16": "three",
+    tf32: "l2",
+    fp16: "shared",
   } as Record<string, string>,
   marks: { kernel: "dram", library: "l2", strassen: "shared" } as Record<string, string>,
 };

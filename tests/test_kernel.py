@@ -271,7 +271,6 @@ ANEW = {
 OTHER_TILES = {
     "warp_tile": "The larger thread tile is the step.",
     "async_copy": "A deeper K tile makes no difference, and needs no registers any more.",
-    "mma_fp16": "Two of its instructions take a K tile of 16.",
     "producers": "With a barrier for each stage, short K tiles cost little.",
     "small_tile": "The smaller tile is the step.",
     "unaligned_rows": "The step is in the rows; K is shared on request.",
@@ -282,7 +281,6 @@ TOGETHER = {
     "double_buffer": (50, "Stores of C as float4 make no difference, and need a function."),
     "warp_tile": (70, "A larger thread tile loses what only unrolling, in the next step, gains."),
     "async_copy": (80, "A and B are copied past the registers alike."),
-    "mma_fp16": (50, "FP16 halves what a K tile takes, so it may be deeper."),
     "producers": (80, "Producer warps need mbarriers, and mbarriers pay only with them."),
     "unaligned_rows": (
         50,

@@ -72,7 +72,7 @@ DIFFERENCES: dict[str, dict[str, str]] = {
     **{name: {"flop": ONES} for name in TIMES_ONE},
     **{
         name: dict.fromkeys(AS_WRITTEN, JOINED)
-        for name in ("mma_fp16", "three_products", "promoted")
+        for name in ("mma_tf32", "three_products", "promoted")
     },
     "one_column": {"flop": LANES},
     "one_column:TM=1": {"flop": LANES, **dict.fromkeys(MERGED_LOADS[:2], KNOWN)},

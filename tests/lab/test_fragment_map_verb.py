@@ -13,7 +13,7 @@ from sgemm_lab.simulator.tensor_operations import PACKED, holders
 
 
 def test_the_book_shows_what_nvidias_manual_says() -> None:
-    widget = lab.fragment_map("mma_tf32", "mma_fp16", others=[("f16", 16)])
+    widget = lab.fragment_map("mma_tf32", others=[("f16", 8), ("f16", 16)])
     found = json.loads(json.dumps([{m: one[m] for m in "ABC"} for one in widget.instructions]))
     assert found == [
         {matrix: [[list(held) for held in row] for row in one[matrix]] for matrix in "ABC"}  # type: ignore[literal-required]

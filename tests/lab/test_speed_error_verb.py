@@ -98,7 +98,7 @@ def box_of(
 @pytest.mark.parametrize(
     ("names", "size", "levels"),
     [
-        (("stages", "stream_k", "mma_fp16:BK=32", "mma_tf32:BK=32",
+        (("stages", "stream_k", "mma_tf32:BK=32",
           "three_products", "promoted", "wgmma_tf32", "wgmma_3xfp16"),
          LARGE, False),
         ((), LARGE * 4, True),

@@ -21,7 +21,7 @@ def test_every_kernel_has_its_arithmetic_and_strassen_its_levels() -> None:
 def test_the_library_computes_in_the_same_arithmetic() -> None:
     found = {(line.kernel, line.size): line for line in lines(RECORDS, [], "h100", bounds=False)}
     size = (4096, 4096, 4096)
-    plain, fp16, three = (found[name, size] for name in ("tiled", "mma_fp16", "wgmma_3xfp16"))
+    plain, fp16, three = (found[name, size] for name in ("tiled", "wgmma_fp16", "wgmma_3xfp16"))
     assert plain.library_gflops == plain.cublas_gflops
     assert three.library_gflops == three.cublas_gflops
     assert fp16.library_gflops > 5 * fp16.cublas_gflops

@@ -58,7 +58,7 @@ WAYS = [
     _way("stages", "fp32", (46.0, None), 1.2e-6, first=False),
     _way("per_warp_stages", "fp32", (57.0, 55.0), 5e-7),
     _way("wgmma_tf32", "tf32", (300.0, 250.0), 2.5e-4),
-    _way("mma_fp16", "fp16", (236.0, 200.0), 2.5e-4, loses=True),
+    _way("wgmma_fp16", "fp16", (236.0, 200.0), 2.5e-4, loses=True),
     _way("wgmma_3xfp16", "3xfp16", (135.0, 108.0), 2.4e-7),
     _way("Strassen, level 1", "fp32", (60.0, 64.0), 1e-6, "strassen", chain="strassen"),
     _way("Strassen, level 2", "fp32", (58.0, 68.0), 2e-6, "strassen", chain="strassen"),

@@ -126,7 +126,7 @@ SAMPLES = {
     ),
     "fragment map": Sample(
         lambda: FragmentMap(INSTRUCTIONS),
-        lambda: lab.fragment_map("mma_tf32", "mma_fp16", others=[("f16", 16)]),
+        lambda: lab.fragment_map("mma_tf32", others=[("f16", 8), ("f16", 16)]),
         ("step", [1, 4, 8, 0]),
         painted=True,
     ),

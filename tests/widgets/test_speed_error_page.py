@@ -67,7 +67,7 @@ def test_a_switch_of_inputs_moves_what_errs_otherwise_and_nothing_else(show: Ope
     page = show(widget(k=4096))
     before = {title: place(page, title) for title in titles(page)}
     page.get_by_label("Inputs").select_option("large")
-    lost = {"cuBLAS FP16", "mma_fp16"}
+    lost = {"cuBLAS FP16", "wgmma_fp16"}
     for title, (x, y) in before.items():
         now = place(page, title)
         assert now[1] == pytest.approx(y, abs=0.5)

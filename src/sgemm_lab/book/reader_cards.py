@@ -159,7 +159,7 @@ def book_card() -> dict[str, Any]:
     climbed = {
         step.kernel.name: step.score
         for step in ladder(records)
-        if step.score and not step.at_smaller_size
+        if step.score and step.record and step.record.gpu.name == GPU and not step.at_smaller_size
     }
     alike = [one for name, one in climbed.items() if load_kernel(name).arithmetic == "fp32"]
     best = max(alike, key=lambda score: score.gflops)

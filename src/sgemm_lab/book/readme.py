@@ -26,16 +26,21 @@ def table(steps: Sequence[LadderStep]) -> str:
     Each chapter has one row: its fastest kernel at 4096³, variants included.
     """
     titles = {number: title for number, (_, title) in chapter_pages()}
+    gpus: dict[str, list[int]] = {}
     lines = ["| Chapter | Fastest kernel | GFLOP/s | Of cuBLAS |", "|:--|:--|--:|--:|"]
     for chapter, group in groupby(steps, key=lambda step: step.kernel.chapter):
         step = _fastest(list(group))
         name = " ".join(filter(None, (f"{chapter}", titles.get(chapter))))
         kernel = f"[{step.title}](kernels/{file_name(step.kernel)})"
         lines.append(f"| {name} | {kernel} | {_cells(step)} |")
+        if step.record:
+            gpus.setdefault(step.record.gpu.name, []).append(chapter)
     dates = sorted({step.score.date[:10] for step in steps if step.score})
     when = " to ".join(dict.fromkeys((dates[0], dates[-1])))
+    first, *others = gpus or [GPU]
+    where = "".join(f", in chapter {' and '.join(map(str, gpus[name]))} {name}" for name in others)
     source = (
-        f"{GPU}, {when}, M = N = K = {SIZE}, medians. FP32 where no other type is named; "
+        f"{first}{where}, {when}, M = N = K = {SIZE}, medians. FP32 where no other type is named; "
         "cuBLAS computes in the same type, in the same run."
     )
     return "\n".join([*lines, "", source])

@@ -16,6 +16,15 @@ _PIECE, _PIECE_ROW = 3, 13
 _ADD = "                    addProducts(&acc[i][c], &acc[i + 1][c], "
 _SMALL_BIG = f"{_ADD}smallA[i], smallA[i + 1], bigB);"
 _BIG_SMALL = f"{_ADD}bigA[i], bigA[i + 1], smallB);"
+_FENCE = "            openGroup();"
+_LOOP = """\
+            const unsigned long long a = describe(&As[now], 1024, 0, 1);
+            for (int s = 0; s < STEPS; ++s) {  // 8 k further are 32 bytes, 2 units of 16
+                wgmma64x256x8(acc, fragB[s], a + 2 * s, kTile + s > 0);
+            }"""
+_COMMIT = "            commitProducts();"
+_PRODUCTS = f"{_FENCE}\n{_LOOP}\n{_COMMIT}"
+_NO_PRODUCTS = "            // the products of this K tile are missing here"
 
 
 def _lane() -> float:
@@ -95,6 +104,21 @@ EXERCISES = (
             ("                    // two products are missing here", "rounding"),
             (_SMALL_BIG, "-0.168286026"),
             (f"{_SMALL_BIG}\n{_ADD}bigA[i], bigA[i + 1], bigB);", "on whole numbers"),
+        ),
+    ),
+    Lines(
+        name="12.5",
+        kernel="wgmma_tf32:CLUSTER=1",
+        place=_PRODUCTS,
+        start=_NO_PRODUCTS,
+        criteria=always("a warp group multiplies from shared memory."),
+        solution=_PRODUCTS,
+        wrong=(
+            (_NO_PRODUCTS, "on whole numbers"),
+            (f"{_LOOP}\n{_COMMIT}", "wgmma.fence before the first product"),
+            (f"{_FENCE}\n{_LOOP}", "a wgmma product may still read"),
+            (_PRODUCTS.replace("a + 2 * s", "a + s"), "hold NaN and infinity"),
+            (_PRODUCTS.replace("kTile + s > 0", "s > 0"), "on whole numbers"),
         ),
     ),
 )

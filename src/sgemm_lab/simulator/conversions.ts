@@ -63,7 +63,7 @@ function choosePairs(
   }
 }
 
-function move(group: ThreadGroup, instruction: Instruction, { type }: Match): Step {
+export function move(group: ThreadGroup, instruction: Instruction, { type }: Match): Step {
   const [to, from] = instruction.operands;
   if (to.kind === "vector") return unpack(group, to.items, from, type);
   if (from.kind === "vector") return pack(group, instruction, from.items, type);

@@ -631,6 +631,7 @@ export class ThreadGroup {
       "%lanemask_ge": (lane) => ~((1 << lane) - 1),
     };
     if (byLane[name]) return thread.map((_, lane) => byLane[name](lane % WARP));
+    if (name === "%cluster_ctarank") return 0;
     if (name === "%warpid") return thread.map((one) => Math.floor(one / WARP));
     if (name === "%dynamic_smem_size") return launch.sharedBytes;
     if (name === "%total_smem_size") return this.batch.shared.size;

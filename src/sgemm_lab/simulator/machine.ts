@@ -47,6 +47,8 @@ const OPERATIONS = [
 const BARRIER = /^(?:bar|barrier)(?:\.cta)?\.(?<how>sync|arrive)(?:\.aligned)?$/;
 const BRANCH = /^(?:bra(?:\.uni)?|ret|exit)$/;
 const CLUSTER = /^(?:barrier\.cluster|mapa\b)/;
+// In a cluster of one block, its barrier is one of the block.
+const CLUSTER_WAIT = /^barrier\.cluster\.wait(?:\.acquire)?(?:\.aligned)?$/;
 
 // Lanes that run side by side, as many as in Python: so both meet a hazard in the same order.
 const REGISTER_BYTES = 6 * 2 ** 20;
@@ -75,7 +77,10 @@ function operationOf(opcode: string) {
  */
 function checkOpcodes(kernel: PtxKernel) {
   for (const { opcode, location: place } of kernel.instructions) {
-    if (CLUSTER.test(opcode)) throw new PtxError(sentence("run.cluster", { place }));
+    if (kernel.cluster > 1 && CLUSTER.test(opcode)) {
+      throw new PtxError(sentence("run.cluster", { place }));
+    }
+    if (CLUSTER_WAIT.test(opcode)) continue;
     if (!BARRIER.test(opcode) && !BRANCH.test(opcode) && !operationOf(opcode)) {
       throw new PtxError(sentence("run.opcode", { opcode, place }));
     }
@@ -101,7 +106,8 @@ function segmentsOf(group: ThreadGroup, { instructions }: BasicBlock, tally: Tal
   const found = [];
   let steps: Step[] = [];
   for (const instruction of instructions) {
-    const how = BARRIER.exec(instruction.opcode)?.groups?.how;
+    const alone = CLUSTER_WAIT.test(instruction.opcode);
+    const how = alone ? "sync" : BARRIER.exec(instruction.opcode)?.groups?.how;
     if (how) {
       found.push({ steps, barrier: barrierOf(group, instruction, how === "sync") });
       steps = [];
@@ -118,7 +124,7 @@ function barrierOf(group: ThreadGroup, instruction: Instruction, waits: boolean)
     if (!row) throw new TypeError(instruction.opcode);
     return operand.kind === "register" ? row.u32 : row.u32[0];
   };
-  const number = valueAt(0);
+  const number = instruction.operands.length ? valueAt(0) : 0;
   const threads = instruction.operands.length > 1 ? valueAt(1) : null;
   let guard = instruction.guard && decisionOf(group, instruction.guard);
   const names = instruction.operands.flatMap(registersOf).map(({ name }) => name);

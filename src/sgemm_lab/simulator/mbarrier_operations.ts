@@ -319,7 +319,7 @@ function elect(group: ThreadGroup, { operands, opcode }: Instruction): Step {
 /** `setmaxnreg`: registers are not short here. */
 const nothing: Binder = () => () => {};
 
-const SHARED = "(?:\\.shared(?:::cta)?)?";
+const SHARED = "(?:\\.shared(?:::(?:cta|cluster))?)?";
 const ORDER = "(?:\\.(?:release|acquire|relaxed))?(?:\\.cta)?";
 const COPIED = "shared::(?:cluster|cta)\\.global\\.mbarrier::complete_tx::bytes";
 
@@ -332,6 +332,7 @@ const PATTERNS: [string, Binder][] = [
   [`cp\\.async\\.mbarrier\\.arrive(?<noinc>\\.noinc)?${SHARED}\\.b64`, arriveAfterCopies],
   [`cp\\.async\\.bulk\\.${COPIED}(?:\\.L2::cache_hint)?`, bulkCopy],
   ["elect\\.sync", elect],
+  ["barrier\\.cluster\\.arrive(?:\\.release|\\.relaxed)?(?:\\.aligned)?", nothing],
   ["setmaxnreg\\.(?:inc|dec)\\.sync\\.aligned\\.u32", nothing],
 ];
 

@@ -125,6 +125,8 @@ export class PtxKernel {
   labels: Map<string, number> = new Map();
   /** indices of instructions after a `.pragma "nounroll"` */
   notUnrolled: Set<number> = new Set();
+  /** blocks of a cluster */
+  cluster = 1;
   /** What the PTX was made for, such as "sm_90"; empty where it does not say. */
   target: string;
 
@@ -160,7 +162,8 @@ function withoutNumber(register: string) {
 
 const COMMENT = /\/\/[^\n]*|\/\*.*?\*\//gs;
 const FILE = /^\s*\.file\s+(\d+)\s+"([^"]*)"/gm;
-const ENTRY = /\.entry\s+([\w$]+)\s*(?:\(([^)]*)\))?[^{]*\{/g;
+const ENTRY = /\.entry\s+([\w$]+)\s*(?:\(([^)]*)\))?([^{]*)\{/g;
+const CLUSTER = /\.reqnctapercluster\s+([\d, ]+)/;
 const MODULE_SHARED =
   /^\s*(?:\.\w+\s+)*?\.shared\s+(?:\.align\s+(\d+)\s+)?\.(\w+)\s+([\w$]+)\s*(\[\d*\])?\s*;/gm;
 const ARRAY = /\.align\s+(\d+)\s+\.(\w+)\s+([\w$%]+)(?:\[(\d*)\])?|\.(\w+)\s+([\w$]+)$/;
@@ -205,6 +208,8 @@ export function parse(ptx: string): Map<string, PtxKernel> {
     const end = closingBrace(text, start);
     outside.push(text.slice(position, entry.index));
     const kernel = new PtxKernel(entry[1], parametersOf(entry[2] ?? ""), target);
+    const sides = CLUSTER.exec(entry[3])?.[1].split(",") ?? [];
+    kernel.cluster = sides.reduce((blocks, side) => blocks * Number(side), 1);
     new BodyReader(kernel, files).read(text.slice(start, end));
     kernels.set(kernel.name, kernel);
     position = end + 1;

@@ -5,7 +5,7 @@ import { SECTOR_BYTES } from "../hardware.py";
 import { ELEMENT_BYTES } from "../tensor_map.py";
 import type { TensorMap } from "../tensor_map.ts";
 import { addressOf, begin } from "./accesses.ts";
-import { roundedToTf32 } from "./conversions.ts";
+import { move, roundedToTf32 } from "./conversions.ts";
 import type { ThreadGroup } from "./group.ts";
 import { COPY_READ, COPY_WRITE, Site } from "./group.ts";
 import { barrierAt, numberIn, placesOf, startBulkCopy } from "./mbarrier_operations.ts";
@@ -98,9 +98,11 @@ function boxOf(
 const PATTERNS: [string, Binder][] = [
   [
     "cp\\.async\\.bulk\\.tensor\\.2d\\.shared::(?:cluster|cta)\\.global(?:\\.tile)?" +
-      "\\.mbarrier::complete_tx::bytes(?:\\.L2::cache_hint)?",
+      "\\.mbarrier::complete_tx::bytes(?:\\.multicast::cluster)?(?:\\.L2::cache_hint)?",
     copyBox,
   ],
+  // In a cluster of one block, an address is its own.
+  ["mapa(?:\\.shared::cluster)?\\.(?<type>u32|u64)", move],
 ];
 
 export const TENSOR_COPIES: Operations = PATTERNS.map(([text, bind]) => [

@@ -65,7 +65,7 @@ _HEAD_FIELD = re.compile(
     r"+(.+?) *$",
     re.M,
 )
-_MAP = re.compile(
+MAP_LINE = re.compile(
     rf"(?P<name>\w+) = (?P<dtype>{'|'.join(ELEMENT_BYTES)}) (?P<matrix>[ABC])?(?: or )?"
     r"(?:workspace \+ (?P<offset>.+?))?, (?P<rows>.+?) x (?P<columns>.+?), "
     r"pitch (?P<pitch_bytes>.+?), box (?P<box_rows>.+?) x (?P<box_columns>.+?), "
@@ -385,7 +385,7 @@ def _launch_term(text: str, kernel: Kernel, *, least: int = 1) -> Callable[..., 
 
 def _map_maker(text: str, kernel: Kernel) -> Callable[..., TensorMap]:
     """Return a tensor map as a function of M, N, K and the number of SMs."""
-    match = _MAP.fullmatch(text)
+    match = MAP_LINE.fullmatch(text)
     if match is None or not (match["matrix"] or match["offset"]):
         raise LabError(_sentence("head.map", kernel=kernel.name, text=text))
     start = _launch_term(match["offset"], kernel, least=0) if match["offset"] else None

@@ -60,7 +60,7 @@ __global__ void compare(const float* A, const float* B, const float* C, int M, i
     }
 }
 
-// Multiply once at a size, compare, and with `timed` measure the speed. Return whether C is right.
+@MAPS@// Multiply once at a size, compare, and with `timed` measure the speed. Return whether C is right.
 bool run(int M, int N, int K, bool timed)
 {
     int SMS = 0;
@@ -91,7 +91,7 @@ bool run(int M, int N, int K, bool timed)
     CUDA(cudaMemset(C, 0xff, countC * sizeof(float)));  // NaN
     CUDA(cudaFuncSetAttribute(sgemm, cudaFuncAttributeMaxDynamicSharedMemorySize,
                               int(shape.shared)));
-@WORKSPACE_SETUP@    auto multiply = [&] { sgemm<<<grid, block, size_t(shape.shared)>>>(@ARGUMENTS@); };
+@WORKSPACE_SETUP@@MAP_SETUP@    auto multiply = [&] { sgemm<<<grid, block, size_t(shape.shared)>>>(@ARGUMENTS@); };
 
     multiply();
     CUDA(cudaGetLastError());

@@ -8,7 +8,7 @@ import type { SourceError } from "./diagnostics.ts";
 import { readDiagnostics } from "./diagnostics.ts";
 import { cudaHeader } from "./header.ts";
 import { IrError } from "./ir/errors.ts";
-import { translate } from "./translate.ts";
+import { clusterOf, translate } from "./translate.ts";
 
 /** What the package gives, as far as it is used here. */
 export interface Package {
@@ -90,7 +90,7 @@ function compile(
   const { ir, messages, failed } = run(clang, [...args, ...output], files);
   if (failed) return { errors: readDiagnostics(messages, file) };
   try {
-    return { ptx: translate(ir, { file, target }) };
+    return { ptx: translate(ir, { file, target, cluster: clusterOf(source) }) };
   } catch (error) {
     if (!(error instanceof IrError)) throw error;
     return { errors: [{ line: error.line, text: error.message }] };

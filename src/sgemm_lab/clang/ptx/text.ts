@@ -21,6 +21,7 @@ export function kernelText(
   kernel: IrFunction,
   blocks: MachineBlock[],
   lowering: Lowering,
+  cluster: number,
 ): { outside: string[]; text: string[] } {
   const name = symbolName(kernel.name);
   const body = bodyText(blocks);
@@ -45,6 +46,7 @@ export function kernelText(
     `.visible .entry ${name}(`,
     parameters.join(",\n"),
     ")",
+    ...(cluster > 1 ? [`.reqnctapercluster ${cluster}, 1, 1`] : []),
     "{",
     ...body.registers,
     ...arrays,

@@ -174,6 +174,7 @@ def test_no_panel_is_cut_off_by_what_folds_it(book: Site, contexts: Any) -> None
     assert folded
     for name, width in itertools.product(folded, (390, 1280)):
         page = contexts(viewport={"width": width, "height": 900}).goto(book, name).page
+        pass_predictions(page)
         panel = page.locator('[data-lab="panel"]')
         fold = page.locator(".sd-dropdown", has=panel)
         fold.evaluate("(one) => { one.open = true; }")

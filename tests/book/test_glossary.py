@@ -172,5 +172,5 @@ def test_every_name_that_a_kernel_declares_has_a_meaning(book: Site) -> None:
     known = set(ANCHOR.findall((book.folder / "chapters" / "A3_words.html").read_text()))
     for path in (ROOT / "kernels").glob("*.cu*"):
         source = re.sub(r'//.*|"[^"\n]*"', "", path.read_text())
-        new = set(DECLARED.findall(source)) - known
+        new = set(DECLARED.findall(source)) - known - {"operator"}
         assert new == set(), f"{path.name}: say in chapters/A3_words.md what they mean"

@@ -412,7 +412,7 @@ def with_samples(**seconds: list[float]) -> dict[str, Any]:
 
 def test_closing_boxes_say_nothing_and_load_nothing_where_no_card_is_kept(opened: Any) -> None:
     place = opened().goto("chapter-light")
-    expect(place.page.locator(".lab-closing")).to_have_count(len(BOXES))
+    expect(place.page.locator(".lab-closing:visible")).to_have_count(len(BOXES))
     assert place.told_steps == {}
     assert not place.scripts
     assert not place.complaints
@@ -517,7 +517,7 @@ def test_half_precision_is_neither_the_best_step_nor_compared(opened: Any) -> No
     place.keep(with_samples(half_windows=[0.00001]))
     place.goto()
     said = place.part("result")
-    expect(said).to_contain_text("from 1.05 to 41.9 GFLOP/s, with “Padded A”")
+    expect(said).to_contain_text("from 1.05 to 41.9 GFLOP/s, with “Conflict-free, 4 + 4 split”")
     expect(said).to_contain_text("the best reaches 50 % of arithmetic alone")
     expect(said).to_contain_text("The hollow mark is f16, half precision.")
     expect(said.locator("tbody th").last).to_have_text("Windows in half precision f16")
@@ -581,7 +581,7 @@ def test_beside_a_plot_over_size_stands_the_kept_card_over_its_sizes(beside: Ope
         in titles
     )
     expect(others.locator("figcaption")).to_contain_text("None of the kernels above can be said in")
-    assert "Padded" in others.locator("figcaption").inner_text()
+    assert "Conflict-free" in others.locator("figcaption").inner_text()
     assert not beside.complaints
 
 

@@ -171,7 +171,7 @@ def test_scoreboard_json_is_a_list_of_objects(
 def test_the_books_scoreboard_has_every_kernel_that_is_measured(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert main(["scoreboard", "--json", "--gpu", "h200"]) == 0
+    assert main(["scoreboard", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)
     assert {row["kernel"] for row in rows} >= MEASURED
     assert all(row["gflops"] > 0 and row["cublas_gflops"] > 0 for row in rows)

@@ -39,7 +39,7 @@ def test_prediction_is_set_beside_what_was_measured():
     output = lab.predict("window-gain", 2)
     assert output.text.startswith("You said 2, it is 1.")
     assert "too high. Only the waits are half as many" in output.text
-    assert "At 4096³ `sliding_window` makes" in output.text
+    assert "At 4096³ `sliding_window` reaches" in output.text
     assert "\nRecorded on NVIDIA H200" in output.text
     asked = lab.predict("window-gain")
     assert asked.text == "Put your number in place of `None` and run the cell."

@@ -94,7 +94,7 @@ from sgemm_lab.lab.requests import Request, request
 from sgemm_lab.lab.roofs import intensity, roofline
 from sgemm_lab.lab.sample_picture import spread
 from sgemm_lab.lab.scores import scoreboard
-from sgemm_lab.lab.session import quote_gpu as quote_gpu
+from sgemm_lab.lab.session import quote_gpu
 from sgemm_lab.lab.speed_error import speed_and_error, speed_over_error
 from sgemm_lab.lab.speeds import curves, measure, speed
 from sgemm_lab.lab.stepper import step
@@ -216,6 +216,7 @@ __all__ = [
     "owns",
     "predict",
     "public_bugs",
+    "quote_gpu",
     "reads",
     "recorded",
     "request",

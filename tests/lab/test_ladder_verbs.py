@@ -62,7 +62,6 @@ def test_every_recorded_speed_is_on_the_ladder():
         if kernel >= 0 and widget.gpus[gpu]["name"] == book.gpu.name
     }
     assert {place for place in known if place[0] in names} == set(on_it)
-    assert any(row[-1] == 0 for row in on_it.values())  # cuBLAS in FP16 was measured seldom
     for place, (_, count, low, early, median, late, high, cublas) in on_it.items():
         score = known[place]
         assert count == len(score.samples)

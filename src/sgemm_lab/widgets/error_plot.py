@@ -16,8 +16,8 @@ from sgemm_lab.text import number, power_of_ten
 
 WORDS = {
     "fp32": "FP32",
-    "3xtf32": "three TF32 products",
-    "3xfp16": "three FP16 products",
+    "3xtf32": "3 × TF32",
+    "3xfp16": "3 × FP16",
     "tf32": "TF32",
     "fp16": "FP16",
 }

@@ -101,7 +101,11 @@ def _parts(card: Card, gpu: Gpu | None, *, tensor_cores: bool) -> list[_Part]:
         _Part("multiply-add units", lanes, "kernel", right, y + 2 * step, half),
     ]
     if tensor_cores:
-        found.append(_Part("tensor cores", "small products", "kernel", _INSET, y + 3 * step, inner))
+        found.append(
+            _Part(
+                "tensor cores", "1,024 multiply-adds in TF32", "kernel", _INSET, y + 3 * step, inner
+            )
+        )
     return found
 
 

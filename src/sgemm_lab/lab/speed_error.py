@@ -86,7 +86,8 @@ def of_strassen(sizes: Sequence[Size] = SIZES) -> Iterator[list[Measured]]:
     """
     if not STRASSEN_RECORDS.load_all():
         return
-    record, plain = session.book_records()[0], strassen_results()
+    record = session.book_records()[0]
+    plain = strassen_results(record.gpu.name)
     found = [("fp32", "", plain)]
     found += [
         (one.arithmetic, one.kernel, plain.inside(one.kernel))
@@ -192,11 +193,8 @@ def by_levels(size: Size) -> list[list[Point]]:
         if points:
             # Without levels it is a kernel like others.
             over = ways[0].over
-            kernel = (
-                (strassen_results().inside(over) if over else strassen_results())
-                .plain(size[0])
-                .kernel
-            )
+            plain = strassen_results(session.book_records()[0].gpu.name)
+            kernel = (plain.inside(over) if over else plain).plain(size[0]).kernel
             first = Point(kernel, points[0].arithmetic, points[0].tflops, points[0].error)
             chains.append([first, *points[1:]])
     return chains

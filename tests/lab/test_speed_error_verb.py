@@ -208,3 +208,13 @@ def test_inputs_move_the_marks_that_the_page_says(k: int) -> None:
             assert (moved(way, inputs) == float("inf")) is (way["arithmetic"] == "fp16")
         if way["arithmetic"] in ("fp32", "tf32"):
             assert 0.3 < moved(way, "tiny") < 2
+
+
+def test_scaled_products_keep_tiny_inputs_and_unscaled_ones_do_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(session, "_quoted", ["H100"])  # the card that measured both
+    off = lab.errors("cublas", "promoted", "wgmma_3xfp16")
+    for inputs in ("half", "tiny", "large", "wide"):
+        assert off.of("wgmma_3xfp16", inputs) <= off.of("cublas", inputs)
+    assert off.of("promoted", "tiny") > 50 * off.of("cublas", "tiny")

@@ -210,6 +210,15 @@ def test_inputs_move_the_marks_that_the_page_says(k: int) -> None:
             assert 0.3 < moved(way, "tiny") < 2
 
 
+def test_where_no_size_is_near_no_speed_is_predicted() -> None:
+    inside = lab.strassen_results("H100").inside("wgmma_3xfp16")
+    rows = inside.levels_table(8192, 32768).html
+    assert "–" in rows
+    assert ">0.0<" not in rows
+    ways = [(n, way) for n in (8192, 32768) for way in inside.levels(n)]
+    assert 0 < max(inside.miss(n, way) for n, way in ways) < 0.1
+
+
 def test_scaled_products_keep_tiny_inputs_and_unscaled_ones_do_not(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -1,5 +1,6 @@
 """Strassen's product as a page shows it: its products, its record, and a run here."""
 
+import math
 import statistics
 from dataclasses import replace
 from functools import cached_property
@@ -149,9 +150,9 @@ class StrassenResults:
         return predict(Plan((n, n, n), way.schedules), self.machine)
 
     def miss(self, n: int, way: MeasuredPlan) -> float:
-        """Return by what share of the measured time the model errs."""
-        measured = statistics.median(way.seconds)
-        return abs(self.predicted(n, way).seconds - measured) / measured
+        """Return by what share of the measured time the model errs; 0 if it predicts none."""
+        predicted, measured = self.predicted(n, way).seconds, statistics.median(way.seconds)
+        return abs(predicted - measured) / measured if math.isfinite(predicted) else 0.0
 
     def tflops(self, n: int, way: MeasuredPlan) -> float:
         """Return 2·n³ over the median time of a plan, in TFLOP/s."""
@@ -189,7 +190,10 @@ class StrassenResults:
                 rows.append(
                     [
                         f"{n:,}", str(way.levels), leaf,
-                        f"{2 * n**3 / model.seconds / 1e12:.1f}", f"{self.tflops(n, way):.1f}",
+                        f"{2 * n**3 / model.seconds / 1e12:.1f}"
+                        if math.isfinite(model.seconds)
+                        else "–",
+                        f"{self.tflops(n, way):.1f}",
                         f"{self.share(n, way):.2f}", bytes_moved_text(way.workspace_bytes),
                     ]
                 )  # fmt: skip

@@ -232,3 +232,20 @@ def test_the_swizzle_puts_one_piece_of_eight_rows_into_all_banks() -> None:
     plain, swizzled = (lab.swizzle("Rows", swizzled=one) for one in (False, True))
     assert plain.text.endswith("Piece 2 of all rows: 4 banks, 8 wavefronts")
     assert swizzled.text.endswith("Piece 2 of all rows: 32 banks, 1 wavefront")
+
+
+def test_a_cluster_copies_half_of_a_for_both_blocks_and_multiplies_its_own_columns() -> None:
+    steps = lab.warp_group_steps("wgmma_tf32")
+    assert list(steps) == [
+        "the tiles", "the copies", "k = 0 to 7", "k = 8 to 15", "k = 16 to 23", "k = 24 to 31",
+    ]  # fmt: skip
+    assert "Warp group 2 of block 1 has columns 192 to 255 of C." in steps["the tiles"].text
+    for half in ("Block 0 copies rows 0 to 127", "Block 1 copies rows 128 to 255"):
+        assert f"{half} of A for both blocks." in steps["the copies"].text
+    assert "half of the rows of A for both blocks" in steps["the copies"].text
+
+
+def test_multicast_halves_what_l2_delivers() -> None:
+    alone, cluster = (lab.multicast("A", f"wgmma_tf32:CLUSTER={one}") for one in (1, 2))
+    assert "Block 1 copies rows 0 to 255 of A for itself. L2 delivers 64 KB" in alone.text
+    assert "Block 1 copies rows 128 to 255 of A for both blocks. L2 delivers 32 KB" in cluster.text

@@ -16,9 +16,9 @@ Figures
     ``figure`` of panels: ``one_element``, ``owns``, ``reads``, ``copies``, ``copy_path``,
     ``copy_counts``, ``bank_phases``, ``bytes_moved``, ``stage_ring``, ``issue_slots``,
     ``modelled_clocks``, ``k_split``, ``k_split_lengths``, ``formats``, ``swizzle``,
-    ``tf32_split``, ``gpu_layout``, ``share_bars``; ``machine_map``, with a chapter's limit; plots:
-    ``curves``, ``spread``, ``speed_and_error``,
-    ``drawn_shapes``, ``other_libraries``;
+    ``multicast``, ``warp_group_steps`` (for ``frames``), ``tf32_split``, ``gpu_layout``,
+    ``share_bars``; ``machine_map``, with a chapter's limit; plots: ``curves``, ``spread``,
+    ``speed_and_error``, ``drawn_shapes``, ``other_libraries``;
     tables: ``wrong_picks`` of a search, what was ``tried``; ``no_difference`` of two speeds.
 Widgets
     ``banks``, ``barrier_ring``, ``block_turns``, ``coalescing``, ``fragment_map``, ``frames``,
@@ -86,6 +86,7 @@ from sgemm_lab.lab.pictures.matrices import reads
 from sgemm_lab.lab.pictures.ownership import one_element, owns
 from sgemm_lab.lab.pictures.stream_k import k_split, k_split_lengths
 from sgemm_lab.lab.pictures.swizzle import swizzle
+from sgemm_lab.lab.pictures.warp_groups import multicast, warp_group_steps
 from sgemm_lab.lab.products import matmul
 from sgemm_lab.lab.public_bugs import public_bugs
 from sgemm_lab.lab.recorded import Recorded, recorded, runs
@@ -206,6 +207,7 @@ __all__ = [
     "mine",
     "modelled_clocks",
     "multi_gpu_results",
+    "multicast",
     "my_gpu",
     "no_difference",
     "number",
@@ -245,6 +247,7 @@ __all__ = [
     "timeline",
     "tried",
     "verdicts",
+    "warp_group_steps",
     "wavefronts",
     "wgsl",
     "wgsl_climb",

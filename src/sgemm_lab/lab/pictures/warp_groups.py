@@ -1,0 +1,267 @@
+"""A cluster that multiplies with warp groups: who copies which part of A and B, and who uses it.
+
+Drawn from a simulated K tile: each element of A holds its row, each of B its column, so what a
+copy brings says where it is from.
+"""
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from sgemm_lab.counting.kernel_counts import book_arguments
+from sgemm_lab.cuda.shipped_ptx import kernel_ptx
+from sgemm_lab.formulas.tile import Tile
+from sgemm_lab.hardware import FLOAT_BYTES
+from sgemm_lab.kernel import ENTRY, Kernel
+from sgemm_lab.lab.arguments import kernel_of
+from sgemm_lab.lab.output import Output
+from sgemm_lab.lab.pictures.frame import colour, drawing, outline, panel, rectangle, words
+from sgemm_lab.lab.pictures.matrices import PALE
+from sgemm_lab.simulator import simulate
+from sgemm_lab.simulator.group import STORE, Access, BulkCopy, ThreadGroup
+from sgemm_lab.text import bytes_text
+
+BLOCKS = 2
+"""Blocks that are watched, neighbours in a row of tiles: a cluster, where the kernel has one."""
+GROUP = 128
+"""Threads of a warp group."""
+_K = 8
+"""k of one ``wgmma`` in TF32."""
+_LETTER, _GAP = 16, 14
+
+
+class Part(NamedTuple):
+    """Rows of A or columns of B, from ``first`` to ``last``, copied by the thread of one block."""
+
+    matrix: str
+    first: int
+    last: int
+    block: int
+
+
+class Watched(NamedTuple):
+    """What the blocks do in one K tile."""
+
+    copies: dict[Part, list[int]]
+    """The blocks that receive each part."""
+    columns: dict[tuple[int, int], tuple[int, int]]
+    """By block and warp group: first and last of the columns of C that it stores."""
+
+    @property
+    def of_a(self) -> dict[Part, list[int]]:
+        """The copies of A."""
+        return {part: into for part, into in self.copies.items() if part.matrix == "A"}
+
+
+@lru_cache(maxsize=4)
+def watched(kernel: Kernel) -> Watched:
+    """Simulate one K tile in two neighbouring blocks, whose warp groups multiply."""
+    tile = Tile.from_constants(kernel.values)
+    m, n, k = tile.bm, BLOCKS * tile.bn, tile.bk
+    shape = kernel.launch_shape(m, n, k, sms=BLOCKS)
+    # A tells its rows, from 1 on, and B its columns, from -1 on.
+    a = np.tile(np.arange(1, m + 1, dtype=np.float32)[:, None], (1, k))
+    b = np.tile(-np.arange(1, n + 1, dtype=np.float32), (k, 1))
+    seen = _Moves(n)
+    simulate(
+        kernel_ptx(kernel),
+        ENTRY,
+        shape.grid,
+        shape.block,
+        book_arguments(shape, a, b),
+        shape.shared_bytes,
+        check_hazards=False,
+        count_requests=False,
+        watching=[seen],
+        cooperative=True,
+    )
+    return Watched(seen.copies, {owner: seen.columns[owner] for owner in sorted(seen.columns)})
+
+
+class _Moves:
+    """Remembers what is copied, and which warp group stores which columns of C. An observer."""
+
+    def __init__(self, columns_of_c: int) -> None:
+        self.width = columns_of_c
+        self.copies: dict[Part, list[int]] = {}
+        self.columns: dict[tuple[int, int], tuple[int, int]] = {}
+
+    def on_access(self, access: Access) -> None:
+        """Note the columns of C that are stored."""
+        group, lanes = access.group, access.lanes
+        if (access.site.space, access.site.kind) != ("global", STORE) or not access.site.is_float:
+            return
+        lanes = np.arange(group.lanes) if lanes is None else lanes
+        (c,) = (one for one in access.memory.arrays if one.name == "C")
+        columns = (access.positions - c.start) // FLOAT_BYTES % self.width
+        blocks = group.batch.blocks[group.slot[lanes]]
+        owners = np.stack([blocks, group.thread[lanes] // GROUP])
+        for block, number in np.unique(owners, axis=1).T.tolist():
+            mine = columns[(owners == [[block], [number]]).all(axis=0)]
+            low, high = self.columns.get((block, number), (self.width, 0))
+            last = int(mine.max()) + access.site.words - 1
+            self.columns[block, number] = (min(low, int(mine.min())), max(high, last))
+
+    def on_values(self, access: Access, values: list[npt.NDArray[Any]]) -> None:
+        """Where an element is stored tells enough."""
+
+    def on_copies_landed(
+        self, group: ThreadGroup, lanes: npt.NDArray[np.intp], positions: npt.NDArray[np.int64]
+    ) -> None:
+        """Nothing is copied so."""
+
+    def on_bulk_copy(self, copy: BulkCopy) -> None:
+        """Note what is copied, by which block and into which."""
+        values = copy.data.view(np.float32)
+        batch, group = copy.access.group.batch, copy.access.group
+        matrix = "A" if values.min() > 0 else "B"
+        places = np.abs(values).astype(int) - 1
+        lanes = copy.access.lanes
+        assert lanes is not None
+        block = int(batch.blocks[group.slot[lanes[0]]])
+        part = Part(matrix, int(places.min()), int(places.max()), block)
+        into = int(batch.blocks[copy.positions[0] // copy.access.memory.stride])
+        self.copies.setdefault(part, []).append(into)
+
+    def on_bulk_landed(self, copy: BulkCopy) -> None:
+        """It was noted when it started."""
+
+
+def warp_group_steps(name: str | Kernel) -> dict[str, Output]:
+    """Draw two blocks at work on a K tile: who makes which part of C, the copies, each ``wgmma``.
+
+    The drawings are to scale, one px for an element. They are for ``frames``.
+    """
+    kernel = kernel_of(name)
+    tile, seen = Tile.from_constants(kernel.values), watched(kernel)
+    (_, number), (first, last) = next(iter(seen.columns.items()))
+    wide, groups = last - first + 1, len(seen.columns) // BLOCKS
+    of_a = "half of the rows of A **for both blocks**" if _multicasts(seen) else "the rows of A"
+    whose = " ".join(
+        f"Warp group {group} of block {block} has columns {low} to {high} of C."
+        for (block, group), (low, high) in seen.columns.items()
+    )
+    steps = [
+        (
+            "the tiles",
+            whose,
+            f"A block makes {tile.bm} × {tile.bn} of C. **{groups} warp groups** of it multiply, "
+            f"each for {wide} columns. A third one copies.",
+        ),
+        (
+            "the copies",
+            _copies_in_words(seen),
+            f"A K tile is {tile.bk} deep. One thread of each block copies {of_a}, and its own "
+            f"**{tile.bn} columns** of B.",
+        ),
+        *(
+            (
+                f"k = {k} to {k + _K - 1}",
+                f"Warp group {number} of block 0 multiplies columns {first} to {last} of B.",
+                f"One `wgmma` of one group: **{tile.bm} rows of A**, from shared memory, times "
+                f"**{wide} columns of B**, in its registers.",
+            )
+            for k in range(0, tile.bk, _K)
+        ),
+    ]
+    return {
+        step: panel(
+            step, drawing(_cluster(tile, seen, at), _height(tile), described), described, says
+        )
+        for at, (step, described, says) in enumerate(steps)
+    }
+
+
+def _multicasts(seen: Watched) -> bool:
+    return all(len(into) == BLOCKS for into in seen.of_a.values())
+
+
+def _copies_in_words(seen: Watched) -> str:
+    return " ".join(
+        f"Block {part.block} copies rows {part.first} to {part.last} of A for "
+        f"{'both blocks' if len(into) > 1 else 'itself'}."
+        for part, into in seen.of_a.items()
+    )
+
+
+def _height(tile: Tile) -> float:
+    return _LETTER + tile.bk + _GAP + tile.bm + 4
+
+
+def _cluster(tile: Tile, seen: Watched, step: int) -> Iterator[str]:
+    """Draw A, B and C in one of the steps: 0 who makes what, 1 the copies, then ``wgmma``."""
+    left = top = _LETTER
+    x, y = left + tile.bk + _GAP, top + tile.bk + _GAP
+    for letter, at in (("A", (left - 14, y + 12)), ("B", (x - 14, top + 12))):
+        yield words(*at, letter, bold=True, size=14)
+    yield words(x + BLOCKS * tile.bn + 4, y + 12, "C", bold=True, size=14)
+    level = PALE if step else 0.0
+    yield rectangle(left, y, tile.bk, tile.bm, "shared", level)
+    yield rectangle(x, top, BLOCKS * tile.bn, tile.bk, "shared", level)
+    yield outline(left, y, tile.bk, tile.bm)
+    for (block, number), (first, last) in seen.columns.items():
+        wide, middle = last - first + 1, x + (first + last + 1) / 2
+        now = step > 1 and (block, number) == next(iter(seen.columns))
+        if step != 1:
+            yield rectangle(x + first, y, wide, tile.bm, "register", 0.7 if now else PALE / 2)
+            ink = "bg" if now else "fg"
+            yield words(middle, y + tile.bm / 2, f"group {number}", anchor="middle", hue=ink)
+            yield words(middle, y + tile.bm / 2 + 16, f"of block {block}", anchor="middle", hue=ink)
+            yield outline(x + first, y, wide, tile.bm, "register")
+        if now:
+            k = (step - 2) * _K
+            yield rectangle(left + k, y, _K, tile.bm, "shared")
+            yield rectangle(x + first, top + k, wide, _K, "register")
+    for block in range(BLOCKS):
+        yield outline(x + block * tile.bn, top, tile.bn, tile.bk)
+        yield outline(x + block * tile.bn, y, tile.bn, tile.bm, "register")
+        if step == 1:
+            yield words(x + (block + 0.5) * tile.bn, y + 16, f"↑ block {block}", anchor="middle")
+    if step == 1:
+        for part, into in seen.of_a.items():
+            high = part.last - part.first + 1
+            yield outline(left, y + part.first, tile.bk, high, "fg")
+            text = f"← block {part.block}, {'for both blocks' if len(into) > 1 else 'for itself'}"
+            shift = 0 if high < tile.bm else 20 * part.block
+            yield words(x + 8, y + part.first + high / 2 + shift, text, bold=True)
+
+
+def multicast(title: str, name: str | Kernel) -> Output:
+    """Draw how the rows of A of one K tile come from L2 into the shared memory of two blocks."""
+    kernel = kernel_of(name)
+    tile, seen = Tile.from_constants(kernel.values), watched(kernel)
+    left, wide, right, narrow = 20, 96, 226, 40
+    high, low = 150.0, 72.0  # px of all rows of A, in L2 and in a block
+    tops = [20 + block * (low + 16) for block in range(BLOCKS)]
+    top = (tops[-1] + low + 20 - high) / 2
+    parts = [words(left, top - 8, "A in L2"), words(right, 12, "shared memory")]
+    for block, y in enumerate(tops):
+        parts.append(words(right + narrow + 8, y + low / 2 + 4, f"block {block}"))
+    read = 0
+    for part, into in seen.of_a.items():
+        rows, begin = part.last - part.first + 1, part.first / tile.bm
+        share = rows / tile.bm
+        read += rows * tile.bk * FLOAT_BYTES
+        y = top + begin * high
+        middle = y + share * high * (0.5 if share < 1 else (1 + part.block) / (1 + BLOCKS))
+        parts += [
+            rectangle(left, y, wide, share * high, "l2", PALE if share < 1 else PALE / BLOCKS),
+            outline(left, y, wide, share * high, "l2"),
+            words(left + wide / 2, middle + 4, f"block {part.block} copies", anchor="middle"),
+        ]
+        for block in into:
+            there = tops[block] + begin * low
+            end = there + share * low / 2
+            parts += [
+                rectangle(right, there, narrow, share * low, "shared", PALE),
+                outline(right, there, narrow, share * low, "shared"),
+                f'<path d="M{left + wide + 2} {middle:g}L{right - 6} {end:g}" stroke-width="2" '
+                f'stroke="{colour("shared")}"/>',
+                f'<circle cx="{right - 5}" cy="{end:g}" r="4" fill="{colour("shared")}"/>',
+            ]
+    described = _copies_in_words(seen)
+    says = f"L2 delivers **{bytes_text(read)}** of A for each K tile of both blocks"
+    return panel(title, drawing(parts, tops[-1] + low + 4, described), described, says)

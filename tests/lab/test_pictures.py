@@ -22,6 +22,7 @@ from sgemm_lab.lab.pictures.levels import levels_panel
 from sgemm_lab.lab.pictures.machine_map import machine_map
 from sgemm_lab.lab.pictures.matrices import reading, reads
 from sgemm_lab.lab.pictures.ownership import one_element, owns
+from sgemm_lab.lab.pictures.product_order import column_order, unshared
 from sgemm_lab.lab.pictures.ring import ring_panel
 from sgemm_lab.lab.pictures.stream_k import WINDOWS, Piece, k_split, shares_of
 
@@ -249,3 +250,19 @@ def test_multicast_halves_what_l2_delivers() -> None:
     alone, cluster = (lab.multicast("A", f"wgmma_tf32:CLUSTER={one}") for one in (1, 2))
     assert "Block 1 copies rows 0 to 255 of A for itself. L2 delivers 64 KB" in alone.text
     assert "Block 1 copies rows 128 to 255 of A for both blocks. L2 delivers 32 KB" in cluster.text
+
+
+def test_padding_moves_rows_to_other_banks() -> None:
+    by_length = lab.padded_rows(range(32, 41))
+    waves = [panel.text.rpartition(" wavefront")[0].split()[-1] for panel in by_length.values()]
+    assert waves == ["32", "1", "2", "1", "4", "1", "2", "1", "8"]
+    assert "begins 1 bank further" in by_length["33 words"].text
+
+
+def test_in_serpentine_order_every_product_shares_a_factor() -> None:
+    steps = list(lab.product_steps().values())
+    assert "from the top: reads a0 and b1. serpentine: keeps a7, reads b1." in steps[8].text
+    assert "2 from the top, 0 in serpentine order" in steps[-1].text
+    assert unshared(column_order(serpentine=False)) == 7
+    assert unshared(column_order(serpentine=True)) == 0
+    assert "const int i = j % 2 ? TM - 1 - s : s;" in lab.source("serpentine")

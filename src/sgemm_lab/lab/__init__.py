@@ -16,9 +16,10 @@ Figures
     ``figure`` of panels: ``one_element``, ``owns``, ``reads``, ``copies``, ``copy_path``,
     ``copy_counts``, ``bank_phases``, ``bytes_moved``, ``stage_ring``, ``issue_slots``,
     ``modelled_clocks``, ``k_split``, ``k_split_lengths``, ``formats``, ``swizzle``,
-    ``multicast``, ``warp_group_steps`` (for ``frames``), ``tf32_split``, ``gpu_layout``,
-    ``share_bars``; ``machine_map``, with a chapter's limit; plots: ``curves``, ``spread``,
-    ``speed_and_error``, ``drawn_shapes``, ``other_libraries``;
+    ``multicast``, ``tf32_split``, ``gpu_layout``, ``share_bars``; for ``frames``:
+    ``padded_rows``, ``product_steps``, ``warp_group_steps``; ``machine_map``, with a chapter's
+    limit; plots: ``curves``, ``spread``, ``speed_and_error``, ``drawn_shapes``,
+    ``other_libraries``;
     tables: ``wrong_picks`` of a search, what was ``tried``; ``no_difference`` of two speeds.
 Widgets
     ``banks``, ``barrier_ring``, ``block_turns``, ``coalescing``, ``fragment_map``, ``frames``,
@@ -74,6 +75,7 @@ from sgemm_lab.lab.occupancy_calculator import occupancy
 from sgemm_lab.lab.output import code, say, table, written
 from sgemm_lab.lab.own_kernels import kernel, mine, source
 from sgemm_lab.lab.pick_costs import wrong_picks
+from sgemm_lab.lab.pictures.bank_rows import padded_rows, swizzle
 from sgemm_lab.lab.pictures.banks import bank_phases
 from sgemm_lab.lab.pictures.bars import share_bars
 from sgemm_lab.lab.pictures.copy_paths import copy_counts, copy_path
@@ -84,8 +86,8 @@ from sgemm_lab.lab.pictures.gpus import gpu_layout
 from sgemm_lab.lab.pictures.machine_map import machine_map
 from sgemm_lab.lab.pictures.matrices import reads
 from sgemm_lab.lab.pictures.ownership import one_element, owns
+from sgemm_lab.lab.pictures.product_order import product_steps
 from sgemm_lab.lab.pictures.stream_k import k_split, k_split_lengths
-from sgemm_lab.lab.pictures.swizzle import swizzle
 from sgemm_lab.lab.pictures.warp_groups import multicast, warp_group_steps
 from sgemm_lab.lab.products import matmul
 from sgemm_lab.lab.public_bugs import public_bugs
@@ -216,7 +218,9 @@ __all__ = [
     "other_libraries",
     "owners",
     "owns",
+    "padded_rows",
     "predict",
+    "product_steps",
     "public_bugs",
     "quote_gpu",
     "reads",

@@ -266,3 +266,10 @@ def test_in_serpentine_order_every_product_shares_a_factor() -> None:
     assert unshared(column_order(serpentine=False)) == 7
     assert unshared(column_order(serpentine=True)) == 0
     assert "const int i = j % 2 ? TM - 1 - s : s;" in lab.source("serpentine")
+
+
+def test_a_cluster_divides_the_k_tiles_of_a_tile() -> None:
+    few = {"tiles": 2, "sms": 4, "windows": 4}
+    assert lab.k_split_lengths("small_tile", **few) == [4, 4, 0, 0]
+    assert lab.k_split_lengths("cluster_split", **few) == [2, 2, 2, 2]
+    assert "SM 4 is idle." in lab.k_split("Tiles", "small_tile", **few).text

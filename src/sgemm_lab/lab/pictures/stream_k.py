@@ -43,7 +43,7 @@ class Piece(NamedTuple):
     window: int
 
 
-def shares_of(kernel: Kernel, tiles: int, sms: int) -> list[list[Piece]]:
+def shares_of(kernel: Kernel, tiles: int, sms: int, windows: int = WINDOWS) -> list[list[Piece]]:
     """Simulate a row of tiles on so many SMs; return what each multiplies, in order.
 
     A is zero, and each number of B encodes its tile and its window. So what a thread reads of
@@ -53,13 +53,13 @@ def shares_of(kernel: Kernel, tiles: int, sms: int) -> list[list[Piece]]:
     Raises:
         LabError: the kernel has neither one block for each SM nor one for each tile.
     """
-    return [list(share) for share in _shares(kernel, tiles, sms)]
+    return [list(share) for share in _shares(kernel, tiles, sms, windows)]
 
 
 @lru_cache(maxsize=8)
-def _shares(kernel: Kernel, tiles: int, sms: int) -> tuple[tuple[Piece, ...], ...]:
+def _shares(kernel: Kernel, tiles: int, sms: int, windows: int) -> tuple[tuple[Piece, ...], ...]:
     tile = Tile.from_constants(kernel.values)
-    m, n, k = tile.bm, tiles * tile.bn, WINDOWS * tile.bk
+    m, n, k = tile.bm, tiles * tile.bn, windows * tile.bk
     shape = kernel.launch_shape(m, n, k, sms=sms)
     if shape.grid not in ((sms, 1), (tiles, 1)):
         raise LabError(
@@ -77,7 +77,7 @@ def _shares(kernel: Kernel, tiles: int, sms: int) -> tuple[tuple[Piece, ...], ..
         book_arguments(
             shape,
             np.zeros((m, k), np.float32),
-            (1 + across * WINDOWS + down).astype(np.float32),
+            (1 + across * windows + down).astype(np.float32),
         ),
         shape.shared_bytes,
         check_hazards=False,
@@ -87,7 +87,7 @@ def _shares(kernel: Kernel, tiles: int, sms: int) -> tuple[tuple[Piece, ...], ..
     )
     return tuple(
         tuple(
-            Piece(*divmod(code - 1, WINDOWS))
+            Piece(*divmod(code - 1, windows))
             for block in range(sm, shape.grid[0], sms)
             for code in reads.seen.get(block, {})
         )
@@ -96,31 +96,36 @@ def _shares(kernel: Kernel, tiles: int, sms: int) -> tuple[tuple[Piece, ...], ..
 
 
 def k_split(
-    title: str, name: str | Kernel, *, tiles: int = 4, sms: int = 3, says: str = ""
+    title: str,
+    name: str | Kernel,
+    *,
+    tiles: int = 4,
+    sms: int = 3,
+    windows: int = WINDOWS,
+    says: str = "",
 ) -> Output:
-    """Draw which K tiles of a row of tiles of C each SM multiplies, with one block on each SM."""
+    """Draw which K tiles of a row of tiles of C each SM multiplies, with one block on each SM.
+
+    ``windows`` is how many K tiles a tile of C has.
+    """
     kernel = kernel_of(name)
-    shares = shares_of(kernel, tiles, sms)
+    shares = shares_of(kernel, tiles, sms, windows)
     most = max(map(len, shares))
-    wide = (PANEL_WIDTH - _LEFT - _RIGHT) / max(most, _longest(tiles, sms))
+    # Panels have an axis in common: it holds the busiest SM where tiles stay whole.
+    wide = (PANEL_WIDTH - _LEFT - _RIGHT) / max(most, -(-tiles // sms) * windows)
     parts = []
     for number, share in enumerate(shares):
         y = number * _ROW + 2
         parts.append(words(0, y + 16, f"SM {number + 1}"))
-        parts += _bars(share, y, wide)
+        parts += _bars(share, y, wide) or [words(_LEFT, y + 16, "idle", hue="muted")]
     end = _LEFT + most * wide
     height = sms * _ROW + 22
     parts.append(rectangle(end, 0, 1.5, height - 20, "fg"))
     parts.append(words(end, height - 4, plural(most, "K tile"), anchor="end"))
     described = " ".join(
-        f"SM {number + 1} multiplies {_in_words(share)}." for number, share in enumerate(shares)
+        f"SM {number + 1} {_in_words(share)}." for number, share in enumerate(shares)
     )
     return panel(title, drawing(parts, height, described), described, says)
-
-
-def _longest(tiles: int, sms: int) -> int:
-    """Windows of the busiest SM where tiles stay whole: the axis that panels have in common."""
-    return -(-tiles // sms) * WINDOWS
 
 
 def _bars(share: Sequence[Piece], y: float, wide: float) -> list[str]:
@@ -142,7 +147,8 @@ def _in_words(share: Sequence[Piece]) -> str:
     runs = [
         (tile, len(list(pieces))) for tile, pieces in groupby(share, key=lambda piece: piece.tile)
     ]
-    return " and ".join(f"{plural(count, 'K tile')} of tile {tile + 1}" for tile, count in runs)
+    said = " and ".join(f"{plural(count, 'K tile')} of tile {tile + 1}" for tile, count in runs)
+    return f"multiplies {said}" if said else "is idle"
 
 
 class _Reads:
@@ -178,6 +184,8 @@ class _Reads:
         """A copy is no product."""
 
 
-def k_split_lengths(name: str | Kernel, *, tiles: int = 4, sms: int = 3) -> list[int]:
+def k_split_lengths(
+    name: str | Kernel, *, tiles: int = 4, sms: int = 3, windows: int = WINDOWS
+) -> list[int]:
     """Return how many K tiles each SM multiplies in the picture of ``k_split``."""
-    return [len(share) for share in shares_of(kernel_of(name), tiles, sms)]
+    return [len(share) for share in shares_of(kernel_of(name), tiles, sms, windows)]

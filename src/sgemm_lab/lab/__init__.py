@@ -17,9 +17,9 @@ Figures
     ``copy_counts``, ``bank_phases``, ``bytes_moved``, ``stage_ring``, ``issue_slots``,
     ``modelled_clocks``, ``k_split``, ``k_split_lengths``, ``formats``, ``swizzle``,
     ``multicast``, ``tf32_split``, ``gpu_layout``, ``share_bars``; for ``frames``:
-    ``padded_rows``, ``product_steps``, ``warp_group_steps``; ``machine_map``, with a chapter's
-    limit; plots: ``curves``, ``spread``, ``speed_and_error``, ``drawn_shapes``,
-    ``other_libraries``;
+    ``cancellation_steps``, ``padded_rows``, ``product_steps``, ``warp_group_steps``;
+    ``machine_map``, with a chapter's limit; plots: ``curves``, ``spread``, ``speed_and_error``,
+    ``drawn_shapes``, ``other_libraries``;
     tables: ``wrong_picks`` of a search, what was ``tried``; ``no_difference`` of two speeds.
 Widgets
     ``banks``, ``barrier_ring``, ``block_turns``, ``coalescing``, ``fragment_map``, ``frames``,
@@ -78,6 +78,7 @@ from sgemm_lab.lab.pick_costs import wrong_picks
 from sgemm_lab.lab.pictures.bank_rows import padded_rows, swizzle
 from sgemm_lab.lab.pictures.banks import bank_phases
 from sgemm_lab.lab.pictures.bars import share_bars
+from sgemm_lab.lab.pictures.cancellation import cancellation_steps
 from sgemm_lab.lab.pictures.copy_paths import copy_counts, copy_path
 from sgemm_lab.lab.pictures.copying import copies
 from sgemm_lab.lab.pictures.formats import formats, tf32_split
@@ -162,6 +163,7 @@ __all__ = [
     "bound",
     "bytes_moved",
     "bytes_text",
+    "cancellation_steps",
     "card",
     "check",
     "choice",

@@ -22,7 +22,7 @@ ALREADY_PACKED = (".woff", ".woff2", ".png")
 LIGHT = 300_000
 """Bytes of a page with all that it asks for before the reader runs anything, compressed."""
 SHOWN = """() => [...document.querySelectorAll(".lab-widget")].map((widget) =>
-  [".lab-widget-still[aria-label] > .sgemm-lab", ".lab-widget-live"].map((part) =>
+  [".lab-widget-still > .sgemm-lab", ".lab-widget-live"].map((part) =>
     widget.querySelector(part)?.checkVisibility({ visibilityProperty: true }) ?? false))"""
 """Of each widget, whether its still picture is shown, and whether the live one is."""
 FEW = 20

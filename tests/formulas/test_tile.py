@@ -1,15 +1,13 @@
 """The formulas of a tile."""
 
 import pytest
-from widget_samples import CONSTANTS, GPUS
+from widget_samples import GPUS
 
 from sgemm_lab.formulas.tile import (
     Tile,
     bound,
     compulsory_intensity,
     global_intensity,
-    problems,
-    raising,
     tile_intensity,
 )
 from sgemm_lab.widgets.data import complete_gpus
@@ -49,26 +47,3 @@ def test_the_bound_is_the_lowest_roof() -> None:
     assert bound(large, gpu, square).limit == "peak"
     assert bound(large, gpu, {"m": 4096, "n": 4096, "k": 1}).limit == "dram"
     assert global_intensity(large, {"m": 16, "n": 16, "k": 16}) == pytest.approx(16 / 6)
-
-
-def test_impossible_tiles_are_named() -> None:
-    gpu = complete_gpus(GPUS)[2]
-    assert problems(Tile(64, 64, 8, 4, 4), gpu) == []
-    cases = {
-        "T4 allows 1,024: take larger": Tile(64, 64, 8),
-        "TM = 8 does not divide BM = 12": Tile(12, 16, 8, 8, 1),
-        "A block on Tesla T4 may have 65,536": Tile(256, 256, 64, 8, 8),
-        "256 sums, but it may have 255": Tile(128, 128, 8, 16, 16),
-    }
-    for sentence, tile in cases.items():
-        assert sentence in " ".join(problems(tile, gpu))
-
-
-def test_what_raises_the_bound() -> None:
-    h200, _, t4 = complete_gpus(GPUS)
-    square = {"m": 4096, "n": 4096, "k": 4096}
-    assert raising(CONSTANTS, h200, square) == ["TM", "TN"]
-    assert raising(CONSTANTS, t4, square) == ["BM", "BN"]
-    assert raising([{"name": "TILE", "value": 32, "choices": [16, 32]}], h200, square) == []
-    # A larger tile would be right for DRAM, but its block would have too many threads.
-    assert raising([{"name": "TILE", "value": 32, "choices": [32, 64]}], t4, square) == []

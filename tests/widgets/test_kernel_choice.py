@@ -23,7 +23,6 @@ def test_each_kernel_stands_with_its_best_candidate_fastest_first() -> None:
     expected = [("small", 10e-6 + 2 * 100 * 0.1e-6), ("large", 10e-6 + 100 * 0.3e-6)]
     assert [label for label, _ in widget.ranking] == ["small", "large"]
     assert [time for _, time in widget.ranking] == pytest.approx([time for _, time in expected])
-    assert "picks small, with 30 µs. Next is large, at 1.33 times that" in widget.alt
     assert "<td>40.0</td><td>1.33</td>" in widget.table()
 
 

@@ -21,18 +21,6 @@ State = Callable[[Page, str], Any]
 
 H200_POINTS = [point for point in POINTS if point["gpu"] == "h200"]
 
-# Each way in which a kernel can stand under the roofs.
-CASES = [
-    *POINTS,
-    point("l2_bound", "l2", 1, 3000, "measured"),
-    point("cached", "dram", 0.25, 6250, "measured"),
-    point("cached_in_part", "dram", 0.25, 6250, "measured"),
-    point("cached_in_part", "shared", 0.25, 6250, "measured"),
-    point("planned", "dram", 4, 16_760, "predicted"),
-    point("planned_large", "dram", 32, 63_700, "predicted"),
-    point("half_up", "shared", 0.3076923076923077, 8143, "measured"),
-]
-
 
 @pytest.fixture
 def page(show: Opener) -> Page:
@@ -256,17 +244,6 @@ def test_the_words_follow_the_gpu(page: Page, state: State) -> None:
     assert state(page, "selected") == 13
     assert "tiled 32 · measured" in readout(page)
     assert "lower than the FP32 peak, 19,500 GFLOP/s. It reaches 15 % of it" in readout(page)
-
-
-def test_python_and_javascript_say_the_same(show: Opener) -> None:
-    widget = Roofline(GPUS, CASES, level="")
-    page = show(widget)
-    for gpu in GPUS:
-        widget.gpu = gpu["id"]
-        page.evaluate("(id) => window.model.set('gpu', id)", gpu["id"])
-        for node in page.locator(".lab-point").all():
-            node.focus()
-            assert widget.words(node.get_attribute("data-kernel") or "") in readout(page)
 
 
 def test_the_keyboard_walks_the_points(page: Page, state: State) -> None:

@@ -48,8 +48,6 @@ def test_what_python_says_is_shown_stands_on_the_picture(show: Opener, state: St
             page.get_by_role("button", name="all kernels").click()
         here.inputs, here.k, here.size, here.every = inputs, k, size, every
         assert titles(page) == [way["title"] for way in here.shown]
-        expect(page.locator(".lab-verdict")).to_contain_text(here.alt.split(". ")[0])
-        expect(page.locator(".lab-verdict .lab-note").first).to_have_text(here.about)
 
 
 def test_those_left_of_the_line_are_no_worse_than_cublas(show: Opener) -> None:
@@ -133,5 +131,4 @@ def test_names_stand_only_where_they_fit(show: Opener) -> None:
 
 def test_where_cublas_is_not_known_there_is_nothing_to_compare_with() -> None:
     here = SpeedError(WAYS[3:], **PLACES, k=256, every=True)
-    assert here.alt.startswith("cuBLAS in FP32 is not recorded here")
     assert "<td>–</td>" in here.table()

@@ -53,20 +53,6 @@ def test_a_launch_that_fails_opens_where_it_fails() -> None:
     assert Steps(sliding_window()).step == 0
 
 
-def test_it_says_what_the_launch_does() -> None:
-    widget = Steps(sliding_window())
-    assert "4×8 times 8×4, block 0, in 41 steps and 8 barriers" in widget.alt
-    assert (
-        "32 elements from global memory and 64 from shared memory, and add 32 products."
-        in widget.alt
-    )
-    assert "shared" not in Steps(toy("naive", 2, 2, 2)).alt
-    assert "with no barrier between" in Steps(wrong("missing_first_barrier")).alt
-
-
-# In the browser.
-
-
 def test_it_begins_before_the_first_step(page: Page) -> None:
     assert told(page).startswith("Nothing has happened yet.")
     assert page.locator(".lab-cell.lab-dram").count() == 32 + 32 + 16

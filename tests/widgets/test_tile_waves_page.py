@@ -21,24 +21,6 @@ def fact(page: Page, name: str) -> str:
     return page.locator(f".lab-facts div:has(dt:text-is('{name}')) dd").inner_text()
 
 
-# In Python.
-
-
-def test_it_says_how_the_tiles_fall() -> None:
-    widget = waves()
-    assert widget.alt == (
-        "A product of 4096³ in tiles of 128×256 on H200. 512 tiles on 132 SMs: 3 whole waves and a "
-        "last one of 116 tiles. At its end 16 SMs are idle. Of the time of all SMs 97 % is used."
-    )
-    widget.even = True
-    assert "Every SM gets 1,986 K tiles" in widget.alt
-    widget.gpu = "t4"
-    assert "on Tesla T4. Every SM gets 6,554 K tiles" in widget.alt
-
-
-# In the browser.
-
-
 def test_the_size_moves_everything(show: Opener, state: State) -> None:
     page = show(waves())
     assert fact(page, "Tiles") == "32 × 16 = 512"

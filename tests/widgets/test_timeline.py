@@ -19,24 +19,6 @@ def verdict(page: Page) -> str:
     return page.locator(".lab-verdict").inner_text()
 
 
-# In Python.
-
-
-def test_it_says_what_bounds_it() -> None:
-    widget = timeline()
-    assert widget.alt == (
-        "3 K tiles with 1 buffer take 3,900 clocks on 1 block. The arithmetic runs 38% of that "
-        "time; the wait for copies is the limit: 3 buffers would hide it."
-    )
-    widget.stages = 3
-    assert "the arithmetic is the limit" in widget.alt
-    widget.load = 2000
-    assert "the memory pipe is the limit" in widget.alt
-
-
-# In the browser.
-
-
 def test_with_one_buffer_copying_and_multiplying_take_turns(show: Opener) -> None:
     page = show(timeline())
     assert page.locator(".lab-work").all_text_contents() == ["1", "2", "3"]

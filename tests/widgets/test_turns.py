@@ -22,22 +22,13 @@ def test_each_worker_adds_its_work_until_the_unit_is_full() -> None:
     assert [busy(20, 80, many) for many in (1, 4, 5, 16)] == [0.2, 0.8, 1.0, 1.0]
 
 
-def test_it_says_how_many_hide_the_latency_and_whether_there_is_room_for_them() -> None:
-    widget = Turns(CASES, workers=16)
-    assert "never idle" in widget.alt
-    widget.chosen = 2
-    assert "idle 56 % of the time. It takes 36 warps to hide 700 clocks" in widget.alt
-    assert "room for 16" in widget.alt
-    widget.chosen, widget.workers = 1, 3
-    assert "idle 80 % of the time. With 15 warps" in widget.alt
-    assert "<td>20 %</td>" in widget.table()
-
-
-def test_blocks_have_what_was_measured_beside_the_model() -> None:
-    one, two = (Turns(BLOCKS, kind="block", workers=many) for many in (1, 2))
-    assert "The banks are idle 43 % of the time" in one.alt
-    assert "Measured" not in one.alt
-    assert "Measured, they are busy 84 % of the time" in two.alt
+def test_blocks_have_what_was_measured_beside_the_model(show: Opener) -> None:
+    one, two = (
+        show(Turns(BLOCKS, kind="block", workers=many)).locator(".lab-verdict") for many in (1, 2)
+    )
+    expect(one).to_contain_text("The banks are idle 43 % of the time")
+    expect(one).not_to_contain_text("Measured")
+    expect(two).to_contain_text("Measured, they are busy 84 % of the time")
 
 
 def test_the_book_shows_the_latencies_of_its_card_and_the_instructions_of_naive() -> None:
@@ -72,16 +63,19 @@ def test_what_no_control_offers_is_refused() -> None:
         Turns(CASES).workers = 0
 
 
-def test_the_slider_fills_the_idle_clocks_and_both_languages_say_the_same(page: Page) -> None:
-    widget = Turns(CASES)
+def test_the_slider_fills_the_idle_clocks(page: Page) -> None:
     verdict = page.locator(".lab-verdict")
     slider = page.get_by_role("slider", name="Warps of one scheduler")
-    for chosen, case in enumerate(CASES):
-        page.get_by_role("radio", name=case["name"]).check(force=True)
-        for many in (1, 4, 16):
-            slider.fill(str(many - 1))
-            widget.chosen, widget.workers = chosen, many
-            expect(verdict).to_have_text(widget.words)
+    for chosen, many, words in (
+        (0, 16, "never idle"),
+        (1, 3, "idle 80 % of the time. With 15 warps"),
+        (2, 16, "idle 56 % of the time. It takes 36 warps to hide 700 clocks, and there is room "
+                "for 16"),
+    ):  # fmt: skip
+        page.get_by_role("radio", name=CASES[chosen]["name"]).check(force=True)
+        slider.fill(str(many - 1))
+        expect(verdict).to_contain_text(words)
     assert page.locator(".lab-gap").count() > 0
+    assert "<td>20 %</td>" in Turns(CASES).table()
     page.get_by_role("radio", name="L1").check(force=True)
     expect(page.locator(".lab-gap")).to_have_count(0)

@@ -2,7 +2,6 @@
 
 import json
 import re
-from html import escape
 from typing import Any
 
 from docutils import nodes
@@ -22,7 +21,7 @@ _OWN_WIDGET = re.compile(r"sgemm_lab\.widgets\.(?P<name>\w+)\.")
 _WIDGET_HTML = f"""\
 <div class="lab-widget" data-model-id="{{model_id}}"{{room}}>
 <div class="lab-widget-live"></div>
-<div class="lab-widget-still" role="group" aria-label="{{alt}}">{PLACE}{{alt}}</p></div>
+<div class="lab-widget-still">{PLACE}</div>
 {{table}}</div>
 """
 _TABLE_HTML = """\
@@ -68,7 +67,6 @@ class PageRenderer(NbElementRenderer):  # type: ignore[misc]
         table = content.get("table", "")
         html = _WIDGET_HTML.format(
             model_id=content["model_id"],
-            alt=escape(content["alt"]),
             table=_TABLE_HTML.format(table=table) if table else "",
             room=f' style="--lab-room: {room}"' if (room := content.get("room")) else "",
         )

@@ -23,13 +23,12 @@ from sgemm_lab.files import PACKAGE
 WIDTH = 686
 """Width in px of a widget in the column of a page that is 1,280 px wide."""
 PAGE_STATE_MIME = "application/vnd.sgemm-lab.page-widgets+json"
-PLACE = '<p class="lab-widget-alt">'
-"""Begins the sentence that stands in the place of a still until it is drawn."""
+PLACE = "<!-- still -->"
+"""Stands in the place of a still until it is drawn."""
 
 _STATE = re.compile(rf'<script type="{re.escape(PAGE_STATE_MIME)}">(.*?)</script>', re.DOTALL)
 _PLACE = re.compile(
-    r'(data-model-id="(\w+)".{,200}?<div class="lab-widget-still"[^>]*>)' + PLACE + r".*?</p>",
-    re.DOTALL,
+    rf'(data-model-id="(\w+)".{{,200}}?<div class="lab-widget-still">){PLACE}', re.DOTALL
 )
 _SIGNS = string.printable.strip() + " –—−×·µ°±≈≤≥→←²³₀₁₂…“”’√ΔΣ"
 

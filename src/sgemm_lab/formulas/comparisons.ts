@@ -1,4 +1,4 @@
-// What was measured, beside each other: comparisons.py in TypeScript; a test compares them.
+// Sentences that compare measurements.
 
 import { sentence } from "./sentences.ts";
 

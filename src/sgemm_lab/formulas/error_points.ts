@@ -1,5 +1,4 @@
-// Which ways to multiply stand where on a picture of speed over error: error_points.py in
-// TypeScript, held equal to it by a test.
+// Which ways to multiply stand where on a picture of speed over error, and what that shows.
 
 import { errorText } from "../text.ts";
 import { LOST, TIMED } from "./error_points.py";
@@ -8,7 +7,7 @@ import { sentence } from "./sentences.ts";
 /** A number, LOST where C holds NaN or infinity, null where nothing was measured. */
 type Found = number | null;
 
-/** A way to multiply; error_points.py says what it holds. */
+/** A way to multiply; speed_error.py says what it holds. */
 export interface Way {
   title: string;
   arithmetic: string;
@@ -23,7 +22,12 @@ export interface Way {
   errors: Found[][];
 }
 
-/** The error of a way; error_points.py says what the arguments are. */
+/**
+ * The error of a way.
+ * @param size index of the size
+ * @param inputs index of the class of inputs
+ * @param k index of K, or TIMED
+ */
 export function errorOf(way: Way, size: number, inputs: number, k: number): Found {
   if (k === TIMED) return inputs === 0 ? way.timed[size] : null;
   return way.errors[inputs][k];

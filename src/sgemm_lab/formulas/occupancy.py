@@ -190,51 +190,5 @@ def refusal(limits: Limits, launch: Launch) -> str:
     return ""
 
 
-def fit_words(limits: Limits, launch: Launch) -> list[str]:
-    """Return sentences on the occupancy, its limits, and idle lanes."""
-    refused = refusal(limits, launch)
-    if refused:
-        return [sentence("launch.none"), refused]
-    fit = occupancy(limits, launch)
-    words = [
-        sentence(
-            "fit.conclusion",
-            blocks=fit.blocks,
-            threads=fit.blocks * launch.threads,
-            warps=fit.warps,
-            slots=limits.warps_per_sm,
-            share=fit.share,
-        )
-    ]
-    words += [
-        _reason(name, " too" if i else "", limits, launch) for i, name in enumerate(fit.binding)
-    ]
-    rest = launch.threads % WARP
-    return [*words, sentence("fit.lanes", rest=rest, warp=WARP)] if rest else words
-
-
-def _reason(name: Resource, too: str, limits: Limits, launch: Launch) -> str:
-    """Return a sentence on a limiting resource."""
-    if name == "blocks":
-        return sentence("fit.blocks", too=too, slots=limits.blocks_per_sm)
-    if name == "warps":
-        return sentence("fit.warps", too=too, slots=limits.warps_per_sm, warps=launch.warps)
-    if name == "registers":
-        most = warps_by_registers(launch)
-        return sentence("fit.registers", too=too, most=most, warps=launch.warps)
-    reserved = limits.shared_reserved
-    return sentence(
-        "fit.shared",
-        too=too,
-        has=_kilobytes(limits.shared_per_sm),
-        takes=_kilobytes(launch.shared_taken(limits)),
-        kept=sentence("fit.kept", kept=_kilobytes(reserved)) if reserved else "",
-    )
-
-
-def _kilobytes(count: int) -> str:
-    return f"{count / 1024:.15g}"
-
-
 def _round_up(value: int, unit: int) -> int:
     return ceil(value / unit) * unit

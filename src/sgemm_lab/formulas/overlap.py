@@ -17,9 +17,6 @@ Barriers and other instructions are free, so the model is a bound.
 
 from dataclasses import dataclass, replace
 
-LATENCY, LOAD, COMPUTE = "latency", "load", "compute"
-"""Limits of a pipeline."""
-
 STEADY = 60
 """K tiles before and during the measurement of the steady state: a multiple of 1 to 6 buffers."""
 SLACK = 1e-6
@@ -69,26 +66,6 @@ class Window:
     done: float
 
 
-@dataclass(frozen=True)
-class Report:
-    """Performance of a pipeline."""
-
-    total: float
-    """Clocks until the last product is complete."""
-    share: float
-    """Utilization of the arithmetic."""
-    speedup: float
-    """Relative to one buffer."""
-    pace: float
-    """Clocks per K tile of a block in the steady state."""
-    bound: str
-    """The limit: ``LATENCY``, ``LOAD`` or ``COMPUTE``."""
-    enough: int | None
-    """Buffers that hide the latency; None if ``most`` do not."""
-    barriers: int
-    """Barriers per K tile: 2 with one buffer, else 1."""
-
-
 def schedule(pipeline: Pipeline) -> list[Window]:
     """Simulate a pipeline; return its K tiles in the order of their products."""
     waiting: list[list[tuple[float, float, float]]] = [[] for _ in range(pipeline.blocks)]
@@ -130,36 +107,10 @@ def schedule(pipeline: Pipeline) -> list[Window]:
     return finished
 
 
-def report(pipeline: Pipeline, most: int = 6) -> Report:
-    """Return the performance of a pipeline; ``most``: maximum number of buffers to try."""
-    total = _total(pipeline)
-    serial = _total(replace(pipeline, stages=1))
-    pace, bound = _pace(pipeline)
-    tries = (replace(pipeline, stages=stages) for stages in range(1, most + 1))
-    return Report(
-        total=total,
-        share=pipeline.blocks * pipeline.windows * pipeline.compute / total if total else 0.0,
-        speedup=serial / total if total else 1.0,
-        pace=pace,
-        bound=bound,
-        enough=next((p.stages for p in tries if _pace(p)[1] != LATENCY), None),
-        barriers=2 if pipeline.stages == 1 else 1,
-    )
-
-
-def _total(pipeline: Pipeline) -> float:
-    return schedule(pipeline)[-1].done
-
-
-def _pace(pipeline: Pipeline) -> tuple[float, str]:
-    """Return the clocks per K tile of a block in the steady state, and the limit."""
+def steady_pace(pipeline: Pipeline) -> float:
+    """Return the clocks per K tile of a block in the steady state."""
     ends = [w.done for w in schedule(replace(pipeline, windows=2 * STEADY)) if w.block == 0]
-    pace = (ends[-1] - ends[STEADY - 1]) / STEADY
-    limits = {COMPUTE: pipeline.compute, LOAD: pipeline.load}
-    for bound, clocks in limits.items():
-        if pace <= pipeline.blocks * clocks + SLACK:
-            return pace, bound
-    return pace, LATENCY
+    return (ends[-1] - ends[STEADY - 1]) / STEADY
 
 
 def _extend(pieces: list[Piece], piece: Piece) -> None:

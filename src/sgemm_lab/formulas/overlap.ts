@@ -103,7 +103,10 @@ export function schedule(pipeline: Pipeline) {
   return sm.finished;
 }
 
-/** What a pipeline reaches; see Report in overlap.py. */
+/**
+ * What a pipeline reaches: clocks until the last product, clocks per K tile in the steady state, the
+ * limit, buffers that hide the latency (null if `most` do not), and barriers per K tile.
+ */
 export function pipelineReport(pipeline: Pipeline, most: number = 6) {
   const total = totalOf(pipeline);
   const serial = totalOf({ ...pipeline, stages: 1 });

@@ -4,15 +4,11 @@ Addresses are in bytes for the 32 lanes, None for inactive lanes. A place is the
 first byte ``start``, its dimensions ``shape``, its name ``array``.
 """
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from sgemm_lab.formulas.memory import global_request, shared_wavefronts
 from sgemm_lab.formulas.sentences import sentence
-from sgemm_lab.hardware import BANKS, SECTOR_BYTES, WARP, WORD_BYTES
-
-Lanes = Sequence[int | None]
+from sgemm_lab.hardware import WORD_BYTES
 
 
 def element_name(place: Mapping[str, Any], address: int) -> str:
@@ -33,47 +29,3 @@ def asked(place: Mapping[str, Any] | None, address: int, lane_bytes: int) -> str
         return span
     names = [element_name(place, byte) for byte in (address, last - WORD_BYTES)]
     return f"{' to '.join(dict.fromkeys(names))}, {span}"
-
-
-def sector_words(addresses: Lanes, lane_bytes: int) -> list[str]:
-    """Return two sentences: the sectors of a global request, compared with the minimum."""
-    lanes = sum(address is not None for address in addresses)
-    if not lanes:
-        return [sentence("request.none"), ""]
-    sectors, moved, used = global_request(addresses, lane_bytes)
-    asked = lanes * lane_bytes
-    what = sentence("sectors.cost", sectors=sectors, moved=moved, asked=asked, lanes=lanes)
-    fewest = math.ceil(used / SECTOR_BYTES)
-    if sectors > fewest:
-        times, share = sectors / fewest, used / moved
-        return [what, sentence("sectors.fewer", fewest=fewest, times=times, share=share)]
-    if used == moved:
-        return [what, sentence("sectors.whole")]
-    if lanes > 1 and used == lane_bytes:
-        return [what, sentence("sectors.same", lanes=lanes, used=used)]
-    return [what, sentence("sectors.best")]
-
-
-def bank_words(addresses: Lanes, lane_bytes: int, *, is_load: bool) -> list[str]:
-    """Return two sentences: the wavefronts of a shared memory request, and their cause."""
-    waves = shared_wavefronts(addresses, lane_bytes, is_load=is_load)
-    if not waves:
-        return [sentence("request.none"), ""]
-    phases = list(dict.fromkeys(wave.phase for wave in waves))
-    sizes = list(dict.fromkeys(len(phase) for phase in phases))
-    lanes = f"{sizes[0] if len(sizes) == 1 else '8 or 16'} lanes"
-    many = len(phases)
-    words = [(wave.phase, word) for wave in waves for word in wave.words]
-    again = len({word for _, word in words}) < len(set(words))
-    more = " " + sentence("banks.again") if again else ""
-    wide = lane_bytes > WORD_BYTES
-    parts = sentence("banks.phases", phases=many, lanes=lanes) if wide else ""
-    what = sentence("banks.cost", wavefronts=len(waves), phases=parts)
-    if len(waves) > many:
-        turns = [[wave for wave in waves if wave.phase == phase] for phase in phases]
-        worst = max(turns, key=len)
-        bank = next(iter(worst[-1].words)) % BANKS
-        why = sentence("banks.conflict", bank=bank, words=len(worst), phases=many)
-        return [what, why + more]
-    merged = wide and max(sizes) > WARP * WORD_BYTES // lane_bytes
-    return [what, sentence("banks.merged" if merged else "banks.free") + more]

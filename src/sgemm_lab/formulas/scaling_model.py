@@ -14,7 +14,6 @@ two.
 import math
 from dataclasses import dataclass
 
-from sgemm_lab.formulas.sentences import sentence
 from sgemm_lab.hardware import FLOAT_BYTES
 
 BUFFERS = 7
@@ -66,31 +65,3 @@ def on_paper(
     total = inner + outer
     held = math.floor(BUFFERS * tile + 0.5)
     return OnPaper(total, steps * product / total, held, product, transfer)
-
-
-def paper_words(
-    n: int, gpus: int, copies: int, alpha: float, bytes_per_second: float, flop_per_second: float
-) -> list[str]:
-    """Return sentences on the cost of a product in both layouts."""
-    plain = on_paper(n, gpus, 1, alpha, bytes_per_second, flop_per_second)
-    hidden = plain.transfer <= plain.product
-    first = sentence(
-        "paper.hidden" if hidden else "paper.shows",
-        n=n,
-        gpus=gpus,
-        milliseconds=1e3 * plain.seconds,
-        efficiency=plain.efficiency,
-        product=1e3 * plain.product,
-        transfer=1e3 * plain.transfer,
-    )
-    if gpus < least_gpus(copies):
-        return [first, sentence("paper.few", copies=copies, least=least_gpus(copies))]
-    layers = on_paper(n, gpus, copies, alpha, bytes_per_second, flop_per_second)
-    second = sentence(
-        "paper.copies",
-        copies=copies,
-        efficiency=layers.efficiency,
-        memory=layers.bytes_per_gpu / 1e9,
-        plain=plain.bytes_per_gpu / 1e9,
-    )
-    return [first, second]

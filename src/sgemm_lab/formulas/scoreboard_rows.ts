@@ -1,4 +1,4 @@
-// Which rows of the scoreboard are shown: scoreboard_rows.py in TypeScript; a test compares them.
+// Which rows of the scoreboard are shown, and in which order.
 
 import { errorText, number, percent, sizeText } from "../text.ts";
 import { sentence } from "./sentences.ts";
@@ -20,7 +20,14 @@ export interface Row {
 
 export type Column = Exclude<keyof Row, "gpu">;
 
-/** The indices of the rows to show, in order; scoreboard_rows.py says what the arguments are. */
+/**
+ * The indices of the rows to show, in order. Rows without a value of the column come last.
+ * @param gpu only its rows; "" for all
+ * @param size only this M×N×K, such as "4096×4096×4096"; "" for all
+ * @param arithmetic only this; "" for all
+ * @param search only kernels whose name contains it, in any case
+ * @param sort the column to sort by; a size by M·N·K
+ */
 export function chosenRows(
   rows: Row[],
   gpu: string,

@@ -5,16 +5,14 @@
 All intensities are in FLOP per byte, bandwidths in GB/s (10⁹ bytes per second), rates in GFLOP/s.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from sgemm_lab.formulas.roofs import reference_levels
-from sgemm_lab.formulas.sentences import sentence
 from sgemm_lab.hardware import (
     FLOAT_BYTES,
     FLOP_PER_WARP_FMA,
-    MAX_REGISTERS,
     WAVEFRONT_BYTES,
 )
 
@@ -130,47 +128,7 @@ def bound(tile: Tile, gpu: Mapping[str, Any], matrix: Mapping[str, int]) -> Boun
     return lowest
 
 
-def raising(
-    constants: Sequence[Mapping[str, Any]],
-    gpu: Mapping[str, Any],
-    matrix: Mapping[str, int],
-    counted: Mapping[str, float] | None = None,
-) -> list[str]:
-    """Return the constants whose next larger choice would run on ``gpu`` and raise the bound."""
-    values = {constant["name"]: int(constant["value"]) for constant in constants}
-    now = bound(Tile.from_constants(values, counted), gpu, matrix).gflops
-    found = []
-    for constant in constants:
-        larger = [choice for choice in constant["choices"] if choice > constant["value"]]
-        if not larger:
-            continue
-        tile = Tile.from_constants({**values, constant["name"]: larger[0]}, counted)
-        if not problems(tile, gpu) and bound(tile, gpu, matrix).gflops > now:
-            found.append(str(constant["name"]))
-    return found
-
-
 def global_intensity(tile: Tile, matrix: Mapping[str, int]) -> float:
     """Return the block tile's intensity, capped by the compulsory limit of the matrices."""
     limit = compulsory_intensity(matrix["m"], matrix["n"], matrix["k"])
     return min(tile.block_intensity, limit)
-
-
-def problems(tile: Tile, gpu: Mapping[str, Any]) -> list[str]:
-    """Return a plain sentence for each reason why ``tile`` cannot run on ``gpu``."""
-    found = [
-        sentence("tile.uneven", side=side, part=part, whole=whole)
-        for side, whole, part in (("M", tile.bm, tile.tm), ("N", tile.bn, tile.tn))
-        if whole % part
-    ]
-    if found:
-        return found  # the number of threads means nothing then
-    name, most = gpu["name"], gpu["max_threads_per_block"]
-    if tile.threads > most:
-        found.append(sentence("tile.threads", threads=tile.threads, gpu=name, most=most))
-    limit = gpu.get("shared_per_block_bytes")
-    if limit is not None and tile.shared_bytes > limit:
-        found.append(sentence("tile.shared", bytes=tile.shared_bytes, gpu=name, most=limit))
-    if tile.accumulators > MAX_REGISTERS:
-        found.append(sentence("tile.registers", sums=tile.accumulators, most=MAX_REGISTERS))
-    return found

@@ -16,8 +16,6 @@ Assumptions:
 
 from dataclasses import dataclass
 
-from sgemm_lab.formulas.sentences import sentence
-
 SMALLEST, LARGEST = 64, 8192
 """Range of M = N = K in a slider."""
 
@@ -122,23 +120,6 @@ def useful_share(product: Product, sms: int, even: bool) -> float:
     busiest = most_on_one(pieces, sms) * (1 if even else product.k_tiles)
     spent = sms * busiest * product.bm * product.bn * product.bk
     return product.m * product.n * product.k / spent
-
-
-def sharing_words(product: Product, sms: int, blocks: int = 1, even: bool = False) -> str:
-    """Return sentences on the distribution of a product."""
-    found = sharing(product, sms, blocks, even)
-    values = {"tiles": product.tiles, "sms": sms, **vars(found)}
-    if even:
-        pieces = most_on_one(product.tiles * product.k_tiles, sms)
-        words = sentence("share.even", **values, pieces=pieces)
-    elif not found.idle:
-        words = sentence("share.full", **values, each=product.tiles // sms)
-    elif found.whole:
-        words = sentence("share.last", **values)
-    else:
-        words = sentence("share.few", **values)
-    lost = 1 - found.useful / found.used
-    return words + (" " + sentence("share.edge", lost=lost) if lost > 0.0005 else "")
 
 
 def _cut_tiles(product: Product, sms: int) -> set[int]:

@@ -6,7 +6,7 @@ from sgemm_lab.counting.shared_arrays import shared_shapes
 from sgemm_lab.cuda.compiler import compile_kernel
 from sgemm_lab.errors import LabError
 from sgemm_lab.formulas.occupancy import Launch, limits_of, occupancy
-from sgemm_lab.formulas.overlap import Pipeline, report
+from sgemm_lab.formulas.overlap import Pipeline, steady_pace
 from sgemm_lab.formulas.tile import Tile
 from sgemm_lab.hardware import FLOAT_BYTES
 from sgemm_lab.kernel import Kernel, Size
@@ -66,7 +66,7 @@ def pipeline_of(kernel: Kernel, blocks: int = 1) -> Pipeline:
 
 def modelled_clocks(pipeline: Pipeline) -> float:
     """Return the clocks per K tile of a block that the overlap model allows."""
-    return report(pipeline).pace
+    return steady_pace(pipeline)
 
 
 def _buffers(kernel: Kernel) -> int:

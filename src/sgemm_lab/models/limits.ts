@@ -1,10 +1,13 @@
-// Which roof is the lowest over a kernel, and what would lift it to the next one: limits.py in
-// TypeScript, held equal to it by a test.
+// Which roof is the lowest over a kernel, and what would lift it to the next one.
 
 import { roofAt } from "../formulas/roofs.ts";
 import { sentence } from "../formulas/sentences.ts";
 import { FLOP_PER_WARP_FMA, WAVEFRONT_BYTES } from "../hardware.py";
-import { ABOVE, FAR } from "./limits.py";
+
+/** A point this factor above a roof is not limited by it. */
+const ABOVE = 1.25;
+/** Below this share of its roof a kernel is limited by more than bandwidth. */
+const FAR = 0.5;
 
 /** A kernel's place on the roofline at one level. */
 interface Point {
@@ -38,7 +41,8 @@ function ceilings(gpu: RoofedGpu, points: Point[]): Ceiling[] {
 
 /**
  * The roof that holds a kernel, how near it is, and what the next takes.
- * @param points the kernel's own
+ * @param points the kernel's own, predicted or measured. If the first measured one names its bound,
+ *   only that bound is reported.
  */
 export function limitWords(gpu: RoofedGpu, points: Point[]) {
   const measured = points.filter(({ kind }) => kind === "measured");

@@ -3,7 +3,7 @@
 import traitlets
 
 from sgemm_lab.formulas.memory import Wavefront, shared_wavefronts
-from sgemm_lab.formulas.requests import asked, bank_words
+from sgemm_lab.formulas.requests import asked
 from sgemm_lab.hardware import BANKS, WARP, WORD_BYTES
 from sgemm_lab.text import plural
 from sgemm_lab.widgets.base import html_table
@@ -51,11 +51,6 @@ class Banks(Painter):
         return shared_wavefronts(self.addresses, self.lane_bytes, is_load=self.is_load)
 
     @property
-    def words(self) -> list[str]:
-        """What the request takes, and why: two sentences."""
-        return bank_words(self.addresses, self.lane_bytes, is_load=self.is_load)
-
-    @property
     def _name(self) -> str:
         if self.request is not None:
             return f"One warp of {self.request['label']}"
@@ -82,4 +77,5 @@ class Banks(Painter):
             for lane, address in enumerate(self.addresses)
         ]
         heads = ["Lane", "Asks for", "First bank", "Wavefront"]
-        return html_table(f"{self._name}. {self.words[0]}", heads, rows)
+        wavefronts = plural(len(self.wavefronts), "wavefront")
+        return html_table(f"{self._name}: {wavefronts}", heads, rows)

@@ -40,18 +40,6 @@ class BarrierRing(LabWidget):
         """The K tiles, in the order of their products."""
         return schedule(Pipeline(**self.times))
 
-    @property
-    def alt(self) -> str:
-        """When the first K tile is there, and how long the multiplying warps wait after it."""
-        tiles = self.schedule
-        first = tiles[0].there
-        waits = tiles[-1].done - first - len(tiles) * self.times["compute"]
-        return (
-            f"{self.times['stages']} stages go round between producer warps, which fill them, and "
-            f"multiplying warps, which empty them. The first K tile is there after {number(first)} "
-            f"clocks. From then on the multiplying warps wait {number(waits)} clocks."
-        )
-
     def table(self) -> str:
         """Return when the barriers of each K tile complete as an HTML table."""
         rows = [

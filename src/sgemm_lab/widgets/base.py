@@ -48,9 +48,9 @@ def html_table(caption: str, heads: Sequence[str], rows: Sequence[Sequence[str]]
 
 
 class LabWidget(anywidget.AnyWidget):
-    """A widget with a sentence and a table to stand in for it.
+    """A widget whose data a reader without the picture finds in a table.
 
-    A subclass defines :attr:`alt` and :meth:`table`. Its code is the bundle of the
+    A subclass may define :meth:`table`. Its code is the bundle of the
     module of the same name beside its Python file, unless it sets ``_esm`` and ``_css``. With
     ``ANYWIDGET_HMR=1`` an open widget follows its bundle.
 
@@ -82,25 +82,19 @@ class LabWidget(anywidget.AnyWidget):
                 raise LabError(f"{name} is {value:,}. Give {least:,} to {most:,}.") from None
             raise LabError(f"{fault}.".replace("..", ".")) from None
 
-    @property
-    def alt(self) -> str:
-        """The conclusion of the picture in one or two sentences."""
-        raise NotImplementedError
-
     def table(self) -> str:
-        """Return the data behind the picture as an HTML table."""
-        raise NotImplementedError
+        """Return the data behind the picture as an HTML table, or "" if it shows them as text."""
+        return ""
 
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
-        """Return the live view, and beside it all that a page without scripts needs."""
+        """Return the live view, and the table for a page without scripts."""
         bundle = super()._repr_mimebundle_(**kwargs)
         if bundle is None:
             return None
         data, metadata = bundle
-        data["text/plain"] = self.alt
+        data["text/plain"] = f"{type(self).__name__}: an interactive picture"
         data[WIDGET_MIME] = {
             "model_id": self.model_id,
-            "alt": self.alt,
             "table": self.table(),
             "room": self.ROOM,
         }

@@ -3,7 +3,7 @@
 import traitlets
 
 from sgemm_lab.formulas.memory import global_request
-from sgemm_lab.formulas.requests import asked, sector_words
+from sgemm_lab.formulas.requests import asked
 from sgemm_lab.hardware import SECTOR_BYTES, WARP
 from sgemm_lab.text import plural
 from sgemm_lab.widgets.base import html_table
@@ -44,21 +44,6 @@ class Coalescing(Painter):
         return [None if lane in self.off else address for lane, address in enumerate(own)]
 
     @property
-    def sectors(self) -> int:
-        """Number of different sectors that the request touches."""
-        return global_request(self.addresses, self.lane_bytes).sectors
-
-    @property
-    def bytes_moved(self) -> int:
-        """Bytes of all sectors touched."""
-        return global_request(self.addresses, self.lane_bytes).moved
-
-    @property
-    def words(self) -> list[str]:
-        """What the request moves, and how that compares: two sentences."""
-        return sector_words(self.addresses, self.lane_bytes)
-
-    @property
     def _name(self) -> str:
         if self.request is None:
             apart = plural(self.stride, "element")
@@ -78,4 +63,6 @@ class Coalescing(Painter):
             for lane, address in enumerate(self.addresses)
         ]
         heads = ["Lane", "Asks for", "Sector"]
-        return html_table(f"{self._name}. {self.words[0]}", heads, rows)
+        sectors = global_request(self.addresses, self.lane_bytes).sectors
+        caption = f"{self._name}: {plural(sectors, 'sector')}"
+        return html_table(caption, heads, rows)

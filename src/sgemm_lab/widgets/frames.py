@@ -35,11 +35,6 @@ class Frames(LabWidget):
     def __init__(self, frames: Sequence[Frame], label: str, **state: Any) -> None:
         super().__init__(frames=list(frames), label=label, **state)
 
-    @property
-    def alt(self) -> str:
-        """What the frame shows."""
-        return str(self.frames[self.frame]["says"])
-
     def table(self) -> str:
         """Return what each frame shows as an HTML table."""
         rows = [[frame["name"], frame["says"]] for frame in self.frames]

@@ -1,11 +1,10 @@
 """The tiles of a product on several GPUs: who multiplies what in which round, and what travels."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, TypedDict
 
 import traitlets
 
-from sgemm_lab.formulas.sentences import sentence
 from sgemm_lab.text import number
 from sgemm_lab.widgets.base import LabWidget, html_table
 
@@ -79,12 +78,6 @@ class GpuTiles(LabWidget):
         return self.plans[self.plan]
 
     @property
-    def gpus(self) -> int:
-        """How many GPUs it is for."""
-        down, across = self.chosen["grid"]
-        return int(down * across)
-
-    @property
     def shown(self) -> int:
         """The round shown: the last, where the plan chosen has fewer than ``round``."""
         return min(self.round, len(self.chosen["rounds"]) - 1)
@@ -98,37 +91,6 @@ class GpuTiles(LabWidget):
                 found[link] = found.get(link, 0) + moved["bytes"]
         return found
 
-    @property
-    def round_words(self) -> str:
-        """What happens in the round shown."""
-        rounds = self.chosen["rounds"]
-        now = rounds[self.shown]
-        products, transfers = now["products"], now["transfers"]
-        key = "both" if products and transfers else "last" if products else "first"
-        return sentence(
-            f"gpus.{key}",
-            round=self.shown + 1,
-            rounds=len(rounds),
-            products=len(products),
-            transfers=len(transfers),
-            into=most_into(now["transfers"]) / 1e6,
-        )
-
-    @property
-    def total_words(self) -> str:
-        """What a GPU receives and makes in the whole plan."""
-        everything = [t for one in self.chosen["rounds"] for t in one["transfers"]]
-        received = most_into(everything)
-        flop = 2 * self.chosen["size"] ** 3 / self.gpus
-        return sentence(
-            "gpus.total", received=received / 1e6, gflop=flop / 1e9, intensity=flop / received
-        )
-
-    @property
-    def alt(self) -> str:
-        """What happens in the round shown, and what the whole plan asks of a link."""
-        return f"{self.chosen['label']}. {self.round_words} {self.total_words}"
-
     def table(self) -> str:
         """Return the bytes that each link has carried as an HTML table."""
         under_way = {(t["source"], t["to"]) for t in self.chosen["rounds"][self.shown]["transfers"]}
@@ -139,11 +101,3 @@ class GpuTiles(LabWidget):
         ]  # fmt: skip
         heads = ["From", "To", "MB so far", "Under way in this round"]
         return html_table(f"{self.chosen['label']}, after round {self.shown + 1}", heads, rows)
-
-
-def most_into(transfers: Sequence[Mapping[str, Any]]) -> int:
-    """Return the bytes that the GPU which receives most receives."""
-    into: dict[int, int] = {}
-    for moved in transfers:
-        into[moved["to"]] = into.get(moved["to"], 0) + moved["bytes"]
-    return max(into.values(), default=0)

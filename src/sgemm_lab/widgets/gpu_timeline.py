@@ -65,11 +65,6 @@ class GpuTimeline(LabWidget):
         """The run chosen."""
         return self.runs[self.run]
 
-    @property
-    def alt(self) -> str:
-        """How long the run takes, and how much of its transfers is hidden."""
-        return f"{self.chosen['label']}. {self.chosen['words']}"
-
     def table(self) -> str:
         """Return when each product and each transfer begins and ends as an HTML table."""
         rows = [

@@ -9,10 +9,8 @@ from sgemm_lab.formulas.tile import (
     Tile,
     bound,
     global_intensity,
-    problems,
-    raising,
 )
-from sgemm_lab.text import number, percent
+from sgemm_lab.text import number
 from sgemm_lab.widgets.base import LabWidget, html_table
 from sgemm_lab.widgets.data import ChoosesGpu, Constant, Gpu, complete_constants, complete_gpus
 
@@ -80,33 +78,6 @@ class Intensity(ChoosesGpu, LabWidget):
         """The tile that the sliders are at."""
         values = {entry["name"]: entry["value"] for entry in self.constants}
         return Tile.from_constants(values, self.counted)
-
-    @property
-    def alt(self) -> str:
-        """What bounds the tile, and how far below the peak."""
-        gpu, tile = self.chosen_gpu, self.tile
-        shape = f"{tile.bm}×{tile.bn} block tile with {tile.tm}×{tile.tn} per thread"
-        refused = problems(tile, gpu)
-        if refused:
-            return f"A {shape} cannot run on {gpu['name']}. {' '.join(refused)}"
-        if self.predict and not self.revealed:
-            return f"Sliders over a {shape}: how many GFLOP/s do the roofs of {gpu['name']} leave?"
-        found = bound(tile, gpu, self.matrix)
-        holder = {"peak": "arithmetic alone", "dram": "DRAM", "shared": "shared memory"}
-        return (
-            f"A {shape} reuses global memory to {number(global_intensity(tile, self.matrix))} "
-            f"FLOP/B. On {gpu['name']} {holder[found.limit]} bounds it, at "
-            f"{number(found.gflops)} GFLOP/s, {percent(found.gflops / gpu['peak_gflops'])} of "
-            f"the FP32 peak.{self._change(found.limit)}"
-        )
-
-    def _change(self, limit: str) -> str:
-        raises = raising(self.constants, self.chosen_gpu, self.matrix, self.counted)
-        if limit == "peak":
-            return ""
-        if not raises:
-            return " No slider raises it from here."
-        return f" A larger {' or '.join(raises)} raises it."
 
     def table(self) -> str:
         """Return what the tile reuses and takes as an HTML table."""

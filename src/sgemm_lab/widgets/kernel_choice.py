@@ -7,10 +7,9 @@ from typing import Any, TypedDict
 import traitlets
 
 from sgemm_lab.catalogue import load_kernel
-from sgemm_lab.formulas.sentences import sentence
 from sgemm_lab.gemm.dispatch.model import Slots, is_aligned, terms
 from sgemm_lab.kernel import Size
-from sgemm_lab.text import number, size_text
+from sgemm_lab.text import number
 from sgemm_lab.widgets.base import LabWidget, html_table
 from sgemm_lab.widgets.data import ChoosesGpu
 
@@ -80,17 +79,6 @@ class KernelChoice(ChoosesGpu, LabWidget):
                 if seconds < best.get(one["kernel"], ("", float("inf")))[1]:
                     best[one["kernel"]] = one["label"], seconds
         return sorted(best.values(), key=lambda each: each[1])
-
-    @property
-    def alt(self) -> str:
-        """What is picked, and what the other kernels would cost."""
-        ranking = self.ranking
-        (label, seconds), (second, next_best), (last, worst) = ranking[0], ranking[1], ranking[-1]
-        place = {"gpu": self._chosen["name"], "size": size_text(self.size)}
-        values = {**place, "label": label, "time": 1e6 * seconds}
-        others = {"next": next_best / seconds, "last": worst / seconds}
-        words = sentence("choice.others", second=second, worst=last, **others)
-        return f"{sentence('choice.pick', **values)} {words}"
 
     def table(self) -> str:
         """Return each kernel's best candidate and its time as an HTML table."""

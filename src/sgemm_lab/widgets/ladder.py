@@ -6,7 +6,6 @@ from typing import Any, NotRequired, TypedDict
 import traitlets
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.formulas.comparisons import ladder_words
 from sgemm_lab.kernel import Size
 from sgemm_lab.text import number, percent, size_text
 from sgemm_lab.widgets.base import LabWidget, html_table
@@ -161,13 +160,6 @@ class Ladder(ChoosesGpu, LabWidget):
             if (self.variants or not rung["variant"])
             and (self.gpu, rung["name"], size) in self._results
         ]
-
-    @property
-    def alt(self) -> str:
-        """How far the ladder reaches at the chosen size."""
-        rungs = [(rung["title"], r) for rung, r in self.shown if not rung["arithmetic"]]
-        others = len(rungs) < len(self.shown)
-        return ladder_words(size_text(self.size), self.chosen["name"], rungs, others=others)
 
     def table(self) -> str:
         """Return the speeds at the chosen size and GPU as an HTML table."""

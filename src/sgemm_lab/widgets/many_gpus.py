@@ -4,7 +4,7 @@ from typing import Any
 
 import traitlets
 
-from sgemm_lab.formulas.scaling_model import OnPaper, least_gpus, on_paper, paper_words
+from sgemm_lab.formulas.scaling_model import OnPaper, least_gpus, on_paper
 from sgemm_lab.text import number, percent
 from sgemm_lab.widgets.base import LabWidget, html_table
 
@@ -54,16 +54,6 @@ class ManyGpus(LabWidget):
     def reckoned(self, gpus: int, copies: int) -> OnPaper:
         """Return what so many GPUs make of it, with so many copies; 1 is the 2-D layout."""
         return on_paper(self.size, gpus, copies, *self._machine)
-
-    @property
-    def words(self) -> list[str]:
-        """What both layouts make of it: a sentence or two each."""
-        return paper_words(self.size, self.gpus, self.copies, *self._machine)
-
-    @property
-    def alt(self) -> str:
-        """What both layouts make of it."""
-        return " ".join(self.words)
 
     def table(self) -> str:
         """Return the efficiency and the time by the number of GPUs as an HTML table."""

@@ -5,7 +5,6 @@ from typing import Any, TypedDict
 
 import traitlets
 
-from sgemm_lab.formulas.comparisons import memory_words
 from sgemm_lab.text import number
 from sgemm_lab.widgets.base import LabWidget, html_table
 from sgemm_lab.widgets.data import ChoosesGpu
@@ -62,16 +61,6 @@ class MemoryLadder(ChoosesGpu, LabWidget):
     def chosen_gpu(self) -> dict[str, Any]:
         """The GPU that is shown."""
         return next(entry for entry in self.gpus if entry["id"] == self.gpu)
-
-    @property
-    def shown(self) -> list[str]:
-        """What is shown: "latency", "bandwidth" or both."""
-        return ["latency", "bandwidth"] if self.show == "both" else [self.show]
-
-    @property
-    def alt(self) -> str:
-        """How far apart the ends of the ladder are."""
-        return memory_words(self.chosen_gpu)
 
     def table(self) -> str:
         """Return latencies and bandwidths of the chosen GPU as HTML tables."""

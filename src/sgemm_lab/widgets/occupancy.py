@@ -9,11 +9,9 @@ from sgemm_lab.formulas.occupancy import (
     LIMITS,
     REGISTERS_PER_SM,
     THREADS_PER_BLOCK,
-    Fit,
     Launch,
     Limits,
     Resource,
-    fit_words,
     occupancy,
     refusal,
 )
@@ -111,27 +109,6 @@ class Occupancy(ChoosesGpu, LabWidget):
         """What a block takes."""
         return Launch(self.threads, self.registers, self.shared)
 
-    @property
-    def fit(self) -> Fit:
-        """What fits on an SM.
-
-        Raises:
-            LabError: the launch cannot run.
-        """
-        return occupancy(self.limits, self.launch)
-
-    @property
-    def words(self) -> list[str]:
-        """What fits, what decides and whether lanes idle: a sentence each."""
-        return fit_words(self.limits, self.launch)
-
-    @property
-    def alt(self) -> str:
-        """What fits, and what decides."""
-        block = f"{self._chosen['name']}, blocks of {plural(self.threads, 'thread')}"
-        takes = f"{plural(self.registers, 'register')} a thread, {self.shared:,} bytes shared"
-        return f"{block}, {takes}. {' '.join(self.words)}"
-
     def table(self) -> str:
         """Return what a block takes, what an SM has and how many blocks fit, as an HTML table."""
         rows = [
@@ -139,7 +116,8 @@ class Occupancy(ChoosesGpu, LabWidget):
             for name, takes, has, room in _rows(self.limits, self.launch)
         ]
         heads = ["Resource", "A block takes", "An SM has", "Room for blocks"]
-        return html_table(" ".join(self.words), heads, rows)
+        caption = f"{self._chosen['name']}, blocks of {plural(self.threads, 'thread')}"
+        return html_table(caption, heads, rows)
 
     @property
     def _chosen(self) -> dict[str, Any]:

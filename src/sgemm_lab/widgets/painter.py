@@ -1,4 +1,4 @@
-"""What the painters of memory requests share: their data and state, and their words."""
+"""What the painters of memory requests share: their data and state."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar, Literal, NotRequired, TypedDict
@@ -36,7 +36,7 @@ class Painter(LabWidget):
     """One warp's memory request, chosen among those of kernels or made by the reader.
 
     A subclass says which memory it paints (:attr:`SPACE`), adds state of its own, and defines
-    :attr:`words`, :attr:`_name` and what every widget defines.
+    ``table`` as every widget does.
 
     Args:
         requests: requests to choose from, as ``counting.warp_requests`` returns them; a ``label``
@@ -77,29 +77,8 @@ class Painter(LabWidget):
         return int(self.bits if self.request is None else self.request["bits"]) // 8
 
     @property
-    def words(self) -> list[str]:
-        """What the request costs, and how that compares: two sentences."""
-        raise NotImplementedError
-
-    @property
-    def alt(self) -> str:
-        """What the request costs, and how that compares."""
-        return f"{self._name}. {' '.join(self.words)}".strip()
-
-    @property
     def _name(self) -> str:
         raise NotImplementedError
-
-
-def lanes_text(lanes: Sequence[int]) -> str:
-    """Return lanes in few letters, runs of neighbours as one: "0–15", "0, 16"."""
-    runs: list[list[int]] = []
-    for lane in lanes:
-        if runs and lane == runs[-1][1] + 1:
-            runs[-1][1] = lane
-        else:
-            runs.append([lane, lane])
-    return ", ".join(str(a) if a == b else f"{a}–{b}" for a, b in runs)
 
 
 def _complete(request: PaintedRequest) -> dict[str, Any]:

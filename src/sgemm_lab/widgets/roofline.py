@@ -6,9 +6,7 @@ from typing import Any
 
 import traitlets
 
-from sgemm_lab.errors import LabError
 from sgemm_lab.formulas.roofs import reference_levels, roof_at
-from sgemm_lab.models.limits import limit_words
 from sgemm_lab.text import number, percent
 from sgemm_lab.widgets.base import LabWidget, html_table
 from sgemm_lab.widgets.data import (
@@ -87,45 +85,6 @@ class Roofline(ChoosesGpu, LabWidget):
             and point["level"] in self.shown_levels
             and point["kernel"] not in self.hidden_kernels
         ]
-
-    @property
-    def steps(self) -> list[dict[str, Any]]:
-        """The points through which arrows lead from kernel to kernel, at one level."""
-        there = self.shown_points
-        same = self.level and len({point["kind"] for point in there}) == 1
-        return there if same and len(there) > 1 else []
-
-    def words(self, kernel: str) -> str:
-        """Say which roof holds a kernel on the chosen GPU, and what the next roof would take.
-
-        Raises:
-            LabError: there is no such kernel on the chosen GPU.
-        """
-        mine = [p for p in self.points if p["kernel"] == kernel and p["gpu"] == self.gpu]
-        if not mine:
-            raise LabError(f"No point of '{kernel}' is on {self.chosen_gpu['name']}.")
-        return limit_words(self.chosen_gpu, mine)
-
-    @property
-    def alt(self) -> str:
-        """Which roof is where, and how near the fastest kernel comes to its own."""
-        gpu = self.chosen_gpu
-        ridges = ", ".join(
-            f"{level['label']} meets it at {number(gpu['peak_gflops'] / level['gbs'])} FLOP/B"
-            for level in reference_levels(gpu)
-            if level["id"] in self.shown_levels
-        )
-        peak = f"FP32 peak {number(gpu['peak_gflops'])} GFLOP/s"
-        text = f"Roofline of {gpu['name']}: {peak}{'; ' if ridges else ''}{ridges}."
-        measured = [point for point in self.shown_points if point["kind"] == "measured"]
-        if measured:
-            best = max(measured, key=lambda point: float(point["gflops"]))
-            text += (
-                f" The fastest kernel, {best['label']}, reaches {number(best['gflops'])} GFLOP/s, "
-                f"{percent(best['gflops'] / gpu['peak_gflops'])} of the peak. "
-                f"{self.words(best['kernel'])}"
-            )
-        return text
 
     def table(self) -> str:
         """Return the roofs and the points of the chosen GPU as HTML tables."""

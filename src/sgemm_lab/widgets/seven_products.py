@@ -40,11 +40,6 @@ class SevenProducts(LabWidget):
         described = [{**one, "words": _words(products, at)} for at, one in enumerate(products)]
         super().__init__(products=described, **state)
 
-    @property
-    def alt(self) -> str:
-        """What the present product is made of, and where it goes."""
-        return str(self.products[self.step - 1]["words"])
-
     def table(self) -> str:
         """Return all products as an HTML table."""
         rows = [

@@ -6,14 +6,7 @@ from typing import Any, TypedDict
 import traitlets
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.formulas.error_points import (
-    LOST,
-    TIMED,
-    error_of,
-    error_words,
-    place_words,
-    shown_ways,
-)
+from sgemm_lab.formulas.error_points import LOST
 from sgemm_lab.text import error_text, number, ratio
 from sgemm_lab.widgets.base import LabWidget, html_table
 from sgemm_lab.widgets.error_plot import LIBRARY, WORDS
@@ -106,50 +99,40 @@ class SpeedError(LabWidget):
 
     @property
     def shown(self) -> list[dict[str, Any]]:
-        """The ways that stand on the picture."""
-        return [self.ways[i] for i in self._indices]
-
-    @property
-    def alt(self) -> str:
-        """Which way is the fastest with at most the error of cuBLAS in FP32."""
-        words = error_words(self.ways, self._indices, *self._place)
-        return f"{words} {self.about}"
-
-    @property
-    def about(self) -> str:
-        """Of which products speed and error are."""
-        wanted = sum(self.every or way["first"][self._place[0]] for way in self.ways)
-        missing = wanted - len(self._indices)
-        return place_words(self.size, self.classes[self.inputs], self.k, self.side, missing)
+        """The ways that stand on the picture: those whose speed and error are known."""
+        size = self.sizes.index(self.size)
+        return [
+            way
+            for way in self.ways
+            if (self.every or way["first"][size])
+            and way["tflops"][size] is not None
+            and self._error(way) is not None
+        ]
 
     def table(self) -> str:
         """Return the ways on the picture as an HTML table, the fastest first."""
-        size, library = self._place[0], self._library
+        size, library = self.sizes.index(self.size), self._library
         rows = []
         for way in sorted(self.shown, key=lambda way: -way["tflops"][size]):
             error = self._error(way)
-            beside = "–"
+            over_library = "–"
             if LOST not in (error, library) and library:
-                beside = ratio(error / library)
-            error_words = "lost values" if error == LOST else error_text(error)
+                over_library = ratio(error / library)
+            written = "lost values" if error == LOST else error_text(error)
             speed = number(way["tflops"][size])
-            rows.append([way["title"], self.words[way["arithmetic"]], speed, error_words, beside])
+            rows.append([way["title"], self.words[way["arithmetic"]], speed, written, over_library])
         heads = ["Way", "Products in", "TFLOP/s", "Error", "Times cuBLAS FP32's"]
-        return html_table(f"{self.about} Measured on {self.gpu}.", heads, rows)
-
-    @property
-    def _place(self) -> tuple[int, int, int]:
-        """Which size, class of inputs and K are chosen."""
-        k = self.lengths.index(self.k) if self.k else TIMED
-        return self.sizes.index(self.size), list(self.classes).index(self.inputs), k
-
-    @property
-    def _indices(self) -> list[int]:
-        return shown_ways(self.ways, *self._place, every=self.every)
+        k = f"errors at K = {self.k:,}, " if self.k else ""
+        caption = f"{self.size}, {k}inputs {self.classes[self.inputs]}, measured on {self.gpu}"
+        return html_table(caption, heads, rows)
 
     @property
     def _library(self) -> Any:
         return next((self._error(way) for way in self.shown if way["library"]), None)
 
     def _error(self, way: Mapping[str, Any]) -> Any:
-        return error_of(way, *self._place)
+        """Return the error of a way: a number, ``LOST``, or None."""
+        inputs = list(self.classes).index(self.inputs)
+        if self.k:
+            return way["errors"][inputs][self.lengths.index(self.k)]
+        return way["timed"][self.sizes.index(self.size)] if inputs == 0 else None

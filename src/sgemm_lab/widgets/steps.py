@@ -8,7 +8,6 @@ import traitlets
 from sgemm_lab.counting.sentences import sentence
 from sgemm_lab.counting.step_trace import Walk
 from sgemm_lab.errors import LabError
-from sgemm_lab.text import plural
 from sgemm_lab.widgets.base import LabWidget, html_table
 
 
@@ -69,33 +68,6 @@ class Steps(LabWidget):
         found: list[dict[str, Any]] = self.walk["blocks"][self.block]
         fails = next((i for i, step in enumerate(found) if step["fault"]), len(found))
         return found[: fails + 1]
-
-    @property
-    def alt(self) -> str:
-        """What the launch does in how many steps, and what is wrong with it."""
-        m, n, k = self.walk["size"]
-        loads = self._elements(space="global", store=False)
-        reads = self._elements(space="shared", store=False)
-        parties = len(self.walk["parties"])
-        barriers = f" and {len({step['window'] for step in self.steps}) - 1} barriers"
-        if parties:
-            barriers = f" of {plural(parties, 'group')} of warps, which wait for some others only"
-        text = (
-            f"{self.walk['title']} at {m}×{k} times {k}×{n}, block {self.block}, in "
-            f"{len(self.steps)} steps{barriers}: its threads read {loads} elements from global "
-            f"memory"
-        )
-        products = sum(len(step["a"]) for step in self.steps)
-        text += f" and {reads} from shared memory" if reads else ""
-        text += f", and add {products} products." if products else "."
-        return " ".join([text, *self.walk["problems"]])
-
-    def _elements(self, *, space: str, store: bool) -> int:
-        return sum(
-            len(step["threads"])
-            for step in self.steps
-            if step["store"] is store and self.walk["arrays"][step["array"]]["space"] == space
-        )
 
     def table(self) -> str:
         """Return every step of the block as an HTML table."""

@@ -10,7 +10,6 @@ from sgemm_lab.formulas.wave_quantization import (
     SMALLEST,
     Product,
     sharing,
-    sharing_words,
 )
 from sgemm_lab.widgets.base import LabWidget, html_table
 from sgemm_lab.widgets.data import ChoosesGpu
@@ -107,28 +106,6 @@ class TileWaves(ChoosesGpu, LabWidget):
         """Return the product of M = N = K = ``size``, cut into the tiles chosen."""
         tile = self.tile
         return Product(size, size, size, tile["bm"], tile["bn"], tile["bk"])
-
-    @property
-    def measured(self) -> list[dict[str, Any]]:
-        """The kernels with the tile and the GPU chosen, and with speeds."""
-        sides = ("bm", "bn", "bk")
-        return [
-            one
-            for one in self.kernels
-            if one["gpu"] == self.gpu
-            and one["speeds"]
-            and all(one[side] == self.tile[side] for side in sides)
-        ]
-
-    @property
-    def alt(self) -> str:
-        """How the tiles fall on the SMs, and how much of their time is used."""
-        tile, chip = self.tile, self.chip
-        words = sharing_words(self.product(self.size), chip["sms"], self.blocks, self.even)
-        return (
-            f"A product of {self.size}³ in tiles of {tile['bm']}×{tile['bn']} on {chip['name']}. "
-            f"{words}"
-        )
 
     def table(self) -> str:
         """Return what becomes of some sizes as an HTML table."""

@@ -2,8 +2,7 @@
 
 import traitlets
 
-from sgemm_lab.formulas.overlap import COMPUTE, LOAD, Pipeline, Report, report, schedule
-from sgemm_lab.text import plural
+from sgemm_lab.formulas.overlap import Pipeline, schedule
 from sgemm_lab.widgets.base import LabWidget, html_table
 
 _SETTINGS = ("latency", "load", "compute", "windows", "stages", "blocks")
@@ -39,17 +38,6 @@ class Timeline(LabWidget):
         """The settings as the model takes them."""
         return Pipeline(**{name: getattr(self, name) for name in _SETTINGS})
 
-    @property
-    def alt(self) -> str:
-        """How long it takes, how much of that is arithmetic, and what decides it."""
-        found = report(self.pipeline)
-        return (
-            f"{plural(self.windows, 'K tile')} with {plural(self.stages, 'buffer')} "
-            f"{'take' if self.windows > 1 else 'takes'} {found.total:,.0f} clocks on "
-            f"{plural(self.blocks, 'block')}. The arithmetic runs {found.share:.0%} of that time"
-            f"{_bound_words(found)}."
-        )
-
     def table(self) -> str:
         """Return when what happens to each K tile as an HTML table."""
         rows = [
@@ -65,12 +53,3 @@ class Timeline(LabWidget):
         ]
         heads = ["Block", "K tile", "Buffer", "Requested", "There", "Multiplied from", "to"]
         return html_table("Clocks at which each K tile passes", heads, rows)
-
-
-def _bound_words(found: Report) -> str:
-    if found.bound == COMPUTE:
-        return "; the arithmetic is the limit"
-    if found.bound == LOAD:
-        return "; the memory pipe is the limit"
-    hint = f": {plural(found.enough, 'buffer')} would hide it" if found.enough else ""
-    return f"; the wait for copies is the limit{hint}"

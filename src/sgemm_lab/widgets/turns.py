@@ -1,14 +1,12 @@
 """Warps or blocks that take turns at one unit: how many of them keep it busy."""
 
 from collections.abc import Sequence
-from math import ceil
 from typing import Any, NotRequired, TypedDict
 
 import traitlets
 
-from sgemm_lab.formulas.sentences import sentence
 from sgemm_lab.formulas.turns import busy
-from sgemm_lab.text import percent, plural
+from sgemm_lab.text import percent
 from sgemm_lab.widgets.base import LabWidget, html_table
 
 KINDS = ("warp", "block")
@@ -49,25 +47,6 @@ class Turns(LabWidget):
     def case(self) -> dict[str, Any]:
         """The case that is drawn."""
         return self.cases[self.chosen]
-
-    @property
-    def words(self) -> str:
-        """How much of the time the unit is busy, and what would fill it."""
-        case = self.case
-        workers = min(self.workers, case["most"])
-        share = busy(case["work"], case["wait"], workers)
-        enough = ceil((case["work"] + case["wait"]) / case["work"])
-        state = "full" if share >= 1 else "idle" if enough <= case["most"] else "never"
-        values = {"workers": workers, "idle": 1 - share, "enough": enough, **case}
-        said = sentence(f"turns.{self.kind}.{state}", **values)
-        if case["measured"] is None or workers < case["most"]:
-            return said
-        return f"{said} {sentence('turns.measured', **values)}"
-
-    @property
-    def alt(self) -> str:
-        """How much of the time the unit is busy, and what would fill it."""
-        return f"{plural(self.workers, self.kind)} on {self.case['name']}. {self.words}"
 
     def table(self) -> str:
         """Return the busy share of the unit by the number of workers as an HTML table."""

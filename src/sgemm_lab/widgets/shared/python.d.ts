@@ -27,8 +27,6 @@ declare module "*/overlap.py" {
 }
 
 declare module "*/limits.py" {
-  export const ABOVE: number;
-  export const FAR: number;
   export const MAX_THREADS: number;
   export const MOST_BLOCKS_X: number;
   export const MOST_BLOCKS_YZ: number;

@@ -1,0 +1,153 @@
+"""What widgets compute in TypeScript alone, at cases with known numbers."""
+
+from typing import Any, NamedTuple
+
+import pytest
+from error_samples import WAYS as SAMPLES
+from in_node import answers
+from widget_samples import CONSTANTS, GPUS
+
+from sgemm_lab.widgets.data import complete_gpus
+
+MODULES = {
+    "errors": "formulas/error_points.ts",
+    "limits": "models/limits.ts",
+    "overlap": "formulas/overlap.ts",
+    "tile": "formulas/tile.ts",
+    "waves": "formulas/wave_quantization.ts",
+}
+CALLED = (
+    "(module, name, ...given) => ({ errors, limits, overlap, tile, waves })[module][name](...given)"
+)
+WAYS: Any = [{**way, "library": way["kind"] == "library"} for way in SAMPLES]
+H200, _, T4 = complete_gpus(GPUS)
+SQUARE = {"m": 4096, "n": 4096, "k": 4096}
+LARGE = {"m": 4096, "n": 4096, "k": 4096, "bm": 128, "bn": 256, "bk": 8}
+ROOFED = {
+    "id": "one",
+    "name": "One",
+    "peak_gflops": 8000.0,
+    "levels": [
+        {"id": "dram", "label": "DRAM", "gbs": 1000.0, "measured": True},
+        {"id": "l2", "label": "L2", "gbs": 2000.0, "measured": True},
+        {"id": "shared", "label": "Shared memory", "gbs": 4000.0, "measured": True},
+    ],
+}
+
+
+class Case(NamedTuple):
+    """A call, and its answer or a part of a text that it answers."""
+
+    module: str
+    name: str
+    given: tuple[Any, ...]
+    answer: Any
+
+
+def points(gflops: float, kind: str = "measured", **intensities: float) -> list[dict[str, Any]]:
+    """A kernel's points below roofs of 1,000, 3,000 and 5,000 GFLOP/s."""
+    placed = {"dram": 1.0, "l2": 1.5, "shared": 1.25} | intensities
+    return [
+        {"level": level, "kind": kind, "intensity": intensity, "gflops": gflops}
+        for level, intensity in placed.items()
+    ]
+
+
+def limit(of: list[dict[str, Any]], words: str) -> Case:
+    return Case("limits", "limitWords", (ROOFED, of), words)
+
+
+def sharing(even: bool, words: str, **changes: int) -> Case:
+    return Case("waves", "sharingWords", (LARGE | changes, 132, 1, even), words)
+
+
+def raising(constants: list[Any], gpu: Any, *names: str) -> Case:
+    return Case("tile", "raising", (constants, gpu, SQUARE, {}), list(names))
+
+
+def problem(tile: tuple[int, int, int, int, int], words: str | None) -> Case:
+    one = dict(zip(("bm", "bn", "bk", "tm", "tn"), tile, strict=True)) | {"wavefronts": 0}
+    return Case("tile", "tileReport", (one, T4, SQUARE), {"problems": [words] if words else []})
+
+
+def pipeline(answer: dict[str, Any], *times: int, stages: int = 1, blocks: int = 1) -> Case:
+    one = dict(zip(("latency", "load", "compute", "windows"), times, strict=True))
+    given = one | {"stages": stages, "blocks": blocks}
+    return Case("overlap", "pipelineReport", (given,), answer)
+
+
+ABOVE = [point for point in points(1251.0) if point["level"] == "dram"]
+BOUND = [one | {"bound_by": "L1", "bound_gflops": 2000.0} for one in points(500.0)]
+CASES = [
+    limit(points(900.0), "is DRAM, 1,000 GFLOP/s; it reaches 90 % of that. The next is L2 at 3,000:"
+          " it takes 3 times fewer DRAM bytes per FLOP."),
+    limit(points(499.0), "more than bytes holds it back"),
+    limit(points(900.0, l2=4.0), "The next is shared memory at 5,000"),
+    limit(points(1251.0), "is L2, 3,000 GFLOP/s"),
+    # A warp's multiply-adds are 64 FLOP, a wavefront 128 bytes.
+    limit(points(4000.0, dram=9.0, l2=9.0), "5,000 GFLOP/s (0.4 wavefronts per multiply-add"),
+    limit(points(4000.0, dram=9.0, l2=9.0), "1.6 times fewer wavefronts per multiply-add."),
+    limit(points(500.0, dram=9.0, l2=9.0, shared=9.0), "lower than the FP32 peak, 8,000 GFLOP/s"),
+    limit(BOUND, "L1 bounds this kernel: at most 2,000 GFLOP/s. It reaches 25 % of that."),
+    limit(points(900.0, "predicted"), "DRAM would leave it 1,000 GFLOP/s"),
+    limit(points(900.0, "predicted"), "takes 8 times fewer bytes"),
+    limit(ABOVE, "1.25 times"),
+    limit([point | {"gflops": 1250.0} for point in ABOVE], "it reaches 125 % of that"),
+    sharing(False, "512 tiles on 132 SMs: 3 whole waves and a last one of 116 tiles. At its end "
+            "16 SMs are idle. Of the time of all SMs 97 % is used."),
+    sharing(True, "Every SM gets 1,986 K tiles or one less. Of the time of all SMs 100 % is used. "
+            "The price: 128 tiles are cut, and the parts of their sums must be added."),
+    sharing(False, "132 tiles on 132 SMs: 1 for each. No SM is ever idle.", m=128 * 132, n=256),
+    sharing(False, "1 tile for 132 SMs: not one wave is full. At the end 131 SMs are idle. Of the "
+            "time of all SMs 0.8 % is used. Beyond the edge of C fall 50 % of the products.",
+            m=64, n=256),
+    raising(CONSTANTS, H200, "TM", "TN"),
+    raising(CONSTANTS, T4, "BM", "BN"),
+    raising([{"name": "TILE", "value": 32, "choices": [16, 32]}], H200),
+    problem((64, 64, 8, 4, 4), None),
+    problem((64, 64, 8, 1, 1), "The block would have 4,096 threads. Tesla T4 allows 1,024: take "
+            "larger thread tiles."),
+    problem((12, 16, 8, 8, 1), "TM = 8 does not divide BM = 12: the threads' tiles would not fill "
+            "the block's."),
+    problem((256, 256, 64, 8, 8), "The strips take 131,072 bytes of shared memory. A block on "
+            "Tesla T4 may have 65,536: take a smaller tile or a smaller BK."),
+    problem((128, 128, 8, 16, 16), "Each thread would keep 256 sums, but it may have 255 registers:"
+            " take a smaller thread tile."),
+    pipeline({"total": 3900, "pace": 1300, "bound": "latency", "barriers": 2, "speedup": 1,
+              "enough": 3}, 600, 200, 500, 3),
+    pipeline({"total": 1800, "bound": "compute", "barriers": 1}, 100, 200, 500, 3, stages=2),
+    pipeline({"total": 3900, "pace": 400, "bound": "load"}, 600, 400, 100, 8, stages=6),
+    # Both blocks get on together, so the latency stays: 2 × 1000 + 300.
+    pipeline({"pace": 2300}, 300, 250, 1000, 6, blocks=2),
+    pipeline({"total": 0, "share": 0, "speedup": 1}, 0, 0, 0, 4),
+    Case("errors", "errorWords", (WAYS, list(range(12)), 0, 0, 1), "wgmma_3xfp16 is the fastest "
+         "with at most the error of cuBLAS in FP32: 135 TFLOP/s, at 0.4 times its error. What is "
+         "faster has 420 times the error of cuBLAS in FP32, or more."),
+    Case("errors", "errorWords", (WAYS, list(range(12)), 0, 1, 1), "2 ways lose values"),
+    Case("errors", "errorWords", (WAYS[3:], [0], 0, 0, 1), "cuBLAS in FP32 is not recorded here"),
+    Case("errors", "errorWords", (WAYS[:2], [0], 0, 0, 1), "Nothing here is faster."),
+    Case("errors", "placeWords", ("4096³", "normal", 4096, 1024, 2), "at K = 4,096, inputs normal: "
+         "a kernel may add up its sums otherwise there. Not recorded here: 2 ways."),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def found() -> list[Any]:
+    """The answers to all cases, from one run of Node."""
+    cases = [(case.module, case.name, *case.given) for case in CASES]
+    return [answer["gives"] for answer in answers(MODULES, CALLED, cases)]
+
+
+@pytest.mark.parametrize("number", range(len(CASES)), ids=lambda n: f"{CASES[n].name}-{n}")
+def test_it_answers_as_reckoned_by_hand(found: list[Any], number: int) -> None:
+    case, answer = CASES[number], found[number]
+    if isinstance(case.answer, str):
+        assert case.answer in answer
+    elif isinstance(case.answer, dict):
+        assert {key: answer[key] for key in case.answer} == case.answer
+    else:
+        assert answer == case.answer
+
+
+def test_a_kernel_at_half_of_its_roof_is_held_by_bytes(found: list[Any]) -> None:
+    assert "more than bytes" not in found[0]

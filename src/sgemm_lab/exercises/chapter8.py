@@ -1,4 +1,4 @@
-"""The exercises of chapter 8, warp tile."""
+"""The exercises of chapter 8, unrolling."""
 
 from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.exercises.criteria import Case, Counted, Criteria
@@ -10,8 +10,6 @@ from sgemm_lab.kernel import parse_kernel
 
 _ONE_BLOCK = (128, 256, 8)
 _SQUARE = (4096, 4096, 4096)
-_ROWS_ASKED_FOR = 32
-"""WM of exercise 8.2."""
 _LANES = (
     "    const int tx = lane % LANES_N;  // my group of columns in it\n"
     "    const int ty = lane / LANES_N;  // my group of rows in it"
@@ -30,11 +28,6 @@ def _wavefronts_the_other_way() -> float:
     turned = parse_kernel("turned", kernel.source.replace(_LANES, _LANES_TURNED))
     products = kernel.values["TM"] * kernel.values["TN"]
     return products * wavefronts_per_turn(turned, _ONE_BLOCK)
-
-
-def _width_of_a_warp_tile() -> int:
-    values = load_kernel("warp_tile").values
-    return WARP * values["TM"] * values["TN"] // _ROWS_ASKED_FOR
 
 
 _NO_MORE_WAVEFRONTS = Criteria(
@@ -74,17 +67,18 @@ EXERCISES = (
     ),
     Number(
         name="8.2",
-        unit="columns",
-        expected=_width_of_a_warp_tile,
-        because="32 lanes with 8 · 16 sums make 4,096 elements, and 4,096 / 32 is 128.",
-        hint="A warp has 32 lanes of TM · TN sums each, and WM · WN must be as many.",
+        unit="times as fast",
+        expected=lambda: (128 + 26) / (128 + 26 - 12),
+        because="154 instructions per turn become 142.",
+        hint="How many instructions does a turn have before, and how many after?",
         hints=(
-            (64, "That would be 16 lanes' sums; a warp has 32 lanes."),
-            (256, "That would need 64 lanes; a warp has 32."),
+            (12 / 154, "That is the share that disappears. How many times as fast is the rest?"),
+            (26 / 14, "The multiply-adds take slots as well."),
+            (142 / 154, "The other way around: fewer instructions are faster."),
         ),
-        tolerance=1e-9,
-        solution=128,
-        wrong=((64, "16 lanes"), (256, "64 lanes"), (32, "must be as many")),
+        tolerance=0.005,
+        solution=1.085,
+        wrong=((12 / 154, "the share"), (26 / 14, "as well"), (142 / 154, "other way")),
     ),
     Lines(
         name="8.3",

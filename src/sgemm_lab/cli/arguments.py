@@ -159,13 +159,3 @@ def refusal(text: str, why: str) -> argparse.ArgumentTypeError:
     """Return the exception for an invalid text, which is truncated."""
     shown = text if len(text) <= 40 else f"{text[:40]}…"
     return argparse.ArgumentTypeError(f"'{shown}' {why}")
-
-
-def run_part(options: argparse.Namespace) -> int:
-    """Run the nested command that the parser has set as ``part``.
-
-    Raises:
-        LabError: the command failed.
-    """
-    status: int = options.part(options)
-    return status

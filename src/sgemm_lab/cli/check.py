@@ -40,6 +40,7 @@ MOST_FAULTS = 5
 
 def add_check_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of ``check``."""
+    parser.set_defaults(run=run_check)
     add_kernels(parser)
     add_sizes(parser)
     parser.add_argument(

@@ -44,7 +44,10 @@ from sgemm_lab.text import plural, tenths_percent
 
 def add_record_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of ``record``."""
-    add_counters_arguments(parser)
+    parser.set_defaults(run=run_record)
+    add_kernels(parser)
+    add_sizes(parser)
+    add_out(parser)
     parser.add_argument(
         "--seconds", type=seconds, default=Budget().seconds, help="per kernel, size"
     )
@@ -69,30 +72,36 @@ def add_record_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_counters_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of ``counters``."""
-    add_launch_arguments(parser)
+    parser.set_defaults(run=run_counters)
+    add_kernels(parser)
+    add_sizes(parser)
     add_out(parser)
 
 
 def add_launch_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of ``launch``."""
+    parser.set_defaults(run=run_launch)
     add_kernels(parser)
     add_sizes(parser)
 
 
 def add_errors_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of ``errors``."""
+    parser.set_defaults(run=run_errors)
     add_kernels(parser)
     add_out(parser)
 
 
 def add_add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of ``add``."""
+    parser.set_defaults(run=run_add)
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="a record file")
     add_out(parser)
 
 
 def add_scoreboard_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of ``scoreboard``."""
+    parser.set_defaults(run=run_scoreboard)
     parser.add_argument("--gpu", help="only GPUs whose name contains this")
     add_records(parser)
 

@@ -44,7 +44,7 @@ _GPU_SIZE: Size = (8192, 8192, 8192)
 
 def add_multi_gpu_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of ``multi-gpu`` and of its commands ``record`` and ``scoreboard``."""
-    parser.set_defaults(part=_multiply)
+    parser.set_defaults(run=_multiply)
     parser.add_argument("--layout", choices=LAYOUTS, default="rows", help="default: rows")
     parser.add_argument("--gpus", type=_count, help="how many; default: all, or 4 in NumPy")
     add_one_size(parser)
@@ -68,7 +68,7 @@ def add_multi_gpu_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     commands = parser.add_subparsers(metavar="COMMAND")
     recording = add_part(commands, "record", "measure on this machine's GPUs")
-    recording.set_defaults(part=_record)
+    recording.set_defaults(run=_record)
     add_out(recording)
     recording.add_argument(
         "--sizes", type=_sizes, default=SIZES, metavar="N,N,…",
@@ -83,7 +83,7 @@ def add_multi_gpu_arguments(parser: argparse.ArgumentParser) -> None:
         help="stop after this; a later run resumes",
     )  # fmt: skip
     board = add_part(commands, "scoreboard", "show the measurements")
-    board.set_defaults(part=_scoreboard)
+    board.set_defaults(run=_scoreboard)
     add_records(board)
 
 

@@ -30,6 +30,7 @@ _BUDGET = Budget(seconds=0.03, max_samples=20, warm_up_seconds=0.01)
 
 def add_others_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of ``others``."""
+    parser.set_defaults(run=run_others)
     parser.add_argument(
         "--drawn", type=natural, default=30, metavar="COUNT",
         help="shapes drawn at random beside the squares (default: 30)",

@@ -27,6 +27,7 @@ _DRAWN_SECONDS = 0.03
 
 def add_shapes_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of ``shapes``."""
+    parser.set_defaults(run=run_shapes)
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--recorded", action="store_true", help="show the records; no measurement")
     which.add_argument(

@@ -32,7 +32,7 @@ _MOST_IN_NUMPY = 2**33
 
 def add_strassen_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of ``strassen`` and of its command ``record``."""
-    parser.set_defaults(part=_multiply)
+    parser.set_defaults(run=_multiply)
     add_one_size(parser)
     parser.add_argument(
         "--levels", type=natural, help="default: the number that is predicted to be fastest"
@@ -46,7 +46,7 @@ def add_strassen_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     commands = parser.add_subparsers(metavar="COMMAND")
     recording = add_part(commands, "record", "measure on this machine's GPU")
-    recording.set_defaults(part=_record)
+    recording.set_defaults(run=_record)
     add_out(recording)
     recording.add_argument(
         "--measure", type=size, action="append", metavar="M,N,K",

@@ -25,6 +25,7 @@ _SEED = 1
 
 def add_tune_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of ``tune``."""
+    parser.set_defaults(run=run_tune)
     parser.add_argument(
         "--time-limit", type=seconds, default=_SECONDS, metavar="SECONDS",
         help=f"measure no longer than this (default: {_SECONDS:g})",

@@ -26,7 +26,7 @@ CELLS = [
     "timeline = Timeline(blocks=2)\ntimeline",
     "ladder = ladder_samples.ladder()\nladder",
     "memory = ladder_samples.memory()\nmemory",
-    "print('kernel has', roofline.gpu, roofline.level, intensity.tile.bm, coalescing.sectors, "
+    "print('kernel has', roofline.gpu, roofline.level, intensity.tile.bm, coalescing.chosen, "
     "banks.stride, len(banks.wavefronts), steps.step, occupancy.threads, timeline.stages, "
     "ladder.measure, memory.show)",
     "roofline.gpu = 't4'\nintensity.gpu = 'a100'\ncoalescing.chosen = 1\n"
@@ -123,7 +123,7 @@ def test_state_reaches_python_and_comes_back(address: str, context: BrowserConte
     page.locator(".lab-ladder").get_by_role("radio", name="GFLOP/s").check(force=True)
     page.locator(".lab-memory").get_by_role("radio", name="latency").check(force=True)
     run_cell(page, len(ROOTS))
-    said = "kernel has a100 dram 256 4 3 1 5 512 3 gflops latency"
+    said = "kernel has a100 dram 256 2 3 1 5 512 3 gflops latency"
     expect(page.get_by_text(said)).to_be_visible(timeout=WAIT)
     run_cell(page, len(ROOTS) + 1)
     expect_last_state(page)
@@ -158,10 +158,10 @@ def test_without_saved_state_a_sentence_stands_there(
     path.write_text(json.dumps(notebook))
     page = context.new_page()
     page.goto(address)
-    expect(page.get_by_text("Roofline of NVIDIA H200: FP32 peak 63,700")).to_be_visible(
+    expect(page.get_by_text("Roofline: an interactive picture")).to_be_visible(
         timeout=30_000  # JupyterLab loads while other tests run
     )
-    expect(page.get_by_text("One warp of float4_tile, line 60: store of As.")).to_be_visible()
+    expect(page.get_by_text("Coalescing: an interactive picture")).to_be_visible()
     assert page.locator(".sgemm-lab").count() == 0
 
 

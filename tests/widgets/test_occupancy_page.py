@@ -39,9 +39,6 @@ def numbers(page: Page, state: State) -> tuple[int, int, int]:
     return threads, registers, shared
 
 
-# The model in Python and in JavaScript.
-
-
 # What stands on the page.
 
 
@@ -290,6 +287,3 @@ def test_numbers_in_the_slots_can_be_read(show: Opener, theme: str) -> None:
     light = ".lab-taken:not(.lab-dark)"
     assert page.evaluate(fill, [f"{light} rect"]) == rgb("--lab-surface")
     assert page.evaluate(fill, [f"{light} text"]) == rgb("--lab-fg")
-
-
-# Without scripts.

@@ -126,7 +126,7 @@ def drawn(name: str) -> Any:
 
 def test_the_ring_of_stages_turns_by_one_place_for_each_k_tile() -> None:
     first, second = (ring_panel("", Pipeline(281, 754, 4096, 8, 3), tile).text for tile in (4, 5))
-    assert "stage 0 holds K tile 4, multiplied; stage 1 holds K tile 5, there" in first
+    assert "stage 0 holds K tile 4, multiplied; stage 1 holds K tile 5, ready" in first
     assert "stage 2 holds K tile 6, on its way" in first
     assert "stage 0 holds K tile 7, on its way; stage 1 holds K tile 5, multiplied" in second
 

@@ -1,4 +1,4 @@
-"""The way of a window from global into shared memory: through registers, or past them."""
+"""The path of a K tile from global into shared memory: through registers, or past them."""
 
 from dataclasses import dataclass
 
@@ -61,10 +61,16 @@ def copy_counts(name: str | Kernel) -> Copies:
     )
 
 
-def copy_path(title: str, name: str | Kernel, *, says: str = "") -> Output:
-    """Draw the path of a K tile into shared memory, and what it costs each thread."""
+def copy_path(title: str, name: str | Kernel, *, deep: int = 0, says: str = "") -> Output:
+    """Draw the path of a K tile into shared memory, and what it costs each thread.
+
+    The counts are those of ``deep`` k, of one K tile if 0; the registers are those of one K tile.
+    """
     kernel = kernel_of(name)
-    found = copy_counts(kernel)
+    one, tile = copy_counts(kernel), kernel.values["BK"]
+    deep = deep or tile
+    tiles = deep / tile
+    found = Copies(tiles * one.loads, tiles * one.stores, tiles * one.direct, one.held)
     levels = [("L2", "l2"), ("registers", "register"), ("shared memory", "shared")]
     parts = []
     for number, (name, hue) in enumerate(levels):
@@ -79,7 +85,7 @@ def copy_path(title: str, name: str | Kernel, *, says: str = "") -> Output:
         across = _HALF + (PANEL_WIDTH - _HALF) / 2 - 36
         parts += _arrow(across, _BOX + 1, 2 * _STEP + 1, f"{found.direct:g} copies")
     described = (
-        f"For each window a thread makes {found.loads:g} loads into {found.held:g} registers, "
+        f"For {deep} k a thread makes {found.loads:g} loads into {found.held:g} registers, "
         f"{found.stores:g} stores into shared memory and {found.direct:g} copies past the "
         "registers."
     )

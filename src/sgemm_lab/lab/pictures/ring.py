@@ -10,7 +10,7 @@ _OUTER, _INNER = 116, 36
 _MIDDLE = (PANEL_WIDTH / 2, _OUTER + 4)
 _GAP = 0.05
 """Radians between two stages."""
-_LOOKS = {"multiplied": ("register", 1.0), "there": ("shared", 0.55), "on its way": ("shared", 0.2)}
+_LOOKS = {"multiplied": ("register", 1.0), "ready": ("shared", 0.55), "on its way": ("shared", 0.2)}
 
 
 def ring_panel(title: str, pipeline: Pipeline, tile: int, *, says: str = "") -> Output:
@@ -37,7 +37,7 @@ def ring_panel(title: str, pipeline: Pipeline, tile: int, *, says: str = "") -> 
 def _state(window: Window, now: float) -> str:
     if window.pieces[0].start <= now:
         return "multiplied"
-    return "there" if window.there <= now else "on its way"
+    return "ready" if window.there <= now else "on its way"
 
 
 def _arc(stage: int, stages: int, tile: int, state: str) -> list[str]:
@@ -56,8 +56,9 @@ def _arc(stage: int, stages: int, tile: int, state: str) -> list[str]:
     x, y = _point((begin + end) / 2, (_OUTER + _INNER) / 2)
     return [
         f'<path d="{path}" fill="{colour(hue)}" fill-opacity="{opacity}" stroke="{colour(hue)}"/>',
-        words(x, y - 2, f"K tile {tile}", hue=ink, anchor="middle", bold=True),
-        words(x, y + 14, state, hue=ink, anchor="middle"),
+        words(x, y - 12, f"stage {stage}", hue=ink, anchor="middle"),
+        words(x, y + 4, f"K tile {tile}", hue=ink, anchor="middle", bold=True),
+        words(x, y + 20, state, hue=ink, anchor="middle"),
     ]
 
 

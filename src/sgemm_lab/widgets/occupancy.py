@@ -9,6 +9,7 @@ from sgemm_lab.formulas.occupancy import (
     LIMITS,
     REGISTERS_PER_SM,
     THREADS_PER_BLOCK,
+    Fit,
     Launch,
     Limits,
     Resource,
@@ -108,6 +109,15 @@ class Occupancy(ChoosesGpu, LabWidget):
     def launch(self) -> Launch:
         """What a block takes."""
         return Launch(self.threads, self.registers, self.shared)
+
+    @property
+    def fit(self) -> Fit:
+        """What fits on an SM.
+
+        Raises:
+            LabError: the launch cannot run.
+        """
+        return occupancy(self.limits, self.launch)
 
     def table(self) -> str:
         """Return what a block takes, what an SM has and how many blocks fit, as an HTML table."""

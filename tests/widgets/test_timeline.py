@@ -53,7 +53,7 @@ def test_two_blocks_share_the_arithmetic(show: Opener, state: State) -> None:
     heights = {round(float(box.get_attribute("height") or 0)) for box in boxes.all()}
     assert heights == {34, 17}
     assert "each has half of it and is drawn half as high" in verdict(page)
-    expect(page.get_by_text("multiply 2")).to_be_visible()
+    expect(page.get_by_text("block 2", exact=True)).to_be_visible()
     both = page.locator(".lab-chart").bounding_box()
     assert height
     assert both

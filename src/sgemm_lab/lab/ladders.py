@@ -31,6 +31,9 @@ _ARITHMETICS = {
 }
 """The arithmetic of a kernel and of cuBLAS beside it, where that is not FP32."""
 
+_LAST_FOR_SQUARES = 10
+"""The last chapter whose kernels are meant for large squares."""
+
 HERE = "here"
 """The id of this machine's GPU among those of the records."""
 
@@ -112,15 +115,15 @@ def ladder_strip(*names: str, after: Sequence[str] = ()) -> Output:
     Raises:
         LabError: a kernel is unknown, or a variant, which has no place of its own.
     """
-    steps = [s for s in recorded_steps(session.book_records()) if ":" not in s.kernel.name]
-    ladder_names = [step.kernel.name for step in steps]
     for name in names:
-        if load_kernel(name).name not in ladder_names:
+        if ":" in name:
             raise LabError(f"'{name}' is a variant: the ladder holds '{name.partition(':')[0]}'.")
-    lit = [i for i, name in enumerate(ladder_names) if name in names]
+    wanted = {load_kernel(name).name for name in names}
+    steps = [s for s in recorded_steps(session.book_records()) if _has_bar(s, wanted)]
+    lit = [i for i, step in enumerate(steps) if step.kernel.name in wanted]
     if not lit:
         raise LabError("Name at least one kernel, such as lab.ladder_strip('tiled').")
-    shown = _beside(steps, lit)
+    shown = range(max(0, lit[0] - 1), min(len(steps), lit[-1] + 2))
     before = steps[shown[0]] if shown[0] < lit[0] else None
     next_step = steps[shown[-1]] if shown[-1] > lit[-1] else None
     words = (
@@ -197,14 +200,13 @@ def _folded(strip: str, waits_for: Sequence[str]) -> str:
     )
 
 
-def _beside(steps: Sequence[LadderStep], lit: Sequence[int]) -> list[int]:
-    """Return the lit steps, what is between them, and the nearest on either side.
-
-    A step measured at a smaller size is left out, unless it is lit: its share is another size's.
-    """
-    comparable = [i for i, step in enumerate(steps) if i in lit or not step.at_smaller_size]
-    first, last = comparable.index(lit[0]), comparable.index(lit[-1])
-    return comparable[max(0, first - 1) : last + 2]
+def _has_bar(step: LadderStep, lit: set[str]) -> bool:
+    """Whether a step is lit, or one for large squares in FP32, whose shares can be compared."""
+    if step.kernel.name in lit:
+        return True
+    variant = ":" in step.kernel.name
+    fp32 = step.kernel.arithmetic == "fp32" and step.kernel.chapter <= _LAST_FOR_SQUARES
+    return fp32 and not variant and step.score is not None and not step.at_smaller_size
 
 
 def _strip_html(
@@ -214,19 +216,13 @@ def _strip_html(
 
     Every colour has a fallback, because a notebook has none of the page's variables.
     """
-    # Bars of another arithmetic are far taller: elsewhere than on their page they end at the top.
-    scaled = (s.share for i, s in enumerate(steps) if i in lit or s.kernel.arithmetic == "fp32")
-    most = max(1.0, *scaled)
+    most = max(1.0, *(step.share for step in steps))
     width = 10 * len(steps)
     line, focus = "var(--lab-line, #8b949e)", "var(--lab-focus, #2f81d6)"
     bars = []
     for i, step in enumerate(steps):
-        tall = min(100.0, max(3.0, 100 * step.share / most))
-        look = f'fill="{line}" fill-opacity="0.5"'
-        if i in lit:
-            look = f'fill="{focus}"'
-        elif step.score is None or step.at_smaller_size:
-            look = f'fill="none" stroke="{line}" vector-effect="non-scaling-stroke"'
+        tall = max(3.0, 100 * step.share / most)
+        look = f'fill="{focus}"' if i in lit else f'fill="{line}" fill-opacity="0.5"'
         box = f'x="{10 * i + 1}" y="{100 - tall:.1f}" width="8" height="{tall:.1f}"'
         bars.append(f"<rect {box} {look}/>")
     picture = (
@@ -245,5 +241,6 @@ def _strip_html(
     return (
         f'<div class="lab-place">{picture}<div style="margin-top:3px;font-size:12px;'
         f'line-height:1.2;color:var(--lab-muted, inherit)">{start}{" → ".join(marked)}'
-        f"{' → …' if shown[-1] + 1 < len(steps) else ''} · share of cuBLAS</div></div>"
+        f"{' → …' if shown[-1] + 1 < len(steps) else ''} · share of cuBLAS, the dashed line"
+        "</div></div>"
     )

@@ -28,7 +28,10 @@ export class Listing {
     this.element.replaceChildren(...lines);
   }
 
-  light(number: number | undefined) {
+  /** Light one line, or none: then the line of the first step is brought into sight. */
+  light(number: number | undefined, first: number | undefined) {
+    const start = number === undefined && first !== undefined ? this.lines.get(first) : undefined;
+    if (start) this.bringIntoView(start);
     for (const [at, line] of this.lines) {
       const lit = at === number;
       if (lit === line.classList.contains("lab-lit")) continue;

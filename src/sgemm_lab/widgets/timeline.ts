@@ -16,14 +16,15 @@ type State = Pipeline;
 const STATE = ["latency", "load", "compute", "windows", "stages", "blocks"] as const;
 const MOST_BUFFERS = 3;
 const KEY: [string, string][] = [
-  ["lab-k-load", "copied: requested until there"],
-  ["lab-k-held", "there, until it is multiplied"],
-  ["lab-k-compute", "multiplied"],
+  ["lab-k-load", "being copied"],
+  ["lab-k-held", "loaded, until it has been multiplied"],
+  ["lab-k-compute", "being multiplied; numbers are K tiles"],
   ["lab-k-gap", "nothing to multiply"],
 ];
 const GUTTER = 66; // px beside the rows
 const EACH = 18; // px, of the row of a buffer
 const TALL = 34; // px, of the row of the arithmetic
+const ABOVE = 18; // px above a block, for its name
 
 type Plan = Pipeline & { items: TimedWindow[] } & ReturnType<typeof pipelineReport>;
 
@@ -95,15 +96,15 @@ class Drawing extends OverTime {
     const { plan, width } = this;
     const each = MOST_BUFFERS * EACH + TALL + 10;
     range(0, plan.blocks - 1).forEach((block) => {
-      this.drawBlock(block, 4 + block * (each + 26));
+      this.drawBlock(block, ABOVE + block * (each + 26));
     });
-    const axis = 4 + plan.blocks * (each + 26) - 18;
+    const axis = ABOVE + plan.blocks * (each + 26) - 18;
     this.drawAxis(axis, "clocks");
     const { total, serial } = plan;
     if (serial > total) {
       const x = this.x(serial);
-      this.scene.draw("serial", "path", { class: "lab-serial", d: `M${x} 4V${axis}` });
-      this.text("serial-name", "lab-tick lab-halo", x - 5, axis - 6, "one buffer", "end");
+      this.scene.draw("serial", "path", { class: "lab-serial", d: `M${x} ${ABOVE}V${axis}` });
+      this.text("serial-name", "lab-tick lab-halo", x, ABOVE - 5, "one buffer", "end");
     }
     setAttributes(picture, { viewBox: `0 0 ${width} ${axis + 28}`, height: axis + 28 });
     this.scene.finish();
@@ -111,14 +112,16 @@ class Drawing extends OverTime {
 
   drawBlock(block: number, top: number) {
     const { stages, blocks, items } = this.plan;
-    const who = blocks > 1 ? ` ${block + 1}` : "";
-    this.name(`copy${block}`, top + 14, `copy${who}`);
+    if (blocks > 1)
+      this.text(`block${block}`, "lab-tick", 0, top - 5, `block ${block + 1}`, "start");
     for (const buffer of range(0, stages - 1)) {
+      const letter = "ABC"[buffer];
+      this.name(`buffer${block}-${buffer}`, top + buffer * EACH + 14, `buffer ${letter}`);
       const d = `M${GUTTER} ${top + (buffer + 1) * EACH}H${this.width - MARGIN}`;
       this.scene.draw(`row${block}-${buffer}`, "path", { class: "lab-grid", d });
     }
     const lane = top + MOST_BUFFERS * EACH + 6;
-    this.name(`work${block}`, lane + TALL / 2 + 4, `multiply${who}`);
+    this.name(`work${block}`, lane + TALL / 2 + 4, "multiply");
     let idle = 0;
     for (const item of items.filter((one) => one.block === block)) {
       this.drawItem(item, top + item.buffer * EACH + 2, lane, idle);

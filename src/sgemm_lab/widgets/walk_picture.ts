@@ -26,9 +26,12 @@ export function keyOf({ walk, left, unsafe }: Walkthrough): [string, string][] {
   const entries: [string, string][] = [
     ["lab-k-read", "read now"],
     ["lab-k-write", "written now"],
-    ["lab-k-other", "by other threads"],
-    ["lab-k-held", "sum under way: products so far"],
+    ["lab-k-other", "now, by other threads"],
+    ["lab-k-held", `1/${walk.size[2]}: products added to the sum, of all`],
   ];
+  if (walk.arrays.some(({ shape, columns }) => columns < (shape.at(-1) ?? 0))) {
+    entries.push(["", "of As, Bs and registers, only what this small C needs is drawn"]);
+  }
   if (walk.parties.length > 1) entries.push(["lab-k-meanwhile", "used by other warps meanwhile"]);
   if (unsafe) entries.push(["lab-k-danger", "read without a barrier"]);
   if (left) entries.push(["lab-k-fault", "wrong"]);

@@ -1,4 +1,4 @@
-"""What one request of a warp copies: the window of A of one block, to scale."""
+"""What one request of a warp copies: the first rows of a block's window of A."""
 
 from sgemm_lab.counting.warp_requests import Request, warp_requests
 from sgemm_lab.errors import LabError
@@ -11,6 +11,8 @@ from sgemm_lab.lab.pictures.matrices import PALE, Cell, cells_drawn
 from sgemm_lab.text import plural
 
 _LEFT = 16
+_ROWS, _TALL = 5, 22
+"""Rows of the window that are drawn, and the height of one in px."""
 
 
 def copied_by(request: Request) -> list[set[Cell]]:
@@ -26,9 +28,9 @@ def copied_by(request: Request) -> list[set[Cell]]:
 
 
 def copies(title: str, name: str | Kernel, *, says: str = "") -> Output:
-    """Draw a block's K tile of A, and what one load of one warp, and of one thread, copies.
+    """Draw the first rows of a block's K tile of A, and what a warp's threads copy at once.
 
-    Orange is the request of the warp, purple the part of its first thread, pale the whole K tile.
+    Orange is the request of the warp, dark and light in turns for its threads; pale is the K tile.
 
     Raises:
         LabError: the kernel has no TILE and BK.
@@ -41,17 +43,19 @@ def copies(title: str, name: str | Kernel, *, says: str = "") -> Output:
     requests = warp_requests(kernel, (rows, rows, columns), space="global")
     lanes = copied_by(next(r for r in requests if r["array"] == "A" and r["op"] == "load"))
     cell = (PANEL_WIDTH - _LEFT) / columns
-    window = {(row, column) for row in range(rows) for column in range(columns)}
+    shown = min(rows, _ROWS)
+    window = {(row, column) for row in range(shown) for column in range(columns)}
     parts = [
-        words(0, 12, "A", bold=True, size=14),
-        cells_drawn(window, _LEFT, 0, cell, cell, "dram", PALE),
-        cells_drawn(set().union(*lanes), _LEFT, 0, cell, cell, "shared", 1),
-        cells_drawn(lanes[0], _LEFT, 0, cell, cell, "register", 1),
-        outline(_LEFT, 0.5, columns * cell - 1, rows * cell - 1, "grid"),
+        words(0, 16, "A", bold=True, size=14),
+        cells_drawn(window, _LEFT, 0, cell, _TALL, "dram", PALE),
+        cells_drawn(set().union(*lanes[::2]), _LEFT, 0, cell, _TALL, "shared", 1),
+        cells_drawn(set().union(*lanes[1::2]), _LEFT, 0, cell, _TALL, "shared", 0.5),
+        *(outline(_LEFT, row * _TALL, columns * cell, _TALL, "grid") for row in range(shown)),
+        words(_LEFT, shown * _TALL + 16, f"{shown} of {rows} rows", hue="muted"),
     ]
     described = (
         f"One request of a warp of '{kernel.name}' copies "
         f"{plural(len(set().union(*lanes)), 'element')} of a window of {rows} × {columns}, "
         f"{len(lanes[0])} of them for its first thread."
     )
-    return panel(title, drawing(parts, rows * cell + 2, described), described, says)
+    return panel(title, drawing(parts, shown * _TALL + 22, described), described, says)

@@ -83,7 +83,9 @@ def machine_map(now: str = "", *, was: str = "", reached: float = 1.0, says: str
 
 def _parts(card: Card, gpu: Gpu | None, *, tensor_cores: bool) -> list[_Part]:
     clocks = card.device.sms * card.clock_mhz / 1e3  # of all SMs, in 10⁹ a second
-    moved = {level: f"{number(card.bandwidth[level] / clocks)} bytes" for level in ("dram", "l2")}
+    dram, l2 = (
+        f"{number(card.bandwidth[level] / clocks)} bytes, measured" for level in ("dram", "l2")
+    )
     inner = PANEL_WIDTH - 2 * _INSET
     half = (inner - 8) / 2
     right = _INSET + half + 8
@@ -92,10 +94,10 @@ def _parts(card: Card, gpu: Gpu | None, *, tensor_cores: bool) -> list[_Part]:
     lanes = f"{gpu.fp32_lanes} multiply-adds" if gpu else "multiply-adds"
     banks = f"{BANKS * FLOAT_BYTES} bytes"
     found = [
-        _Part("DRAM", moved["dram"], "dram", 0, 0, PANEL_WIDTH),
-        _Part("L2", moved["l2"], "l2", 0, _BOX + _GAP, PANEL_WIDTH),
+        _Part("DRAM", dram, "dram", 0, 0, PANEL_WIDTH),
+        _Part("L2", l2, "l2", 0, _BOX + _GAP, PANEL_WIDTH),
         _Part("L1", banks, "shared", _INSET, y, half),
-        _Part("shared memory", "the same banks", "shared", right, y, half),
+        _Part("shared memory", "L1's banks", "shared", right, y, half),
         _Part("registers", "3 operands per multiply-add", "register", _INSET, y + step, inner),
         _Part("schedulers", f"{SCHEDULERS} instructions", "kernel", _INSET, y + 2 * step, half),
         _Part("multiply-add units", lanes, "kernel", right, y + 2 * step, half),

@@ -148,17 +148,11 @@ def _draw(ax: Axes, kernel: Kernel, parts: Sequence[Part]) -> None:
         halves: dict[str, Any] = {"color": style.LINE, "linewidth": 0.8, "linestyle": (0, (2, 3))}
         ax.plot([0, width], [height / 2, height / 2], **halves)
         ax.plot([width / 2, width / 2], [0, height], **halves)
-    for part, colour in zip(parts, _COLOURS, strict=False):
-        upper = part.rows[0][0] < height / 4
-        corner = (
-            (part.columns[0][0], part.rows[0][1] + 1)
-            if upper
-            else (part.columns[-1][1] + 1, part.rows[-1][0])
-        )
+    below = max(part.rows[0][1] for part in parts) + 1
+    for i, (part, colour) in enumerate(zip(parts, _COLOURS, strict=False)):
         ax.annotate(
-            f"thread {part.thread}", corner, xytext=(0, -3 if upper else 3), fontsize=9,
-            textcoords="offset points", color=colour,
-            ha="left" if upper else "right", va="top" if upper else "bottom",
+            f"thread {part.thread}", (0, below), xytext=(3, -3 - 11 * i), fontsize=9,
+            textcoords="offset points", color=colour, va="top",
         )  # fmt: skip
     ax.text(-gap - strip / 2, height + gap / 2, "As", ha="center", va="top", fontsize=9)
     ax.text(width + gap / 2, -gap - strip / 2, "Bs", ha="left", va="center", fontsize=9)

@@ -86,14 +86,23 @@ def owns(title: str, name: str | Kernel, *, says: str = "") -> Output:
     parts = [
         rectangle(0, top, wide, high, "register", PALE),
         *(
-            outline(x * wide, top + y * high, wide, high, "register")
+            outline(x * wide + 1, top + y * high, wide - 1, high, "register")
             for x in (0, 1)
             for y in (0, 1)
         ),
         cells_drawn(many, 0, top, cell, cell, "register", 0.45),
         cells_drawn(one, 0, top, cell, cell, "register", 1),
         words(0, 14, f"a block: {rows} × {columns} of C", bold=True),
-        words(wide + 8, top + high / 2, "next blocks", hue="register"),
+        *(
+            words(
+                (x + 0.5) * wide,
+                top + (y + 0.5) * high,
+                "another block",
+                hue="register",
+                anchor="middle",
+            )
+            for x, y in ((1, 0), (0, 1), (1, 1))
+        ),
         words(6, below, f"warp: {plural(len(many), 'element')}"),
         words(6, below + 17, f"thread in it: {len(one):,}"),
     ]

@@ -18,7 +18,7 @@ Figures
     ``modelled_clocks``, ``k_split``, ``k_split_lengths``, ``formats``, ``swizzle``,
     ``multicast``, ``tf32_split``, ``gpu_layout``, ``share_bars``; for ``frames``:
     ``cancellation_steps``, ``padded_rows``, ``product_steps``, ``warp_group_steps``;
-    ``machine_map``, with a chapter's limit; plots: ``curves``, ``spread``, ``speed_and_error``,
+    ``machine_map``, with a chapter's limit; plots: ``curves``, ``spread``,
     ``drawn_shapes``, ``other_libraries``;
     tables: ``wrong_picks`` of a search, what was ``tried``; ``no_difference`` of two speeds.
 Widgets
@@ -99,7 +99,7 @@ from sgemm_lab.lab.roofs import intensity, roofline
 from sgemm_lab.lab.sample_picture import spread
 from sgemm_lab.lab.scores import scoreboard
 from sgemm_lab.lab.session import quote_gpu
-from sgemm_lab.lab.speed_error import speed_and_error, speed_over_error
+from sgemm_lab.lab.speed_error import speed_over_error
 from sgemm_lab.lab.speeds import curves, measure, speed
 from sgemm_lab.lab.stepper import step
 from sgemm_lab.lab.strassen import seven_products, strassen, strassen_results
@@ -239,7 +239,6 @@ __all__ = [
     "show",
     "source",
     "speed",
-    "speed_and_error",
     "speed_over_error",
     "spread",
     "stage_ring",

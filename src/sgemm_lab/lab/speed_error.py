@@ -1,4 +1,4 @@
-"""Speed and error of all that multiplies, gathered once: for pictures and for the widget.
+"""Speed and error of all that multiplies.
 
 A way's errors are of two kinds. ``timed`` is that of the very product whose speed is told, on
 inputs uniform in ±0.5. ``errors`` are by class of inputs and K, of a smaller C.
@@ -6,28 +6,23 @@ inputs uniform in ±0.5. ``errors`` are by class of inputs and K, of a smaller C
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 
 from sgemm_lab.catalogue import book_kernel, load_kernel, load_kernels
-from sgemm_lab.errors import LabError
 from sgemm_lab.formulas.error_points import LOST
 from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.lab import session
 from sgemm_lab.lab.accuracy import LIBRARY_NAMES
 from sgemm_lab.lab.arguments import AnySize, size_of
-from sgemm_lab.lab.output import Picture, PictureOfTwoWidths
-from sgemm_lab.lab.speeds import score_of
 from sgemm_lab.lab.strassen import strassen_results
 from sgemm_lab.measuring.accuracy import LENGTHS, SIDE
 from sgemm_lab.records.gpu_record import CUBLAS_MODES, INPUTS, Accuracy, Record
 from sgemm_lab.records.strassen import STRASSEN_RECORDS, level_error_name
 from sgemm_lab.text import plural, size_text
 from sgemm_lab.widgets import SpeedError
-from sgemm_lab.widgets.error_plot import KERNEL, LIBRARY, STRASSEN, Point, draw_points
-from sgemm_lab.widgets.speed_error import Way
+from sgemm_lab.widgets.speed_error import KERNEL, LIBRARY, STRASSEN, Way
 
 SIZES: tuple[Size, ...] = ((4096, 4096, 4096), (8192, 8192, 8192), (16384, 16384, 16384))
-"""At which the widget tells speeds."""
+"""At which the widget has speeds."""
 
 
 @dataclass(frozen=True)
@@ -46,13 +41,6 @@ class Measured:
     levels: int = 0
     over: str = ""
     """The kernel of Strassen's leaves, where it is one."""
-
-    def point(self, size: Size) -> Point | None:
-        """Return its speed and error at a size, both of one product, or None."""
-        if size not in self.tflops or size not in self.timed:
-            return None
-        shown = str(self.levels) if self.levels else self.name
-        return Point(shown, self.arithmetic, self.tflops[size], self.timed[size], self.kind)
 
 
 def of_kernel(kernel: Kernel, sizes: Sequence[Size] = SIZES) -> Measured:
@@ -125,99 +113,33 @@ def _errors(
     }
 
 
-def speed_and_error(
-    *names: str, conclusion: str, size: AnySize = 4096, levels: bool = False
-) -> Picture:
-    """Draw speed over error, each kernel and each mode of cuBLAS a point. Log-log.
-
-    Errors are those of inputs uniform in ±0.5 at the same size, because a kernel that splits K
-    differently at another size has another error there.
+def speed_over_error(*names: str, size: AnySize = SIZES[0], levels: bool = False) -> SpeedError:
+    """Draw speed over error, with switches for inputs, K and size.
 
     Args:
-        names: of kernels.
-        conclusion: what to read from it.
-        levels: whether to add Strassen's product, by levels and by the kernel inside.
+        names: of kernels. Default: all that are recorded, and Strassen's products, of which the
+            fastest of each arithmetic are shown first.
+        size: the size to begin with, one of ``SIZES``.
+        levels: whether Strassen's products stand beside the named kernels.
 
     Raises:
-        LabError: speed or error of one was not measured.
-    """
-    size = size_of(size)
-    points, chains = points_of(names, size), by_levels(size) if levels else []
-    library = next(one.error for one in points if one.name == LIBRARY_NAMES[CUBLAS_MODES["fp32"]])
-
-    return PictureOfTwoWidths(
-        partial(draw_points, points, chains, library), "Speed over error", conclusion
-    )
-
-
-def points_of(names: Sequence[str], size: Size) -> list[Point]:
-    """Return the points of kernels at a size, and those of all modes of cuBLAS.
-
-    Raises:
-        LabError: speed or error of one was not measured.
-    """
-    points = [_kernel_point(name, size) for name in names]
-    modes = [of_library(arithmetic, [size]) for arithmetic in CUBLAS_MODES]
-    return points + [_known(mode.name, mode.point(size), size) for mode in modes]
-
-
-def _kernel_point(name: str, size: Size) -> Point:
-    """Return what this session measured of the speed, else what is recorded.
-
-    What a session measures has no error: that of the record is taken.
-    """
-    kernel = load_kernel(name)
-    found, recorded = score_of(kernel, size), of_kernel(kernel, [size])
-    error = recorded.timed.get(size) if found.error is None else found.error
-    point = None if error is None else Point(name, kernel.arithmetic, found.gflops / 1e3, error)
-    return _known(name, point, size)
-
-
-def _known(name: str, point: Point | None, size: Size) -> Point:
-    if point is None:
-        raise LabError(
-            f"The error of {name} is not recorded at {size_text(size)}. Run 'sgemm-lab record' on "
-            "a GPU."
-        )
-    return point
-
-
-def by_levels(size: Size) -> list[list[Point]]:
-    """Return Strassen's products from 0 levels on, over FP32 units and over what is inside.
-
-    Nothing where times or errors of the size were not recorded.
-    """
-    chains = []
-    for ways in of_strassen([size]):
-        points = [point for way in ways if (point := way.point(size))]
-        if points:
-            # Without levels it is a kernel like others.
-            over = ways[0].over
-            plain = strassen_results(session.book_records()[0].gpu.name)
-            kernel = (plain.inside(over) if over else plain).plain(size[0]).kernel
-            first = Point(kernel, points[0].arithmetic, points[0].tflops, points[0].error)
-            chains.append([first, *points[1:]])
-    return chains
-
-
-def speed_over_error() -> SpeedError:
-    """Draw speed over error of all that is recorded, with switches for inputs, K and size.
-
-    Raises:
-        LabError: there is no record.
+        LabError: there is no record, or the size is not one of ``SIZES``.
     """
     library = [of_library(arithmetic) for arithmetic in CUBLAS_MODES]
-    kernels = [of_kernel(kernel) for kernel in load_kernels(variants=True)]
-    strassen = [way for ways in of_strassen() for way in ways if way.levels]
-    known = [way for way in (*library, *kernels, *strassen) if way.tflops and _has_errors(way)]
-    best = [_fastest(known, size) for size in SIZES]
+    kernels = list(map(load_kernel, names)) or load_kernels(variants=True)
+    chains = of_strassen() if levels or not names else []
+    strassen = [way for ways in chains for way in ways if way.levels]
+    found = [*library, *map(of_kernel, kernels), *strassen]
+    known = [way for way in found if way.tflops and _has_errors(way)]
+    best = [set(names) or _fastest(known, one) for one in SIZES]
     return SpeedError(
         [_as_data(way, best) for way in known],
-        sizes=[size_text(size) for size in SIZES],
+        sizes=[size_text(one) for one in SIZES],
         classes=INPUTS,
         lengths=LENGTHS,
         side=SIDE,
         gpu=session.book_records()[0].gpu.name,
+        size=size_text(size_of(size)),
     )
 
 

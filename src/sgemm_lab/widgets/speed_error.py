@@ -9,7 +9,17 @@ from sgemm_lab.errors import LabError
 from sgemm_lab.formulas.error_points import LOST
 from sgemm_lab.text import error_text, number, ratio
 from sgemm_lab.widgets.base import LabWidget, html_table
-from sgemm_lab.widgets.error_plot import LIBRARY, WORDS
+
+WORDS = {
+    "fp32": "FP32",
+    "3xtf32": "3 × TF32",
+    "3xfp16": "3 × FP16",
+    "tf32": "TF32",
+    "fp16": "FP16",
+}
+"""What multiplies, in words."""
+KERNEL, LIBRARY, STRASSEN = "kernel", "library", "strassen"
+"""Kinds of points: each has a mark of its own."""
 
 
 class Way(TypedDict):

@@ -102,6 +102,8 @@ function switches(model: Model<State>, redraw: () => void) {
   const every = html("button", { type: "button", class: "lab-chip" }, "all kernels");
   every.addEventListener("click", () => change("every", !model.get("every")));
   const chips = html("div", { class: "lab-chips" }, every);
+  // Where all are shown at first there are no others.
+  chips.hidden = model.get("ways").every(({ first }) => first.every(Boolean));
   return {
     elements: [field, k.element, size.element],
     every: chips,

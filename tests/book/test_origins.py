@@ -32,10 +32,6 @@ def test_a_note_keeps_what_is_not_its_origin() -> None:
         [LONG],
         ["Medians, all ways in turns."],
     )
-    assert split_note(f"{SHORT} Demand: counted in one block.") == (
-        [SHORT, "Demand: counted in one block."],
-        [],
-    )
     assert split_note("Loads of a launch at 256³.") == ([], ["Loads of a launch at 256³."])
 
 
@@ -48,27 +44,25 @@ def test_days_of_one_record_are_one_sentence() -> None:
     days = [f"Recorded on NVIDIA H200, 2026-11-2{day}." for day in (3, 1, 2)]
     other = "Recorded on NVIDIA A100, 2026-11-20."
     told = "Recorded on NVIDIA H200, 2026-11-21, 2026-11-22 and 2026-11-23."
-    assert in_one([*days, other, "Demand: counted."]) == [told, other, "Demand: counted."]
+    assert in_one([*days, other]) == [told, other]
     assert in_one([LONG, SHORT, other]) == [LONG, SHORT, other]
 
 
 def test_a_section_tells_its_origin_once_at_its_end() -> None:
-    inner = nodes.section("", nodes.title("", "Inner"), output(f"{SHORT} Demand: counted."))
+    inner = nodes.section("", nodes.title("", "Inner"), output(SHORT))
     first = nodes.section(
         "", nodes.title("", "One"), output(LONG), nodes.container("", output(LONG))
     )
     first += inner
-    second = nodes.section("", nodes.title("", "Two"), output("Compiled here. Demand: counted."))
+    second = nodes.section("", nodes.title("", "Two"), output("Compiled here."))
     document = page(first, second)
     gather(None, document, "page")  # type: ignore[arg-type]
     text = "".join(raw.astext() for raw in document.findall(nodes.raw))
     assert text.count("Recorded on") == 1
-    told = f'<p class="lab-provenance lab-origin">{LONG} Demand: counted.</p>'
+    told = f'<p class="lab-provenance lab-origin">{LONG}</p>'
     assert first.children[-1].astext() == told
-    assert "Demand" not in inner.astext()
     assert "lab-origin" not in second.astext()
     assert "Compiled here." in second.astext()
-    assert "Demand" not in second.astext()  # told once a page
 
 
 @pytest.mark.browser

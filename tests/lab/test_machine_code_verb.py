@@ -6,7 +6,8 @@ from sgemm_lab import lab
 from sgemm_lab.cuda import shipped_loops
 from sgemm_lab.cuda.counters import STALL_REASONS
 from sgemm_lab.errors import MissingToolError
-from sgemm_lab.lab.machine_code import REASONS, MainLoops
+from sgemm_lab.lab.machine_code import MainLoops
+from sgemm_lab.lab.stalls import NAMES
 
 
 def test_two_orders_of_the_same_products_side_by_side() -> None:
@@ -17,7 +18,7 @@ def test_two_orders_of_the_same_products_side_by_side() -> None:
     assert inside["multiply_adds"] == column_order["multiply_adds"] == 1024
     assert column_order["extra"] < inside["extra"]
     waits = lab.hardware("column_order")
-    assert column_order["stalls"]["shared memory"] == waits.stalled_short_scoreboard
+    assert column_order["stalls"][NAMES["short_scoreboard"]] == waits.stalled_short_scoreboard
     stalls = list(column_order["stalls"].values())
     assert stalls == sorted(stalls, reverse=True)
     assert column_order["note"] == "NVIDIA H200, 4096³"
@@ -28,7 +29,7 @@ def test_two_orders_of_the_same_products_side_by_side() -> None:
 
 
 def test_every_reason_has_words() -> None:
-    assert {*REASONS} == {*STALL_REASONS} - {"selected"}
+    assert {*NAMES} == {*STALL_REASONS} - {"selected"}
 
 
 def test_where_nothing_was_counted_there_are_no_stalls() -> None:

@@ -22,6 +22,7 @@ from sgemm_lab.catalogue import load_kernels
 _PARTS_OF_NAME = re.compile(r"(\w+)(?:\.[xyz]|\(\))?")
 _LISTING = re.compile(r'(?<=<pre tabindex="0">).*?(?=</pre>)', re.DOTALL)
 _TOKEN = re.compile(r'<span class="\w+">(\w{2,})</span>')
+_TERM_IN_OUTPUT = re.compile(r'<span data-term="([^"]+)">(.*?)</span>')
 _KNOWN_BEFORE = "sgemm_lab_symbols_written"
 _EVERYDAY = {"line", "race", "spread", "median", "fragment"}
 """Words that the prose uses in their everyday sense too: a link could explain the wrong one."""
@@ -136,7 +137,9 @@ def link(app: Sphinx, doctree: nodes.document, page: str) -> None:
             text = with_links(raw.astext(), addresses)
             used |= set(re.findall(r'data-word="symbol-(\w+)"', text))
             raw[:] = [nodes.Text(text)]
-    named = _link_terms(doctree, {name: address(word) for name, word in terms.items()})
+    term_addresses = {name: address(word) for name, word in terms.items()}
+    named = _link_terms(doctree, term_addresses)
+    named |= _link_outputs(doctree, {n: a for n, a in term_addresses.items() if n not in named})
     linked = [(n, symbols[n]) for n in sorted(used)] + [(n, terms[n]) for n in sorted(named)]
     if linked:
         doctree.append(_meanings_data({word.anchor: (name, word.meaning) for name, word in linked}))
@@ -211,6 +214,23 @@ def _link_terms(doctree: nodes.document, addresses: dict[str, str]) -> set[str]:
             linked.add(name)
         if parts:
             text.parent.replace(text, [*parts, nodes.Text(text[end:])])
+    return linked
+
+
+def _link_outputs(doctree: nodes.document, addresses: dict[str, str]) -> set[str]:
+    """Link the terms that outputs of cells mark, once a page; return those that were linked."""
+    linked: set[str] = set()
+
+    def anchor(found: re.Match[str]) -> str:
+        name, text = found.groups()
+        if name not in addresses or name in linked:
+            return text
+        linked.add(name)
+        return f'<a class="lab-word" href="{addresses[name]}">{text}</a>'
+
+    for raw in doctree.findall(nodes.raw):
+        if "data-term" in raw.astext():
+            raw[:] = [nodes.Text(_TERM_IN_OUTPUT.sub(anchor, raw.astext()))]
     return linked
 
 

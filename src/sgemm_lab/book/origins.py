@@ -11,24 +11,18 @@ from sgemm_lab.book import exercises
 _NOTE = re.compile(r'<p class="lab-provenance"([^>]*)>(.*?)</p>', re.DOTALL)
 _BETWEEN_SENTENCES = re.compile(r"(?<=\.) (?=[A-Z])")
 _RECORD_AND_DATE = re.compile(r"(Recorded on .+), (\d{4}-\d\d-\d\d)\.")
-_DEMAND = "Demand: "
-_ORIGINS = ("Recorded on ", _DEMAND)
-"""How sentences begin that name a record, or how a closing box counts a demand."""
+_ORIGIN = "Recorded on "
+"""How sentences begin that name a record."""
 
 
 def gather(_app: Sphinx, doctree: nodes.document, _page: str) -> None:
-    """Take the origins out of the notes of a section's outputs, and write them once at its end.
-
-    How demands are counted is told once a page, at the end of the first section that says it.
-    """
-    noted: set[str] = set()
+    """Take the origins out of the notes of a section's outputs, and write them once at its end."""
     for section in doctree.findall(nodes.section):
         found: dict[str, None] = {}
         for raw in _outputs(section) if _is_own_section(section) else ():
-            found |= dict.fromkeys(one for one in _taken_from(raw) if one not in noted)
-        noted |= {one for one in found if one.startswith(_DEMAND)}
+            found |= dict.fromkeys(_taken_from(raw))
         if found:
-            origin = " ".join(sorted(in_one(fullest(list(found))), key=_kind))
+            origin = " ".join(in_one(fullest(list(found))))
             line = nodes.raw("", f'<p class="lab-provenance lab-origin">{origin}</p>')
             line["format"] = "html"
             _end_of(section, line)
@@ -60,13 +54,8 @@ def _listed(days: list[str]) -> str:
 def split_note(note: str) -> tuple[list[str], list[str]]:
     """Return the sentences of a note that a section tells once, and the others."""
     sentences = _BETWEEN_SENTENCES.split(note)
-    origins = [sentence for sentence in sentences if sentence.startswith(_ORIGINS)]
+    origins = [sentence for sentence in sentences if sentence.startswith(_ORIGIN)]
     return origins, [sentence for sentence in sentences if sentence not in origins]
-
-
-def _kind(origin: str) -> int:
-    """Records stand before what else is told."""
-    return next(place for place, start in enumerate(_ORIGINS) if origin.startswith(start))
 
 
 def _taken_from(raw: nodes.raw) -> list[str]:

@@ -1,23 +1,22 @@
-"""The closing box of a kernel: what bounded its parent, what changed, by how much, what bounds now.
+"""The closing box of a kernel: what bounds it now, what changed, and why it gained what it did.
 
-Every number comes from ``models.measured_bound``. One function writes the last line of a box and
-the first line of its child's box, so they agree to the digit.
+Every number comes from ``models.measured_bound``.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from html import escape
 from typing import NamedTuple
 
 from sgemm_lab.errors import LabError
+from sgemm_lab.hardware import FLOP_PER_WARP_FMA
 from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.lab import session
 from sgemm_lab.lab.arguments import AnySize, kernel_of, size_of
-from sgemm_lab.lab.closing_box import CUBE, LINE, at_text, before_term, box, now_term
-from sgemm_lab.lab.closing_counters import parts_text, waits_text
+from sgemm_lab.lab.closing_box import CUBE, Bars, Box, Rows
 from sgemm_lab.lab.output import Unavailable, of_gpus, sentence
 from sgemm_lab.lab.speeds import find_scores
-from sgemm_lab.models.bound import DATA, DRAM, GRID, HOLDS, ISSUE, L2, LOOKUP, SCHEDULERS, Cap
+from sgemm_lab.lab.stalls import parts_text, time_text, waits
+from sgemm_lab.models.bound import DATA, GRID, HOLDS, ISSUE, PEAK, SCHEDULERS, Cap, rates
 from sgemm_lab.models.difference import comparison, differ
 from sgemm_lab.models.measured_bound import (
     MeasuredBound,
@@ -28,31 +27,17 @@ from sgemm_lab.models.measured_bound import (
     parent_of,
     required_ancestor,
 )
+from sgemm_lab.models.roofline import sheet_of
 from sgemm_lab.records.store import not_yet_measured
-from sgemm_lab.text import four_digits, number, percent, size_text, with_spaced_percents
+from sgemm_lab.text import four_digits, number, percent, size_text
 from sgemm_lab.wgsl.programs import has_program
 
 PER_STEP = "multiply-add of a warp"
 
-_HUES = {
-    DATA: "var(--lab-shared, #b94000)",
-    LOOKUP: "var(--lab-shared, #b94000)",
-    L2: "var(--lab-l2, #127a55)",
-    DRAM: "var(--lab-dram, #163f94)",
-}
-_LEGEND = (
-    "How to read such a box. The bar: pale is the speed of the kernel before, solid what this one "
-    "adds, faint what it loses. The dashed frame ends at the bound, the speed at which one unit of "
-    "the GPU would be busy in every clock. The predicted factor compares the demands on that unit, "
-    f"its work per {PER_STEP} (64 FLOP), or the bounds where another unit is the lowest now. A "
-    "kernel that reaches less than 80 % of its lowest bound is not held by it: then the box calls "
-    "it a ceiling and says what the warps wait for."
-)
-"""Stands in the box of the first kernel."""
-_HIDDEN = (
-    "What its blocks ask of L1 and shared memory is not counted, so a lower cap may be hidden."
-)
-_PLAIN = "var(--lab-kernel, #3b4450)"
+_HIDDEN = " L1 and shared memory are not counted; they may allow less."
+_NO_PREDICTION = f"; no prediction, as not both kernels reach {HOLDS:.0%} of their bounds."
+_UNEVEN = 1.25
+"""From this many times its even share of the work on, the busiest SM bounds a kernel."""
 
 
 class Factor(NamedTuple):
@@ -89,11 +74,10 @@ class Closing:
     changed: str
     gap: str = ""
     why: str = ""
+    by: str = ""
     estimate: Factor | None = None
     on_others: tuple[MeasuredBound, ...] = ()
     """The same kernel at the same size on other GPUs."""
-    was: str = ""
-    """What held the ancestor, where that is none of its bounds."""
     elsewhere: tuple["Closing", ...] = ()
     """The boxes of the same step on other GPUs, without the reasons: those are of this GPU."""
     here: str = ""
@@ -107,7 +91,7 @@ class Closing:
         return Factor(self.now.score.gflops, self.before.score.gflops, "GFLOP/s")
 
     @property
-    def predicted(self) -> Factor | None:
+    def of_bounds(self) -> Factor | None:
         """The quotient of the demands, or of the bounds where the unit or its rate changed.
 
         The rate changes where tensor cores multiply in another arithmetic.
@@ -121,176 +105,132 @@ class Closing:
         return Factor(new.gflops, old.gflops, "GFLOP/s")
 
     @property
-    def rows(self) -> list[tuple[str, str]]:
-        """Four lines, and one per other GPU: term and sentence. Code stands in backticks."""
-        return [
-            self._before_row(),
-            ("What changed", with_spaced_percents(self.changed)),
-            ("Factor", with_spaced_percents(self._factor_text())),
-            *self._parts_row(),
-            (now_term(self.now.share), with_spaced_percents(self._now_text())),
-            *self._waits_row(),
-            *(("Other GPU", with_spaced_percents(self._other_text(one))) for one in self.on_others),
-            *([("Measured here", with_spaced_percents(self.here))] if self.here else []),
-        ]
+    def predicted(self) -> Factor | None:
+        """The same where both kernels are held by their bounds: elsewhere it predicts nothing."""
+        both = self.before and min(self.before.share, self.now.share) >= HOLDS
+        return self.of_bounds if both else None
 
     @property
-    def arithmetic(self) -> list[tuple[str, str]]:
-        """The numbers behind the four lines: term and division."""
-        demand = ("Demand", _demand_text(self.now.bound.cap))
-        if self.before is None or self.measured is None or self.predicted is None:
-            return [demand]
-        old, new = (f"{100 * one.share:.1f} %" for one in (self.before, self.now))
+    def rows(self) -> Rows:
+        """What changed, why the kernel gained what it did, and what was measured here."""
+        rows = [("What changed", self.changed), ("Measured here", self.here)]
+        if self.measured:
+            times, predicted = self.measured.value, self.predicted
+            said = [
+                "" if differ(times) else "No difference.",
+                f"The bounds predict {factor_text(predicted.value)}." if predicted else "",
+                self.gap,
+            ]
+            rows.insert(1, (f"Why {factor_text(times)}×", " ".join(filter(None, said))))
+        return [(term, text) for term, text in rows if text]
+
+    @property
+    def numbers(self) -> Rows:
+        """The numbers behind the box, with their divisions."""
+        one, cap = self.now, self.now.bound.cap
+        rows = [
+            ("Bound", _reached(one) + ("" if one.bound.of(DATA) else _HIDDEN)),
+            ("Demand", f"{_demand_text(cap)}; {cap.source}."),
+            ("A warp's time", time_text(one.numbers)),
+            *self._factor_rows(),
+            *(("Other GPU", self._other_text(other)) for other in self.on_others),
+        ]  # fmt: skip
+        return [(term, text) for term, text in rows if text]
+
+    def _factor_rows(self) -> Rows:
+        """The ancestor, and the factor over its speed."""
+        if not (self.before and self.measured and self.of_bounds):
+            parent = parent_of(self.now.kernel)
+            return [("Before", f"`{parent.display_name}` was not measured here.")] if parent else []
+        old = self.before
+        counted = {old.bound.cap.unit, self.now.bound.cap.unit} == {ISSUE}
+        parts = parts_text(old.numbers, self.now.numbers, old.record.gpu.sms) if counted else ""
         return [
-            demand,
-            ("Estimated", self.estimate.text)
-            if self.estimate
-            else ("Predicted", self.predicted.text),
-            ("Measured", self.measured.text),
-            ("Share of bound", f"{old} before, {new} now"),
+            ("Before", f"`{old.kernel.display_name}`: {_reached(old)}"),
+            ("Factor", self.measured.text),
+            ("Ratio of bounds", self.of_bounds.text + ("" if self.predicted else _NO_PREDICTION)),
+            ("Estimated", self.estimate.text if self.estimate else ""),
+            ("By counters", parts),
         ]
-
-    def _parts_row(self) -> list[tuple[str, str]]:
-        """The factor by counters, where issue slots are the lowest bound of both kernels."""
-        if self.before is None or {self.before.bound.cap.unit, self.now.bound.cap.unit} != {ISSUE}:
-            return []
-        parts = parts_text(self.before.numbers, self.now.numbers, self.now.record.gpu.sms)
-        return [("By counters", parts)] if parts else []
-
-    def _before_row(self) -> tuple[str, str]:
-        if self.before is None:
-            return "Was bound by", self._no_ancestor()
-        brief = f"{_brief(self.before)}."
-        waited = "" if self.before.share >= HOLDS else waits_text(self.before.numbers)
-        if waited:
-            brief = f"{brief} Its warps waited: {waited} of their time."
-        if not self.was:
-            return before_term(self.before.share), brief
-        return "Was bound by", f"{with_spaced_percents(self.was)} Ceiling: {brief}"
-
-    def _waits_row(self) -> list[tuple[str, str]]:
-        waits = "" if self.now.share >= HOLDS else waits_text(self.now.numbers)
-        return [("Waits for", f"{waits} of a warp's time.")] if waits else []
-
-    def _no_ancestor(self) -> str:
-        parent = parent_of(self.now.kernel)
-        if parent is None:
-            return "No kernel stood before."
-        size = size_text(self.now.score.size)
-        return f"Not known: `{parent.display_name}` was not measured at {size}."
-
-    def _now_text(self) -> str:
-        hidden = "" if self.is_whole else f" {_HIDDEN}"
-        return f"{_bound_text(self.now)}.{hidden} {self.why}".strip()
 
     def _other_text(self, other: MeasuredBound) -> str:
         ratio = other.score.gflops / self.now.score.gflops
         how = comparison(ratio) if differ(ratio) else "the same speed"
-        return (
-            f"{other.score.gpu}: {number(other.score.gflops)} GFLOP/s, {how}; "
-            f"{percent(other.share)} of the {number(other.bound.gflops)} GFLOP/s that "
-            f"{other.bound.unit} allow{'' if other.bound.unit.endswith('slots') else 's'} there."
+        return f"{other.score.gpu}: {number(other.score.gflops)} GFLOP/s, {how}."
+
+    @property
+    def bars(self) -> Bars:
+        """The speeds, on the scale of the peak where the size is the usual one."""
+        both = [one for one in (self.before, self.now) if one]
+        speeds = [(one.kernel.display_name, one.score.gflops) for one in both]
+        bound, gpu = self.now.bound.gflops, sheet_of(self.now.record)
+        most, name = max(bound, *(speed for _, speed in speeds)), "the bound"
+        if self.now.score.size == CUBE and gpu:
+            plain = self.now.kernel.arithmetic == "fp32"
+            peak = FLOP_PER_WARP_FMA * rates(gpu, "fp32" if plain else "fp16")[PEAK]
+            most = max(most, peak)
+            name = "the peak of the FP32 units" if plain else "the peak of the tensor cores in FP16"
+        return Bars(speeds, bound, most, name)
+
+    @property
+    def box(self) -> Box:
+        """The box of this GPU."""
+        score, kernel = self.now.score, self.now.kernel
+        what, rest = held_by(self.now, self.by)
+        twin = kernel.name if score.size == CUBE and has_program(kernel.name) else ""
+        return Box(
+            kernel.display_name,
+            score.size,
+            (what, f"{rest} {self.why or ('' if self.by else waits_text(self.now))}".rstrip()),
+            self.rows,
+            self.numbers,
+            f"Recorded on {score.gpu}, {score.date[:10]}.",
+            self.bars,
+            twin,
         )
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether the demand on every unit is known, so that no lower cap is hidden."""
-        return self.now.bound.of(DATA) is not None
-
-    def _factor_text(self) -> str:
-        if self.measured is None or self.predicted is None:
-            return "Nothing to compare with."
-        times = factor_text(self.measured.value)
-        expected = f"{factor_text(self.predicted.value)} predicted"
-        if self.estimate is not None:
-            expected = f"{factor_text(self.estimate.value)} estimated"
-        if differ(self.measured.value):
-            text = f"{times} times as fast; {expected}."
-        else:
-            text = f"No difference ({times}); {expected}."
-        return f"{text} {self.gap}".strip()
-
-    @property
-    def picture_text(self) -> str:
-        """A description of the bar."""
-        parts = [self.before, self.now] if self.before else [self.now]
-        speeds = [f"{one.kernel.display_name} {number(one.score.gflops)}" for one in parts]
-        return f"{', '.join(speeds)}, at most {number(self.now.bound.gflops)} GFLOP/s"
 
     def _repr_html_(self) -> str:
-        gpu = self.now.score.gpu
-        boxes = [(gpu, self._box(self.provenance, has_program(self.now.kernel.name)))]
-        for other in self.elsewhere:
-            score = other.now.score
-            source = f"{score.gpu}, {score.date[:10]}. Further reasons are in the box of the {gpu}."
-            boxes.append((score.gpu, other._box(source)))
-        return of_gpus(boxes)
-
-    def _box(self, provenance: str, has_twin: bool = False) -> str:
-        """Return the box of one GPU."""
-        kernel, size = self.now.kernel, self.now.score.size
-        legend = f'<p style="margin:10px 0 0">{escape(_LEGEND)}</p>' if not kernel.parent else ""
-        program = kernel.name if size == CUBE and has_twin else ""
-        return box(
-            kernel.display_name, size, self._bar(), self.rows, provenance, legend, program,
-            folded=self.arithmetic,
-        )  # fmt: skip
-
-    def _bar(self) -> str:
-        """The speed on the way to its bound, the parent's as a line across it, and the names."""
-        limit = self.now.bound.gflops
-        most = max(limit, *(one.score.gflops for one in (self.before, self.now) if one))
-        hue = _HUES.get(self.now.bound.cap.unit, _PLAIN)
-
-        def place(gflops: float) -> float:
-            return round(1000 * gflops / most, 1)
-
-        now = place(self.now.score.gflops)
-        old = place(self.before.score.gflops) if self.before else 0.0
-        fixed = 'vector-effect="non-scaling-stroke"'
-        gained_from = min(old, now)
-        lost = (
-            f'<rect x="{now}" y="2" width="{old - now:.1f}" height="20" fill="{hue}" '
-            'fill-opacity="0.12"/>'
-            if old > now
-            else ""
-        )
-        drawn = (
-            f'<rect y="2" width="{place(limit)}" height="20" fill="none" stroke="{hue}" '
-            f'stroke-dasharray="4 3" {fixed}/>'
-            f'<rect y="2" width="{gained_from}" height="20" fill="{hue}" fill-opacity="0.4"/>'
-            f'<rect x="{gained_from}" y="2" width="{now - gained_from:.1f}" height="20" '
-            f'fill="{hue}"/>{lost}'
-        )
-        names = ""
-        if self.before is not None:
-            drawn += f'<path d="M{old} 0V24" stroke="{LINE}" stroke-width="3" {fixed}/>'
-            names = f"<span>{_speed(self.before)}</span><span>→</span>"
-        return (
-            f'<svg role="img" aria-label="{escape(self.picture_text)}" viewBox="0 0 1000 24" '
-            f'preserveAspectRatio="none" style="display:block;width:100%;height:24px">{drawn}</svg>'
-            '<div style="display:flex;flex-wrap:wrap;gap:0 10px;margin-top:4px;font-size:13px">'
-            f"{names}<span><strong>{_speed(self.now)}</strong></span>"
-            f'<span style="margin-left:auto">at most {number(limit)} · '
-            f"{escape(self.now.bound.unit)}</span></div>"
-        )
-
-    @property
-    def provenance(self) -> str:
-        """Where the numbers come from."""
-        score = self.now.score
-        counted = "counted in one block, simulated"
-        if not self.is_whole:
-            counted = "blocks of the grid, A and B read once"
-        return (
-            f"Recorded on {score.gpu}, {score.date[:10]}. Demand: {counted}; instructions by the "
-            "GPU's counters."
-        )
+        boxes = [one.box._replace(program="") for one in self.elsewhere]
+        names = [one.now.score.gpu for one in (self, *self.elsewhere)]
+        return of_gpus(zip(names, [box.html() for box in (self.box, *boxes)], strict=True))
 
     def __repr__(self) -> str:
-        lines = [f"Where {self.now.kernel.display_name} stands: {self.picture_text}"]
-        lines += [f"  {term}: {text}" for term, text in (*self.rows, *self.arithmetic)]
-        return "\n".join([*lines, self.provenance])
+        return self.box.text()
+
+
+def held_by(one: MeasuredBound, by: str = "") -> tuple[str, str]:
+    """Return what bounds a kernel, and how much of that it reaches, as parts of a sentence.
+
+    A kernel that reaches less than ``HOLDS`` of its bound is bound by latency: its warps wait.
+
+    Args:
+        one: the kernel.
+        by: what bounds it, where the author knows better.
+    """
+    cap, reached = one.bound.cap, percent(one.share)
+    if cap.unit == GRID and cap.demand >= _UNEVEN:
+        times = four_digits(cap.demand)
+        rest = (
+            f"the busiest SM has {times} times its even share, and works at {reached} of its rate."
+        )
+        return by or "too few blocks", rest
+    part = cap.label
+    if cap.unit == GRID:
+        part = "arithmetic" if one.kernel.arithmetic == "fp32" else "tensor cores"
+    what = by or (part if one.share >= HOLDS else "latency")
+    if what == part:
+        return what, f"{reached} of full rate."
+    are = "are" if part.endswith("s") else "is"
+    return what, f"{part}, the busiest part, {are} at {reached} of full rate."
+
+
+def waits_text(one: MeasuredBound) -> str:
+    """Return what the warps of a kernel below its bound wait for; "" where that is not known."""
+    longest = list(waits(one.numbers).items())[:2]
+    if one.share >= HOLDS or not longest:
+        return ""
+    (first, share), (second, _) = longest
+    return f"Warps stall mostly on {first}, {percent(share)} of stall time, then on {second}."
 
 
 def closing(
@@ -299,19 +239,18 @@ def closing(
     *,
     gap: str = "",
     why: str = "",
-    was: str = "",
+    by: str = "",
     estimate: tuple[float, float, str] | None = None,
     size: AnySize | None = None,
 ) -> Closing | Unavailable:
-    """Close a kernel: what bounded its parent, what changed, by how much, what bounds it now.
+    """Close a kernel: what bounds it now, what changed, why it is that much faster or slower.
 
     Args:
         changed: what the kernel does differently; by default the line in its head comment.
-        gap: why the factor measured is not the factor predicted.
-        why: why the kernel does not reach all of its bound.
-        was: what held the kernel before, where it was far below all its bounds.
-        estimate: a quotient of a model that is no bound: two numbers, and what they count. It
-            stands in place of the factor that the bounds predict.
+        gap: why the factor is what it is: one cause, in a sentence or two.
+        why: why the kernel does not reach all of its bound, in place of what its warps wait for.
+        by: what bounds it, where that is neither a unit of the GPU nor latency, such as "power".
+        estimate: a quotient of a model that is no bound: two numbers, and what they count.
         size: where the kernel belongs, if that is not 4096³. Its parent is compared there, if it
             was measured.
 
@@ -335,17 +274,19 @@ def closing(
         numbers |= {f"was_{name}": value for name, value in before.numbers.items()}
     changed = _filled(changed, numbers) or _change(kernel)
     others = tuple(on_other_gpus(now, records))
+    reasons = f"The reasons are in the box of the {now.score.gpu}."
     return Closing(
         before,
         now,
         changed,
         gap=_filled(gap, numbers),
         why=_filled(why, numbers),
-        was=_filled(was, numbers),
+        by=by,
         estimate=Factor(*estimate) if estimate else None,
         on_others=others,
         elsewhere=tuple(
-            Closing(nearest_ancestor(one), one, changed, on_others=(now,)) for one in others
+            Closing(nearest_ancestor(one), one, changed, gap=reasons, by=by, on_others=(now,))
+            for one in others
         ),
         here=_measured_here(before, now),
     )
@@ -379,32 +320,17 @@ def not_measured(kernel: Kernel) -> Unavailable:
 def _open_box(kernel: Kernel, size: Size | None) -> Unavailable:
     """Return the box of a kernel that is not yet measured: what it changes, and what to do."""
     waiting = not_yet_measured([kernel.name], f" at {size_text(size)}" if size else "")
-    html = box(kernel.display_name, size or CUBE, "", [("What changed", _change(kernel))], waiting)
-    said = [f"Where {kernel.display_name} stands:", f"  What changed: {_change(kernel)}", waiting]
-    return Unavailable(html, "\n".join(said))
+    rows = [("What changed", _change(kernel))]
+    box = Box(kernel.display_name, size or CUBE, ("", ""), rows, [], waiting)
+    return Unavailable(box.html(), box.text())
 
 
 def _change(kernel: Kernel) -> str:
     """What the kernel's own file says that it changes."""
     constants = kernel.name.partition(":")[2]
     if constants:
-        return f"Constants alone: {constants.replace(',', ', ')}."
+        return f"Only constants: {constants.replace(',', ', ')}."
     return kernel.change or "It is the first kernel."
-
-
-def _brief(one: MeasuredBound) -> str:
-    """What bounds a kernel, and how much of that it reaches; without a full stop."""
-    unit = one.bound.unit
-    return f"{unit[0].upper()}{unit[1:]}, {percent(one.share)} reached"
-
-
-def _bound_text(one: MeasuredBound) -> str:
-    """What bounds a kernel, the bound, and the share reached; without a full stop."""
-    unit, cap = one.bound.unit, one.bound.cap
-    return (
-        f"{unit[0].upper()}{unit[1:]}, at most {number(cap.gflops)} GFLOP/s"
-        f"{at_text(one.score.size)}: {percent(one.share)} reached"
-    )
 
 
 def _demand_text(cap: Cap) -> str:
@@ -425,5 +351,7 @@ def _filled(text: str, numbers: Mapping[str, float]) -> str:
         ) from None
 
 
-def _speed(one: MeasuredBound) -> str:
-    return f"{number(one.score.gflops)} {escape(one.kernel.display_name)}"
+def _reached(one: MeasuredBound) -> str:
+    unit, most = one.bound.unit, number(one.bound.gflops)
+    name = f"{unit[0].upper()}{unit[1:]}"
+    return f"{name}, at most {most} GFLOP/s: {100 * one.share:.1f}% reached."

@@ -1,81 +1,143 @@
-"""The HTML of a closing box: a name, a picture, terms with their sentences, the source."""
+"""The HTML of a closing box: a sentence, bars, terms with their texts, a fold, the source."""
 
 from collections.abc import Sequence
 from html import escape
+from typing import NamedTuple
 
 from sgemm_lab.kernel import Size
 from sgemm_lab.lab.verdicts import with_code
-from sgemm_lab.models.bound import HOLDS
 from sgemm_lab.models.ladder import SIZE
-from sgemm_lab.text import size_text
+from sgemm_lab.text import number, size_text, with_spaced_percents
 
 CUBE: Size = (SIZE, SIZE, SIZE)
 """The size that a box does not name."""
-LINE = "var(--lab-line, #7d8590)"
+Rows = Sequence[tuple[str, str]]
+"""Terms and their texts. Code stands in backticks."""
+
+_LINE = "var(--lab-line, #7d8590)"
+_WAIT = "Warps stall"
+"""Words that a page links to the stall reasons in its glossary."""
+_MUTED = "var(--lab-muted, #57606a)"
 
 
-def before_term(share: float) -> str:
-    """Return the term before the bound of the kernel before, which reached that share of it."""
-    return "Was bound by" if share >= HOLDS else "Ceiling before"
+class Bars(NamedTuple):
+    """Speeds on one scale: the kernel before, if any, and the kernel with its bound."""
+
+    speeds: Sequence[tuple[str, float]]
+    """Names and speeds; the last is the kernel of the box."""
+    bound: float
+    full: float
+    """The speed that the whole width stands for."""
+    full_name: str
+    unit: str = "GFLOP/s"
+
+    @property
+    def text(self) -> str:
+        """The bars in words."""
+        speeds = ", ".join(f"{name} {number(speed)}" for name, speed in self.speeds)
+        return f"{speeds}, bound {number(self.bound)} {self.unit}"
+
+    def html(self) -> str:
+        """Return the bars: one scale for both, so that the longer one is the faster."""
+        lines = []
+        for place, (name, speed) in enumerate(self.speeds):
+            last = place == len(self.speeds) - 1
+            hue = "var(--lab-kernel, #3b4450)" if last else _LINE
+            tick = f"{self._at(self.bound)};border-right:2px solid" if last else ""
+            shown = f"<strong>{number(speed)}</strong>" if last else number(speed)
+            lines.append(
+                f"<code>{escape(name)}</code>"
+                '<div style="position:relative;height:14px;background:var(--lab-grid, #e1e4e8)">'
+                f'<div style="width:{self._at(speed)};height:100%;background:{hue}"></div>'
+                + (f'<div style="position:absolute;inset:-3px auto -3px 0;width:{tick}"></div>'
+                   if last else "")
+                + f'</div><span style="text-align:right">{shown}</span>'
+            )  # fmt: skip
+        # The label lies on that side of its mark where there is room.
+        side = "right" if self.bound > self.full / 2 else "left"
+        from_side = 100 * (
+            1 - self.bound / self.full if side == "right" else self.bound / self.full
+        )
+        lines.append(
+            '<span></span><div style="position:relative;height:1.5em"><span style="position:'
+            f'absolute;white-space:nowrap;{side}:{from_side:.1f}%">bound {number(self.bound)}'
+            f"</span></div><span>{self.unit}</span>"
+        )
+        return (
+            f'<div role="img" aria-label="{escape(self.text)}" style="display:grid;'
+            "grid-template-columns:minmax(0,max-content) 1fr max-content;gap:5px 10px;"
+            f'align-items:center;margin:10px 0 0;font-size:13px">{"".join(lines)}</div>'
+            f'<p style="margin:0;font-size:12px;color:{_MUTED}">Full width: {self.full_name}, '
+            f"{number(self.full)} {self.unit}.</p>"
+        )
+
+    def _at(self, speed: float) -> str:
+        return f"{100 * speed / self.full:.1f}%"
 
 
-def now_term(share: float) -> str:
-    """Return the term before the bound of a kernel that reaches that share of it."""
-    return "Bound now by" if share >= HOLDS else "Ceiling now"
+class Box(NamedTuple):
+    """The content of a closing box."""
+
+    name: str
+    """Of the kernel or the plan."""
+    size: Size
+    bound: tuple[str, str]
+    """What bounds it now, and the rest of that sentence; both "" where that is not known."""
+    rows: Rows
+    numbers: Rows
+    """The rows that are folded."""
+    source: str
+    """Where the numbers come from."""
+    bars: Bars | None = None
+    program: str = ""
+    """Name of the WGSL twin, by which a page finds the box; "" if there is none."""
+
+    @property
+    def _at(self) -> str:
+        return "" if self.size == CUBE else f" at {size_text(self.size)}"
+
+    @property
+    def _lead(self) -> str:
+        what, rest = self.bound
+        return f"Bound now by {what}: {with_spaced_percents(rest)}" if what else ""
+
+    def html(self) -> str:
+        """Return the box as HTML."""
+        head, colon, rest = self._lead.partition(":")
+        rest = with_code(rest).replace(_WAIT, f'<span data-term="stall reason">{_WAIT}</span>')
+        lead = f'<p style="margin:0"><strong>{escape(head)}</strong>{colon}{rest}</p>'
+        numbers = (
+            '<details style="margin-top:8px"><summary>The numbers</summary>'
+            f"{_terms(self.numbers)}</details>"
+        )
+        mark = f' data-program="{escape(self.program)}"' if self.program else ""
+        made = (
+            f'<section class="lab-closing"{mark} aria-label="Closing box: {escape(self.name)}" '
+            f'style="border:1px solid {_LINE};border-radius:8px;padding:12px 16px;margin:4px 0">'
+            f'<p style="margin:0 0 6px;color:{_MUTED}">Where <code>{escape(self.name)}</code> '
+            f"stands{self._at}</p>"
+            f"{lead if head else ''}{self.bars.html() if self.bars else ''}{_terms(self.rows)}"
+            f"{numbers if self.numbers else ''}"
+            f'<p class="lab-provenance" style="margin:10px 0 0">{escape(self.source)}</p></section>'
+        )
+        return made.replace(" %", "\N{NO-BREAK SPACE}%")
+
+    def text(self) -> str:
+        """Return the box as lines of text."""
+        bars = f" {self.bars.text}" if self.bars else ""
+        lines = [f"Where {self.name} stands{self._at}:{bars}"]
+        lines += [f"  {self._lead}"] if self._lead else []
+        lines += [
+            f"  {term}: {with_spaced_percents(text)}" for term, text in (*self.rows, *self.numbers)
+        ]
+        return "\n".join([*lines, self.source])
 
 
-def at_text(size: Size) -> str:
-    """Return " at M×N×K", or nothing at the usual size."""
-    return "" if size == CUBE else f" at {size_text(size)}"
-
-
-def box(
-    name: str,
-    size: Size,
-    bar: str,
-    rows: list[tuple[str, str]],
-    provenance: str,
-    legend: str = "",
-    program: str = "",
-    *,
-    folded: Sequence[tuple[str, str]] = (),
-) -> str:
-    """Return a closing box as HTML: a name, a picture, terms with their sentences, the source.
-
-    Args:
-        name: of the kernel or the plan.
-        size: M, N, K of the measurement.
-        bar: HTML of the picture.
-        rows: term and sentence; code stands in backticks.
-        provenance: where the numbers come from.
-        legend: HTML that explains how to read it.
-        program: name of the WGSL twin, by which a page finds the box; "" if there is none.
-        folded: more terms, with the arithmetic, which open on request.
-    """
-    fold = (
-        f'<details style="margin-top:8px"><summary>The arithmetic</summary>{_terms(folded)}'
-        "</details>"
-        if folded
-        else ""
-    )
-    mark = f' data-program="{escape(program)}"' if program else ""
-    return (
-        f'<section class="lab-closing"{mark} aria-label="Closing box: {escape(name)}" '
-        'style="border:1px '
-        f'solid {LINE};border-radius:8px;padding:12px 16px;margin:4px 0">'
-        f'<p style="margin:0 0 8px"><strong>Where <code>{escape(name)}</code> stands'
-        f"{at_text(size)}</strong></p>"
-        f"{bar}{_terms(rows)}{legend}{fold}"
-        f'<p class="lab-provenance" style="margin:10px 0 0">{escape(provenance)}</p>'
-        "</section>"
-    )
-
-
-def _terms(rows: Sequence[tuple[str, str]]) -> str:
+def _terms(rows: Rows) -> str:
     lines = "".join(
         '<div style="display:flex;flex-wrap:wrap;gap:0 12px;margin-top:3px">'
-        '<dt style="flex:0 0 6.75rem;font-weight:normal;color:var(--lab-muted, #57606a)">'
-        f'{term}</dt><dd style="flex:1 1 18rem;margin:0">{with_code(text)}</dd></div>'
+        f'<dt style="flex:0 0 7.5rem;font-weight:normal;color:{_MUTED}">{term}</dt>'
+        f'<dd style="flex:1 1 18rem;margin:0">{with_code(with_spaced_percents(text))}</dd></div>'
         for term, text in rows
     )
     return f'<dl style="margin:8px 0 0;font-size:0.92em;line-height:1.5">{lines}</dl>'

@@ -4,34 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sgemm_lab.cuda.counters import STALL_REASONS
 from sgemm_lab.cuda.main_loop import Loop
 from sgemm_lab.cuda.shipped_loops import kernel_loop
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Kernel, Size
-from sgemm_lab.lab import session
+from sgemm_lab.lab import session, stalls
 from sgemm_lab.lab.arguments import AnySize, kernel_of, size_of, without_tool
 from sgemm_lab.lab.output import Output, table
 from sgemm_lab.text import size_text, tenths_percent
-
-REASONS = {
-    "barrier": "others, at a barrier",
-    "long_scoreboard": "global memory",
-    "short_scoreboard": "shared memory",
-    "mio_throttle": "a place in the queue to shared memory",
-    "lg_throttle": "a place in the queue to global memory",
-    "math_pipe_throttle": "a busy FP32 pipe",
-    "dispatch_stall": "dispatch, where register banks delay",
-    "wait": "a fixed number of clocks",
-    "not_selected": "its turn: another warp was taken",
-    "no_instruction": "the instruction itself",
-    "branch_resolving": "a branch",
-    "drain": "its last stores",
-    "imc_miss": "a constant",
-    "membar": "a memory fence",
-    "sleeping": "the end of its sleep",
-}
-"""What a warp waits for, by Nsight Compute's name; "selected" is no wait."""
 
 _LEAST = 0.005
 """Warps per instruction issued below which a reason is left out: ncu prints two digits."""
@@ -120,11 +100,7 @@ def _numbers(kernel: Kernel, loop: Loop, size: Size) -> dict[str, Any]:
 
 def _stalls(values: dict[str, float]) -> dict[str, float]:
     """Return what warps waited for, most first."""
-    found = {
-        REASONS[reason]: values.get(f"stalled_{reason}", 0.0)
-        for reason in STALL_REASONS
-        if reason in REASONS
-    }
+    found = {words: values.get(f"stalled_{reason}", 0.0) for reason, words in stalls.NAMES.items()}
     return {
         words: warps
         for words, warps in sorted(found.items(), key=lambda one: -one[1])

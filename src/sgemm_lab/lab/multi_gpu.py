@@ -5,7 +5,7 @@ from matplotlib.ticker import StrMethodFormatter
 
 from sgemm_lab.cuda.launch import has_gpu
 from sgemm_lab.lab.arguments import AnySize, size_of
-from sgemm_lab.lab.closing_box import box, now_term
+from sgemm_lab.lab.closing_box import Bars, Box
 from sgemm_lab.lab.output import Output, Picture, PictureOfTwoWidths, table
 from sgemm_lab.multi_gpu.cases import layouts
 from sgemm_lab.multi_gpu.engine import COPY
@@ -21,7 +21,7 @@ from sgemm_lab.multi_gpu.topology import cuda_errors_as_messages, gpu_count
 from sgemm_lab.records.multi_gpu import MultiGpuRun, Timeline
 from sgemm_lab.style import CUBLAS as MARKED
 from sgemm_lab.style import GRID, LEVEL_COLOURS, MEASURED, MUTED, PHONE_WIDTH, book_style, figure
-from sgemm_lab.text import bytes_moved_text, number, plural, size_text, with_spaced_percents
+from sgemm_lab.text import bytes_moved_text, number, plural, size_text
 from sgemm_lab.widgets import GpuTiles, GpuTimeline, ManyGpus
 from sgemm_lab.widgets.gpu_tiles import PlacedPlan, PlacedProduct, PlacedRound, PlacedTransfer
 from sgemm_lab.widgets.gpu_timeline import MULTIPLIES, RECEIVES, GpuSpan, TimedRun
@@ -82,31 +82,37 @@ class MultiGpuResults(RecordQueries):
         predicted = 1e3 * self.predicted(more, overlap=True)
         most = flop / median(more.alone) / 1e12
         asked = flop_per_link_byte(layout, n, gpus)
+        without = more.over_overlap(more.products) or 1.0
+        bound = (
+            "arithmetic of each GPU",
+            f"{more.efficiency:.1%} of {gpus} times the speed of one GPU alone on its part of C.",
+        )
         rows = [
-            ("Was bound by",
-             f"Arithmetic of one GPU: cuBLAS makes {one.tflops:.1f} TFLOP/s on all of C."),
             ("What changed",
              f"{gpus} GPUs share the tiles, and the next ones travel during a product."),
-            ("Factor", f"{before / now:.2f} times as fast; {before / predicted:.2f} predicted."),
-            (now_term(more.efficiency or 0),
-             f"Arithmetic of each GPU, at most {most:.0f} TFLOP/s: {gpus} times the "
-             f"{most / gpus:.1f} of one GPU alone on its part of C. "
-             f"{more.efficiency:.1%} reached."),
+            (f"Why {before / now:.2f}×",
+             f"Transfers are hidden: without any, the products take {without:.1%} of the time."),
         ]  # fmt: skip
-        folded = [
-            ("Predicted", f"{before:.1f} ÷ {predicted:.2f} ms = {before / predicted:.2f}"),
-            ("Measured",
-             f"{before:.1f} ÷ {now:.2f} ms = {before / now:.2f}, {more.tflops:.1f} TFLOP/s"),
+        numbers = [
+            ("Bound", f"{gpus} × {most / gpus:.1f} TFLOP/s, the speed of cuBLAS on a part of C"),
+            ("Before", f"One GPU, bound by arithmetic: {one.tflops:.1f} TFLOP/s on all of C."),
+            ("Factor", f"{before:.1f} ÷ {now:.2f} ms = {before / now:.2f}"),
+            ("Estimated",
+             f"{before:.1f} ÷ {predicted:.2f} ms = {before / predicted:.2f}, from the times of the "
+             "products and the model of the link"),
             ("Link",
              f"{asked:,.0f} FLOP for each byte, where {self.ridge:.0f} would be enough"),
         ]  # fmt: skip
-        rows, folded = (
-            [(term, with_spaced_percents(sentence)) for term, sentence in part]
-            for part in (rows, folded)
+        bars = Bars(
+            [("1 GPU", one.tflops), (f"{gpus} GPUs", more.tflops)],
+            most,
+            most,
+            "the bound",
+            "TFLOP/s",
         )
-        text = "\n".join(f"{term}: {sentence}" for term, sentence in (*rows, *folded))
         name = f"{_NAMES[layout]}, {gpus} GPUs"
-        return Output(box(name, (n, n, n), "", rows, self.note, folded=folded), text)
+        made = Box(name, (n, n, n), bound, rows, numbers, self.note, bars)
+        return Output(made.html(), made.text())
 
     def roof_picture(self) -> Picture:
         """Draw the roofline of the link: TFLOP/s of all GPUs over FLOP per link byte."""

@@ -35,7 +35,7 @@ from sgemm_lab.gemm.strassen.winograd import PRODUCTS, QUADRANTS, terms
 from sgemm_lab.gpu import find_gpu
 from sgemm_lab.kernel import Size
 from sgemm_lab.lab.arguments import AnySize, size_of
-from sgemm_lab.lab.closing_box import before_term, box, now_term
+from sgemm_lab.lab.closing_box import Bars, Box
 from sgemm_lab.lab.output import Output, table
 from sgemm_lab.records.store import load_records
 from sgemm_lab.records.strassen import (
@@ -52,7 +52,6 @@ from sgemm_lab.text import (
     plural,
     ratio,
     size_text,
-    with_spaced_percents,
 )
 from sgemm_lab.widgets import SevenProducts
 from sgemm_lab.widgets.seven_products import SignedProduct
@@ -272,40 +271,42 @@ class StrassenResults:
         left = (7 / 8) ** way.levels
         products = statistics.median(way.products or way.seconds)
         leaves = left * 2 * n**3 / products / 1e12 / self.peak
+        bound = (
+            "arithmetic",
+            f"{speeds[1] * left / self.peak:.0%} of full rate. The leaves reach {leaves:.0%}, and "
+            f"the additions take {took / total:.0%} of the time.",
+        )
         rows = [
-            (before_term(speeds[0] / self.peak),
-             f"Arithmetic: 2·M·N·K FLOP at {self.peak:.1f} TFLOP/s, the rate of the FP32 units; "
-             f"{speeds[0] / self.peak:.1%} reached."),
             ("What changed",
              f"{plural(way.levels, 'level')}: {left:.1%} of the multiply-adds, and additions that "
              f"move {bytes_moved_text(way.moved_bytes)}."),
-            ("Factor",
-             f"{speeds[1] / speeds[0]:.2f} times as fast; {model[1] / model[0]:.2f} predicted. "
-             f"It is {times.share(way):.2f} times as fast as cuBLAS in the same run. Measured and "
-             f"predicted: {speeds[0]:.1f} and {model[0]:.1f} TFLOP/s without levels, "
-             f"{speeds[1]:.1f} and {model[1]:.1f} with them."),
-            (now_term(speeds[1] * left / self.peak),
-             f"Arithmetic still, at most {self.peak / left:.1f} TFLOP/s: "
-             f"{speeds[1] * left / self.peak:.0%} reached. The leaves reach {leaves:.0%} of their "
-             f"roof, and the additions take {took / total:.0%} of the time."),
+            (f"Why {speeds[1] / speeds[0]:.2f}×",
+             f"{1 / left:.2f}× without the additions and at the same share of full rate."),
         ]  # fmt: skip
-        folded = [
-            ("Predicted", f"{model[1]:.1f} ÷ {model[0]:.1f} TFLOP/s = {model[1] / model[0]:.2f}"),
-            ("Measured",
-             f"{speeds[1]:.1f} ÷ {speeds[0]:.1f} TFLOP/s = {speeds[1] / speeds[0]:.2f}"),
-            ("At most",
-             f"with {left:.1%} of the FLOP, counted as all of them, {self.peak:.1f} ÷ {left:.3f} = "
+        numbers = [
+            ("Bound",
+             f"Arithmetic: {self.peak:.1f} TFLOP/s of the FP32 units ÷ {left:.3f} of the FLOP = "
              f"{self.peak / left:.1f} TFLOP/s"),
+            ("Before",
+             f"No levels, bound by arithmetic: {speeds[0] / self.peak:.1%} of full rate."),
+            ("Factor",
+             f"{speeds[1]:.1f} ÷ {speeds[0]:.1f} TFLOP/s = {speeds[1] / speeds[0]:.2f}; "
+             f"{times.share(way):.2f} over cuBLAS in the same run"),
+            ("Estimated",
+             f"{model[1]:.1f} ÷ {model[0]:.1f} TFLOP/s = {model[1] / model[0]:.2f} by the model"),
             ("Additions",
              f"{took:.1f} of {total:.1f} ms; at the bandwidth of a copy "
              f"{1e3 * self.predicted(n, way).additions:.1f} ms"),
         ]  # fmt: skip
-        rows, folded = (
-            [(term, with_spaced_percents(sentence)) for term, sentence in part]
-            for part in (rows, folded)
+        bars = Bars(
+            [("no levels", speeds[0]), (plural(way.levels, "level"), speeds[1])],
+            self.peak / left,
+            self.peak / left,
+            "the bound",
+            "TFLOP/s",
         )
-        text = "\n".join(f"{term}: {sentence}" for term, sentence in (*rows, *folded))
-        return Output(box("strassen", (n, n, n), "", rows, self.note, folded=folded), text)
+        made = Box("strassen", (n, n, n), bound, rows, numbers, self.note, bars)
+        return Output(made.html(), made.text())
 
     @property
     def note(self) -> str:

@@ -1,0 +1,92 @@
+"""A GPU's counters in words: what warps wait for, and the parts of a factor."""
+
+from collections.abc import Mapping
+
+from sgemm_lab.text import percent
+
+NAMES = {
+    "long_scoreboard": "global memory (long scoreboard)",
+    "lg_throttle": "the queue to global memory (LG throttle)",
+    "short_scoreboard": "shared memory (short scoreboard)",
+    "mio_throttle": "the queue to shared memory (MIO throttle)",
+    "barrier": "other warps (barrier)",
+    "dispatch_stall": "register banks (dispatch stall)",
+    "wait": "a fixed-latency dependency (wait)",
+    "math_pipe_throttle": "a busy arithmetic pipe (math pipe throttle)",
+    "no_instruction": "instruction fetch (no instruction)",
+    "branch_resolving": "a branch (branch resolving)",
+    "drain": "its last stores (drain)",
+    "imc_miss": "a constant (IMC miss)",
+    "membar": "a memory fence (membar)",
+    "sleeping": "the end of a sleep (sleeping)",
+    "not_selected": "its turn (not selected)",
+}
+"""What a warp waits for, and Nsight Compute's name of that stall reason.
+
+A warp that is "not selected" is ready; "selected" is the issue itself.
+"""
+
+_STALLED = "stalled_"
+_READY = ("selected", "not_selected")
+_LEAST = 0.02
+
+
+def waits(counters: Mapping[str, float]) -> dict[str, float]:
+    """Return the shares of their waiting that warps spend on each reason, longest first.
+
+    It is empty without counters. A warp that is ready does not wait.
+
+    Args:
+        counters: ``MeasuredBound.numbers``.
+    """
+    waiting = {
+        words: counters.get(_STALLED + reason, 0.0)
+        for reason, words in NAMES.items()
+        if reason not in _READY
+    }
+    total = sum(waiting.values())
+    longest = sorted(waiting.items(), key=lambda one: -one[1])
+    return {words: value / total for words, value in longest} if total else {}
+
+
+def time_text(counters: Mapping[str, float]) -> str:
+    """Return what a warp does from one of its instructions to the next; "" without counters."""
+    shares = waits(counters)
+    if not shares:
+        return ""
+    total = sum(value for name, value in counters.items() if name.startswith(_STALLED))
+    issue, ready = (counters[_STALLED + name] for name in _READY)
+    shown = {words: share for words, share in shares.items() if share >= _LEAST}
+    parts = [f"{words} {percent(share)}" for words, share in shown.items()]
+    rest = 1 - sum(shown.values())
+    return (
+        f"{total:.2f} clocks per instruction: {issue:.2f} issuing, {ready:.2f} "
+        f"ready (not selected), {total - issue - ready:.2f} stalled. Of the stalls: "
+        f"{', '.join(parts)}{f', others {percent(rest)}' if rest >= 0.005 else ''}."
+    )
+
+
+def parts_text(before: Mapping[str, float], now: Mapping[str, float], sms: int) -> str:
+    """Return a factor as the product of its parts: instructions, slots filled, SMs at work.
+
+    It is "" where one of the two launches was not counted.
+
+    Args:
+        before: ``MeasuredBound.numbers`` of the kernel before, at the same size.
+        now: those of the kernel.
+        sms: of the GPU.
+    """
+    if not all("issue_active_percent" in one for one in (before, now)):
+        return ""
+    instructions = before["warp_instructions"] / now["warp_instructions"]
+    slots = now["issue_active_percent"] / before["issue_active_percent"]
+    busy = _busy(now, sms) / _busy(before, sms)
+    return (
+        f"{instructions:.3f} by the number of instructions × {slots:.3f} by slots filled × "
+        f"{busy:.3f} by SMs at work = {instructions * slots * busy:.3f}"
+    )
+
+
+def _busy(counters: Mapping[str, float], sms: int) -> float:
+    """Return the share of the launch in which an SM has work."""
+    return counters["sm_active_cycles"] / sms / counters["sm_elapsed_cycles"]

@@ -67,11 +67,11 @@ PASSED: dict[tuple[str, Sequence[Size]], list[CheckResult]] = {}
 def right_lines_are_run_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Some lines, such as the solution of 2.2, are judged in several tests."""
 
-    def once(kernel: Kernel, sizes: Sequence[Size]) -> Iterator[CheckResult]:
+    def once(kernel: Kernel, sizes: Sequence[Size], **how: bool) -> Iterator[CheckResult]:
         run = kernel.source, sizes
         if run not in PASSED:
             found = []
-            for verdict in check_simulated(kernel, sizes):
+            for verdict in check_simulated(kernel, sizes, **how):
                 found.append(verdict)
                 yield verdict
             PASSED[run] = found  # whoever meets a fault asks for no more, and does not come here
@@ -394,3 +394,13 @@ def test_very_large_and_very_small_numbers_are_judged() -> None:
     for number in (1e300, -1e300, 5e-324, 1e-7):
         judged = find_exercise("2.1").judge(number, MACHINE)
         assert "is not it" in judged.text
+
+
+def test_seven_products_are_right_on_whole_numbers_alone() -> None:
+    exercise = find_exercise("13.4")
+    assert isinstance(exercise, Lines)
+    kernel = exercise.written(exercise.solution).kernel
+    (alone,) = check_simulated(kernel, [(8, 8, 8)], only_whole_numbers=True)
+    (usual,) = check_simulated(kernel, [(8, 8, 8)])
+    assert alone.passed
+    assert not usual.passed, "an exercise that must not say so would do"

@@ -69,10 +69,10 @@ JUDGE = """async (exercise, answer, made, most) => {
   return lines.judged(exercise, answer, {
     compiled,
     compiledLike: (name, source) => compiled(source),
-    checked: async ({ source, ptx }, sizes) => {
+    checked: async ({ source, ptx }, sizes, onlyWholeNumbers) => {
       const results = [];
       for (const size of sizes.slice(0, most)) {
-        const result = checking.checked(kernel(source), ptx, size);
+        const result = checking.checked(kernel(source), ptx, size, onlyWholeNumbers);
         if ("refused" in result) return result;
         results.push(result);
         if (result.fault !== null || result.refusal !== null) break;

@@ -208,13 +208,18 @@ class Judge(ABC):
             WrongResultError: the kernel did something wrong on the way.
         """
 
-    def run(self) -> float:
+    def run(self, *, only_whole_numbers: bool = False) -> float:
         """Return the largest error as a share of the allowed one.
+
+        With ``only_whole_numbers`` the first of the three runs is the only one: for algorithms that
+        carry NaN, infinity and rounding errors to other elements of C.
 
         Raises:
             WrongResultError: the result is wrong.
         """
         self.whole_numbers()
+        if only_whole_numbers:
+            return 0.0
         error = self.random_numbers()
         self.special_values()
         return error

@@ -15,9 +15,14 @@ _PATTERN = 12345.678
 
 
 def check(
-    kernel: Kernel, sizes: Iterable[Size] = AWKWARD_SIZES, *, seed: int = 0, shift: int = 0
+    kernel: Kernel,
+    sizes: Iterable[Size] = AWKWARD_SIZES,
+    *,
+    seed: int = 0,
+    shift: int = 0,
+    only_whole_numbers: bool = False,
 ) -> Iterator[CheckResult]:
-    """Check a kernel on the GPU, size by size.
+    """Check a kernel on the GPU, size by size; see ``Judge.run`` for ``only_whole_numbers``.
 
     ``shift`` moves the matrices by that many elements off their aligned addresses.
     After an error that leaves the GPU unusable (an illegal address), the iterator ends.
@@ -30,7 +35,7 @@ def check(
     for m, n, k in sizes:
         judge = _GpuJudge(cupy, loaded, (m, n, k), seed, shift, kernel.arithmetic)
         try:
-            error = judge.run()
+            error = judge.run(only_whole_numbers=only_whole_numbers)
         except WrongResultError as fault:
             yield CheckResult(kernel.name, m, n, k, str(fault), None, float("inf"))
         except LabError as refusal:

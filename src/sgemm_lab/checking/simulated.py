@@ -27,10 +27,12 @@ def check_simulated(
     *,
     seed: int = 0,
     time_limit: float = TIME_LIMIT,
+    only_whole_numbers: bool = False,
 ) -> Iterator[CheckResult]:
     """Check a kernel by simulation, size by size, as ``check`` does on a GPU.
 
-    C is judged on whole numbers, on random numbers, and where A and B hold NaN and infinity. What
+    C is judged on whole numbers, and unless ``only_whole_numbers``, on random numbers, and where A
+    and B hold NaN and infinity. What
     the simulator finds on the way is a fault too: an access outside an array, a misaligned one, a
     read of what nothing wrote, a race, a missed barrier. A launch that takes longer than
     ``time_limit`` seconds is given up, and the sizes after it are not tried.
@@ -44,7 +46,8 @@ def check_simulated(
         try:
             check_size((m, n, k))
             with np.errstate(all="ignore"):
-                error = _JudgeHere(kernel, ptx, (m, n, k), seed, time_limit).run()
+                judge = _JudgeHere(kernel, ptx, (m, n, k), seed, time_limit)
+                error = judge.run(only_whole_numbers=only_whole_numbers)
         except WrongResultError as wrong:
             fault, error = str(wrong), float("inf")
         except LabError as refused:

@@ -31,7 +31,11 @@ export function* checkHere(
   kernel: Kernel,
   ptx: string,
   sizes: Size[] = QUICK_SIZES,
-  { seed = 0, timeLimit = TIME_LIMIT }: { seed?: number; timeLimit?: number } = {},
+  {
+    seed = 0,
+    timeLimit = TIME_LIMIT,
+    onlyWholeNumbers = false,
+  }: { seed?: number; timeLimit?: number; onlyWholeNumbers?: boolean } = {},
 ): Generator<CheckedHere> {
   for (const size of sizes) {
     const [m, n, k] = size;
@@ -48,7 +52,8 @@ export function* checkHere(
     let late = false;
     try {
       checkSize(size);
-      result.error = judged(kernel, ptx, size, seed, timeLimit, result);
+      const judge = judgeOf(kernel, ptx, size, seed, timeLimit, result);
+      result.error = judge.run(onlyWholeNumbers);
     } catch (error) {
       if (error instanceof WrongResultError) {
         result.fault = error.message;
@@ -64,11 +69,11 @@ export function* checkHere(
 }
 
 /**
- * The largest error of a kernel in the simulator, as a share of what is allowed. Throws a
- * WrongResultError, or a LabError where the launch cannot be.
+ * What judges a kernel in the simulator. It throws a WrongResultError, or a LabError where the
+ * launch cannot be.
  * @param into takes the hazards
  */
-function judged(
+function judgeOf(
   kernel: Kernel,
   ptx: string,
   size: Size,
@@ -124,5 +129,5 @@ function judged(
   }
 
   const judge = new Judge(product, size, seed, kernel.arithmetic);
-  return judge.run();
+  return judge;
 }

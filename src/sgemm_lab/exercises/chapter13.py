@@ -1,6 +1,8 @@
 """The exercises of chapter 13, fewer products."""
 
 from sgemm_lab.errors import LabError
+from sgemm_lab.exercises.criteria import Case, Counted, Criteria
+from sgemm_lab.exercises.lines import Lines
 from sgemm_lab.exercises.model import Estimate, Found, Machine, Number
 from sgemm_lab.gemm.strassen.error import UNIFORM
 from sgemm_lab.gemm.strassen.plan import WIDE, Plan, make_plan
@@ -10,6 +12,43 @@ from sgemm_lab.text import error_text
 _SIDE = 16384
 _TFLOPS, _TBS = 55.0, 3.9
 """As exercise 13.3 gives them."""
+_SMALL = "register_cache:BM=32,BN=32,TM=2,TN=2"
+_TILE = (32, 32, 8)
+_ONE_K = """\
+        for (int k = 0; k < BK; ++k) {
+            float fragA[TM];  // this k's column of my rows
+            float fragB[TN];  // this k's row of my columns
+            for (int i = 0; i < TM; ++i) fragA[i] = As[ty * TM + i][k];
+            for (int j = 0; j < TN; ++j) fragB[j] = Bs[k][tx * TN + j];
+            for (int i = 0; i < TM; ++i) {
+                for (int j = 0; j < TN; ++j) {
+                    acc[i][j] += fragA[i] * fragB[j];
+                }
+            }
+        }"""
+_TWO_K = """\
+        for (int k = 0; k < BK; k += 2) {
+            const float a11 = As[2 * ty][k], a12 = As[2 * ty][k + 1];
+            const float a21 = As[2 * ty + 1][k], a22 = As[2 * ty + 1][k + 1];
+            const float b11 = Bs[k][2 * tx], b12 = Bs[k][2 * tx + 1];
+            const float b21 = Bs[k + 1][2 * tx], b22 = Bs[k + 1][2 * tx + 1];
+"""
+_EIGHT = f"""\
+{_TWO_K}            acc[0][0] += a11 * b11 + a12 * b21;
+            acc[0][1] += a11 * b12 + a12 * b22;
+            acc[1][0] += a21 * b11 + a22 * b21;
+            acc[1][1] += a21 * b12 + a22 * b22;
+        }}"""
+_SEVEN = f"""\
+{_TWO_K}            const float s1 = a21 + a22, s2 = s1 - a11, s3 = a11 - a21, s4 = a12 - s2;
+            const float t1 = b12 - b11, t2 = b22 - t1, t3 = b22 - b12, t4 = t2 - b21;
+            const float p1 = a11 * b11, p5 = s1 * t1;
+            const float u2 = p1 + s2 * t2, u3 = u2 + s3 * t3;
+            acc[0][0] += p1 + a12 * b21;
+            acc[0][1] += u2 + p5 + s4 * b22;
+            acc[1][0] += u3 - a22 * t4;
+            acc[1][1] += u3 + p5;
+        }}"""
 
 
 def _run() -> tuple[StrassenRun, str]:
@@ -100,6 +139,37 @@ EXERCISES = (
         tolerance=0.02,
         solution=1862,
         wrong=((465, "4 bytes"), (233, "of eight"), (5000, "Set the time")),
+    ),
+    Lines(
+        name="13.4",
+        kernel=_SMALL,
+        place=_ONE_K,
+        start=_EIGHT,
+        criteria=Criteria(
+            (
+                Case(
+                    True,
+                    "seven products. On single numbers they do not pay: the additions are more "
+                    "FLOP than the product that they save. On large quadrants an addition costs "
+                    "next to nothing beside a product.",
+                    "made",
+                    above="definition",
+                ),
+                Case(
+                    False,
+                    "C is right, but with no more FLOP than by the definition these are eight "
+                    "products. Seven need sums of A and of B first.",
+                ),
+            ),
+            {"made": Counted("flop", _TILE), "definition": Counted("flop", _TILE, of=_SMALL)},
+        ),
+        solution=_SEVEN,
+        only_whole_numbers=True,
+        wrong=(
+            (_EIGHT, "these are eight products"),
+            (_SEVEN.replace("u3 - a22 * t4", "u3 + a22 * t4"), "on whole numbers"),
+            (_SEVEN.replace("s4 = a12 - s2", "s4 = a12 - s1"), "on whole numbers"),
+        ),
     ),
 )
 

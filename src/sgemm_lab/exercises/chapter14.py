@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 
+from sgemm_lab.exercises.criteria import BLOCK, Case, Counted, Criteria
+from sgemm_lab.exercises.lines import Lines
 from sgemm_lab.exercises.model import Choice, Estimate, Found, Machine, Number, Range
 from sgemm_lab.multi_gpu.cases import FEW_BLOCKS
 from sgemm_lab.multi_gpu.engine import NCCL
@@ -14,6 +16,34 @@ _SIDE = 9216
 """N of the exercise on nine GPUs: a multiple of three."""
 _RIDGE = 50e12 / 250e9
 """FLOP for each byte, of the GPU and the link that the exercise names."""
+_ALL_TO_ALL = """\
+        __syncthreads();  // no one reads a tile before all of it is there
+
+        for (int k = 0; k < TILE; ++k) {
+            acc += As[ty][k] * Bs[k][tx];
+        }"""
+_SKEW = """\
+        __syncthreads();  // no one reads a tile before all of it is there
+
+        float a = As[ty][(ty + tx) % TILE], b = Bs[(ty + tx) % TILE][tx];  // what I begin with
+        for (int round = 0; round < TILE; ++round) {
+            acc += a * b;
+"""
+_SEND = """\
+            __syncthreads();  // no one overwrites what another has not received
+            As[ty][tx] = a;
+            Bs[ty][tx] = b;
+            __syncthreads();  // all have sent
+"""
+_RECEIVE = """\
+            a = As[ty][(tx + 1) % TILE];
+            b = Bs[(ty + 1) % TILE][tx];
+        }"""
+_CANNON = f"{_SKEW}{_SEND}{_RECEIVE}"
+_UNSKEWED = _SKEW.replace(
+    "As[ty][(ty + tx) % TILE], b = Bs[(ty + tx) % TILE][tx]", "As[ty][tx], b = Bs[ty][tx]"
+)
+_STILL = f"{_UNSKEWED}            // send and receive here\n        }}"
 
 
 def _ridge_size() -> float:
@@ -121,6 +151,33 @@ EXERCISES = (
         tolerance=1e-9,
         solution=1,
         wrong=((3, "begins"), (5, "count around"), (2, "askew"), (0, "counted around")),
+    ),
+    Lines(
+        name="14.5",
+        kernel="tiled:TILE=8",
+        place=_ALL_TO_ALL,
+        start=_STILL,
+        criteria=Criteria(
+            (
+                Case(
+                    False,
+                    "C is right, but little is sent: {stored:comma} requests of a block store, and "
+                    "32 are needed. Here each GPU reads from all others.",
+                    "stored",
+                    below=32,
+                ),
+                Case(True, "each GPU reads from its two neighbours alone."),
+            ),
+            {"stored": Counted("shared_store_requests", (8, 8, 8), BLOCK)},
+        ),
+        solution=_CANNON,
+        wrong=(
+            (_STILL, "on whole numbers"),
+            (f"{_UNSKEWED}{_SEND}{_RECEIVE}", "on whole numbers"),
+            (_CANNON.replace("[(tx + 1) % TILE]", "[(tx + 7) % TILE]"), "on whole numbers"),
+            (f"{_SKEW}{_SEND.partition(chr(10))[2]}{_RECEIVE}", "Put a __syncthreads()"),
+            (_ALL_TO_ALL, "little is sent"),
+        ),
     ),
 )
 

@@ -15,13 +15,21 @@ export interface Refused {
   line: number;
 }
 
-/** Check a kernel at a size, unless NVRTC would refuse to compile it. */
-export function checked(kernel: Kernel, ptx: string, size: Size): CheckedHere | Refused {
+/**
+ * Check a kernel at a size, unless NVRTC would refuse to compile it.
+ * @param onlyWholeNumbers whether it is judged on whole numbers alone
+ */
+export function checked(
+  kernel: Kernel,
+  ptx: string,
+  size: Size,
+  onlyWholeNumbers: boolean,
+): CheckedHere | Refused {
   const wanted = declaredBytes(ptx);
   if (wanted > STATIC_SHARED) {
     return { refused: filled(sentences.shared, { wanted, limit: STATIC_SHARED }), line: 0 };
   }
-  const [result] = checkHere(kernel, ptx, [size]);
+  const [result] = checkHere(kernel, ptx, [size], { onlyWholeNumbers });
   return result;
 }
 

@@ -67,6 +67,9 @@ class Lines(Exercise):
     """Of a kernel that multiplies rightly: does it do what the exercise is about?"""
     sizes: tuple[Size, ...] = ()
     """What is checked beside the usual sizes."""
+    only_whole_numbers: bool = False
+    """Whether it is judged on whole numbers alone, where the exercise must say so: see
+    ``Judge.run``."""
 
     def written(self, answer: object) -> Written:
         """Return the kernel that an answer makes.
@@ -102,6 +105,7 @@ class Lines(Exercise):
             "kernel": self.kernel,
             "place": self.place,
             "sizes": self.sizes,
+            "onlyWholeNumbers": self.only_whole_numbers,
             "asks": self.criteria.data(),
             "compared": self.criteria.books,
             "sources": {
@@ -112,14 +116,16 @@ class Lines(Exercise):
     def _judged(self, answer: object, machine: Machine) -> Judgement:
         written = self.written(answer)
         try:
-            fault = first_fault(check_simulated(written.kernel, (*QUICK_SIZES, *self.sizes)))
+            only = self.only_whole_numbers
+            sizes = (*QUICK_SIZES, *self.sizes)
+            fault = first_fault(check_simulated(written.kernel, sizes, only_whole_numbers=only))
             if fault is None:
                 said = self.criteria.said(written.kernel)
                 if not said.right:
                     return Judgement(False, said.says)
                 if machine.gpu:
                     # A size that this GPU has no memory for is no fault of the kernel.
-                    on_gpu = check(written.kernel, AWKWARD_SIZES)
+                    on_gpu = check(written.kernel, AWKWARD_SIZES, only_whole_numbers=only)
                     fault = first_fault(result for result in on_gpu if result.fault)
         except CompileError as error:
             return Judgement(False, written.refusal(error))

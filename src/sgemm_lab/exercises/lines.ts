@@ -19,6 +19,7 @@ export interface LinesExercise {
   kernel: string;
   place: string;
   sizes: Size[];
+  onlyWholeNumbers: boolean;
   asks: Criteria;
   compared: string[];
   sources: Record<string, string>;
@@ -46,7 +47,11 @@ export interface Sent {
 export interface Tools {
   compiled: (source: string) => Promise<Compiled | Refused>;
   compiledLike: (name: string, source: string, like: Compiled) => Promise<Compiled>;
-  checked: (kernel: Sent, sizes: Size[]) => Promise<CheckResult[] | Refused>;
+  checked: (
+    kernel: Sent,
+    sizes: Size[],
+    onlyWholeNumbers: boolean,
+  ) => Promise<CheckResult[] | Refused>;
   said: (
     criteria: Criteria,
     reader: Sent,
@@ -133,7 +138,8 @@ export async function judged(
   if ("refused" in made) return { right: false, text: mine.refusal(made), by: "" };
   const { by, ptx, ofThread } = made;
   const reader = { source: mine.source, ptx, ofThread };
-  const results = await tools.checked(reader, [...QUICK_SIZES, ...exercise.sizes]);
+  const sizes = [...QUICK_SIZES, ...exercise.sizes];
+  const results = await tools.checked(reader, sizes, exercise.onlyWholeNumbers);
   if ("refused" in results) return { right: false, text: mine.refusal(results), by };
   const fault = firstFault(results);
   if (fault !== null) return { right: false, text: mine.inReaderLines(fault), by };

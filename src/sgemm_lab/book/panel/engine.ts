@@ -62,6 +62,7 @@ interface LinesRequest {
   task: "checkLines";
   reader: Sent;
   size: Size;
+  onlyWholeNumbers: boolean;
 }
 
 interface AskRequest {
@@ -138,7 +139,7 @@ function answer(
   if (request.task === "verdict") return { verdict: verdictOn(request.results) };
   if (request.task === "checkLines") {
     const { kernel, ptx } = subject(request.reader);
-    const result = checked(kernel, ptx, request.size);
+    const result = checked(kernel, ptx, request.size, request.onlyWholeNumbers);
     return { result, last: "refused" in result || !passed(result) };
   }
   if (request.task === "ask") {

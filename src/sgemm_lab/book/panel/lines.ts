@@ -134,10 +134,10 @@ class Bench {
         const known = await shipped(name, source, source);
         return known?.by === like.by ? known : compiled(source, loading);
       },
-      checked: async (reader, sizes) => {
+      checked: async (reader, sizes, onlyWholeNumbers) => {
         const results = await this.#engines.inTurn<CheckResult | Refused>(
           sizes,
-          (size) => ({ task: "checkLines", reader, size }),
+          (size) => ({ task: "checkLines", reader, size, onlyWholeNumbers }),
           (size, number) =>
             this.callbacks.busy(`${BUSY} Size ${number} of ${sizes.length}: ${sizeText(size)}.`),
         );

@@ -1,6 +1,6 @@
 // title: Producer warps
 // parent: serpentine
-// change: Four warps only copy, eight only multiply; mbarriers pass the K tiles between them.
+// change: Four warps only copy, eight only multiply; mbarriers pass K tiles, 8 deep in 8 stages.
 // chapter: 10
 // grid: ceil(N / BN), ceil(M / BM)
 // block: BM * BN / (TM * TN) + PRODUCERS, 1
@@ -123,7 +123,7 @@ extern "C" __global__ void __launch_bounds__(THREADS + PRODUCERS, 1)
             }
             Bthread += size_t(BK) * N;
         };
-        // Behind the last K tile one with zeros, for those who look ahead.
+        // One K tile of zeros follows the last, for the warps that read ahead.
         for (int k0 = 0; k0 < K + BK; k0 += BK) {
             waitFor(&emptied[now], 1 - phase);  // at once on the first round
             copyA(k0, now);

@@ -74,7 +74,7 @@ extern "C" __global__ void __launch_bounds__(THREADS + PRODUCERS, 1)
     const int ty = lane % LANES_M;             // my group of rows in it
     const int tx = lane / LANES_M ^ lane % 4;  // my group of columns in it
     // All K tiles of all tiles stand in a row. Mine are from `begin` to `end`. A block waits
-    // for the next one. That must have started: so who starts first stands last.
+    // for the next one, which must have started: so blocks that start first take the last ones.
     const int tilesN = (N + BN - 1) / BN, windows = (K + BK - 1) / BK;
     const long long tiles = (long long)((M + BM - 1) / BM) * tilesN;
     const int me = gridDim.x - 1 - blockIdx.x;
@@ -138,7 +138,7 @@ extern "C" __global__ void __launch_bounds__(THREADS + PRODUCERS, 1)
                 }
                 Bthread += size_t(BK) * N;
             };
-            // Behind the very last K tile one with zeros, for those who look ahead.
+            // After the very last K tile one of zeros, for warps that read ahead.
             at += last - first;
             const int zeros = at < end ? 0 : BK;
             for (int k0 = first * BK; k0 < last * BK + zeros; k0 += BK) {

@@ -76,7 +76,7 @@ extern "C" __global__ void __launch_bounds__(THREADS + PRODUCERS, 1)
     const int ty = lane % LANES_M;             // my group of rows in it
     const int tx = lane / LANES_M ^ lane % 4;  // my group of columns in it
     // All K tiles of all tiles stand in a row. Mine are from `begin` to `end`. A block waits
-    // for the next one. That must have started: so who starts first stands last.
+    // for the next one, which must have started: so blocks that start first take the last ones.
     const int tilesN = (N + BN - 1) / BN, windows = (K + BK - 1) / BK;
     const int tilesM = (M + BM - 1) / BM;
     const long long tiles = (long long)tilesM * tilesN;
@@ -135,7 +135,7 @@ extern "C" __global__ void __launch_bounds__(THREADS + PRODUCERS, 1)
             const int turn = int((at - begin) % COPYING);  // whose K tile is the first
             const bool inside = alignedB && blockRow + BM <= M && blockCol + BN <= N;
             at += last - first;
-            // Behind the very last K tile one with zeros, for those who look ahead.
+            // After the very last K tile one of zeros, for warps that read ahead.
             const int stop = at < end ? last : last + 1;
 
             for (int w = first + (mine + COPYING - turn) % COPYING; w < stop; w += COPYING) {

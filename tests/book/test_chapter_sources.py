@@ -76,3 +76,12 @@ def test_a_term_is_defined_once() -> None:
     terms = [term.lower() for line in lines for term in line.split(", ")]
     assert len(terms) > 80
     assert sorted(set(terms)) == sorted(terms)
+
+
+@each_chapter
+def test_nothing_that_a_cell_draws_is_lost(chapter: Path) -> None:
+    """A notebook shows the value of a cell's last statement alone."""
+    for cell in cells(chapter):
+        *before, _ = ast.parse(cell).body
+        values = [ast.unparse(one) for one in before if isinstance(one, ast.Expr)]
+        assert [one for one in values if re.match(r"lab\.(?!quote_gpu\()", one)] == []

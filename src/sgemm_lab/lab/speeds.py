@@ -8,7 +8,13 @@ from textwrap import wrap
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
+from matplotlib.ticker import (
+    FuncFormatter,
+    LogLocator,
+    NullFormatter,
+    NullLocator,
+    PercentFormatter,
+)
 
 from sgemm_lab import style
 from sgemm_lab.catalogue import load_kernel, load_kernels
@@ -156,8 +162,8 @@ def find_scores(
     return []
 
 
-def curves(*names: str, conclusion: str, every_gpu: bool = False) -> Picture:
-    """Draw recorded GFLOP/s over the size of square matrices, cuBLAS above. Log-log.
+def curves(*names: str, conclusion: str, every_gpu: bool = False, shares: bool = False) -> Picture:
+    """Draw recorded GFLOP/s over the size of square matrices, with cuBLAS. Log-log.
 
     This session's measurements are drawn over it, with open marks. The conclusion names kernels
     that were not recorded.
@@ -166,6 +172,7 @@ def curves(*names: str, conclusion: str, every_gpu: bool = False) -> Picture:
         names: of kernels.
         conclusion: what the picture shows, in a sentence or two.
         every_gpu: whether the other recorded GPUs are drawn too, each with its own dashes.
+        shares: whether shares of cuBLAS are drawn, on a linear axis, in place of GFLOP/s.
 
     Raises:
         LabError: there are too many kernels to tell their curves apart, or nothing is recorded.
@@ -195,7 +202,7 @@ def curves(*names: str, conclusion: str, every_gpu: bool = False) -> Picture:
         conclusion += f" Open marks: {here[0].gpu}, measured here."
     shown = [kernel.name for kernel in kernels if kernel.name in measured]
     return PictureOfTwoWidths(
-        partial(_draw_curves, known, here, shown, list(others.values())),
+        partial(_draw_curves, known, here, shown, list(others.values()), shares),
         "Speed over matrix size",
         conclusion,
         names,
@@ -207,37 +214,43 @@ def _draw_curves(
     here: Sequence[Score],
     names: Sequence[str],
     others: Sequence[Sequence[Score]],
+    shares: bool,
     phone: bool,
 ) -> Figure:
     """Draw the curves of cuBLAS and some kernels. On a phone their names stand above."""
     fig = style.figure(style.PHONE_WIDTH if phone else 7.0, 4.4 if phone else 3.9)
     with style.book_style():
         ax = fig.subplots()
-        ax.set(xscale="log", yscale="log", ylabel="GFLOP/s")
+        ax.set(xscale="log", ylabel="share of cuBLAS" if shares else "GFLOP/s")
         ax.set_xlabel("M = N = K")
         sizes = sorted({score.m for score in known})
         ends: list[tuple[str, str, tuple[float, float]]] = []
         for name, colour, marker in zip([None, *names], _COLOURS, _MARKERS, strict=False):
             label = title_of(name) if name else "cuBLAS"
-            points = _points(known, name)
+            points = _points(known, name, shares)
             xs = list(points)
             ax.plot(xs, list(points.values()), f"{marker if phone else 'o'}-", color=colour,
                     markersize=4, label=label)  # fmt: skip
             ends.append(("\n".join(wrap(label, 27)), colour, (xs[-1], points[xs[-1]])))
             for found, (_, dashes) in zip(others, _DASHES, strict=False):
-                theirs = _points(found, name)
+                theirs = _points(found, name, shares)
                 ax.plot(list(theirs), list(theirs.values()), linestyle=dashes, color=colour,
                         linewidth=1.2)  # fmt: skip
-            yours = _points(here, name)
+            yours = _points(here, name, shares)
             ax.plot(list(yours), list(yours.values()), "D:", color=colour, markersize=7,
                     markerfacecolor="none", linewidth=1.0)  # fmt: skip
         shown = [*sizes, *(score.m for score in here)]
         ax.set_xlim(min(shown) * 0.85, max(shown) * (1.15 if phone else 4.5))
         ax.set_xticks(sizes, [str(size) for size in sizes])
         ax.xaxis.set_minor_locator(NullLocator())
-        ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        ax.yaxis.set_minor_formatter(NullFormatter())
-        ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: number(value)))
+        if shares:
+            ax.set_ylim(bottom=0)
+            ax.yaxis.set_major_formatter(PercentFormatter(1))
+        else:
+            ax.set_yscale("log")
+            ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+            ax.yaxis.set_minor_formatter(NullFormatter())
+            ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: number(value)))
         ax.grid(axis="y")
         if phone:
             fig.legend(loc="outside upper left", fontsize=9)
@@ -260,10 +273,14 @@ def _label_ends(ax: Axes, ends: list[tuple[str, str, tuple[float, float]]]) -> N
         )  # fmt: skip
 
 
-def _points(known: Sequence[Score], name: str | None) -> dict[int, float]:
-    """Return GFLOP/s by size, smallest first, of a kernel, or of cuBLAS where there is no name."""
+def _points(known: Sequence[Score], name: str | None, shares: bool) -> dict[int, float]:
+    """Return GFLOP/s by size, smallest first, of a kernel, or of cuBLAS where there is no name.
+
+    ``shares`` divides them by those of cuBLAS in the same run.
+    """
     return {
-        score.m: score.gflops if name else score.cublas_gflops
+        score.m: (score.gflops if name else score.cublas_gflops)
+        / (score.cublas_gflops if shares else 1)
         for score in sorted(known, key=lambda score: score.m)
         if name in (None, score.kernel)
     }

@@ -1,5 +1,7 @@
 """What was tried and is no kernel of the book any more, from the runs that measured it."""
 
+from typing import NamedTuple
+
 from sgemm_lab.catalogue import current_name
 from sgemm_lab.kernel import Size
 from sgemm_lab.lab import session
@@ -9,84 +11,95 @@ from sgemm_lab.models.ladder import SIZE
 from sgemm_lab.records.gpu_record import Measurement, Record
 from sgemm_lab.text import number, size_text
 
-Idea = tuple[str, str, str, str]
-"""In words, the name in the records, the name of the kernel compared with, and what that is."""
 
-TRIED: dict[int, tuple[Idea, ...]] = {
+class Idea(NamedTuple):
+    """An idea, and two names in the records: with it, and without."""
+
+    words: str
+    name: str
+    before: str
+    compared: str = ""
+    """What ``before`` is called; empty where that is its name."""
+    side: int = SIZE
+    """Of the square matrices."""
+
+
+TRIED: dict[int | str, tuple[Idea, ...]] = {
     6: (
-        ("Padding alone", "padded", "float4_tile", "float4_tile"),
-        ("C stored as float4", "vector_store", "split", "split"),
+        Idea("Padding alone", "padded", "float4_tile"),
+        Idea("C stored as float4", "vector_store", "split"),
     ),
     8: (
-        (
+        Idea(
             "The loops that a larger tile needs, with the old tile of 128 × 128",
             "large_tile",
             "double_buffer",
-            "double_buffer",
         ),
-        (
+        Idea(
             "The large tile with warps of two rows of 16 lanes",
             "large_tile:BN=256,TN=16",
             "warp_tile",
-            "warp_tile",
         ),
     ),
-    9: (
-        (
-            "A K tile 16 deep, copied through registers",
-            "deep_k_tile:BK=16",
-            "column_order",
-            "column_order",
-        ),
-    ),
+    9: (Idea("A K tile 16 deep, copied through registers", "deep_k_tile:BK=16", "column_order"),),
     10: (
-        (
-            "Lane map: lanes placed so that no two requests are merged",
-            "lane_map",
-            "serpentine",
-            "serpentine",
-        ),
-        (
-            "An mbarrier for each stage, without producer warps",
-            "window_barriers:BK=8,STAGES=8",
-            "lane_map",
-            "the lane map",
-        ),
-        (
+        Idea(
             "Sums in quads: a store that never runs, to steer the choice of registers",
             "quads",
             "producers",
-            "producers",
         ),
-        ("Persistent blocks with whole tiles", "persistent", "quads", "the quads"),
-        (
+        Idea("Persistent blocks with whole tiles", "persistent", "quads", "the quads"),
+        Idea(
             "Bands: blocks walk neighbouring tiles, so that L2 serves more",
             "bands",
             "own_windows",
             "an earlier per_warp_stages",
         ),
+        Idea("Bands, at a larger size", "bands", "own_windows", "the same", 16384),
+    ),
+    "producers": (
+        Idea(
+            "Lanes placed so that no two requests for shared memory merge",
+            "lane_map",
+            "serpentine",
+        ),
+        Idea(
+            "K tiles 8 deep in 8 stages, each with two mbarriers; every warp copies and multiplies",
+            "window_barriers:BK=8,STAGES=8",
+            "lane_map",
+            "the row above",
+        ),
+        Idea(
+            "Four warps that only copy; B is no longer prefetched into registers",
+            "producers",
+            "window_barriers:BK=8,STAGES=8",
+            "the row above",
+        ),
     ),
 }
-"""Ideas of each chapter that are no kernels any more."""
+"""Ideas of each chapter that are no kernels any more, and the parts of a kernel's step."""
 
 
-def tried(chapter: int) -> Output:
-    """Return a table of a chapter's ``TRIED``: speed at 4096³ with each idea, and without it."""
-    size = (SIZE, SIZE, SIZE)
+def tried(of: int | str) -> Output:
+    """Return a table of ``TRIED`` of a chapter or a kernel, each idea without and with it."""
     record = session.book_records()[0]
     lines = []
-    for idea, name, before, compared in TRIED[chapter]:
-        found, base = _latest(record, name, size), _latest(record, before, size)
+    for idea in TRIED[of]:
+        size = (idea.side, idea.side, idea.side)
+        found, base = _latest(record, idea.name, size), _latest(record, idea.before, size)
+        compared = idea.compared or idea.before
         if found is None or base is None:
-            lines.append([idea, compared, "not measured", "", ""])
+            lines.append([idea.words, compared, "not measured", "", ""])
             continue
         ratio = found.gflops / base.gflops
-        lines.append([idea, compared, number(base.gflops), number(found.gflops), comparison(ratio)])
+        speeds = [number(base.gflops), number(found.gflops)]
+        lines.append([idea.words, compared, *speeds, comparison(ratio)])
+    sizes = dict.fromkeys(size_text((idea.side,) * 3) for idea in TRIED[of])
     return table(
         ["idea", "compared with", "GFLOP/s of that", "with it", ""],
         lines,
         numbers=2,
-        note=f"{record.gpu.name}, {size_text(size)}, the latest run of each.",
+        note=f"{record.gpu.name}, {' and '.join(sizes)}, the latest run of each.",
     )
 
 

@@ -52,7 +52,7 @@ FAULTS = {
     "Reduction": ("barrier", [10]),
     "Softmax": ("race", [19, 24]),
     "Histogram": ("unwritten", [11]),
-    "Stencil": ("race", [10, 12]),
+    "Stencil": ("out of bounds", [13]),
 }
 
 
@@ -171,8 +171,15 @@ int main() {
 """
 
 
+REFERENCE = """void saxpy_cpu(const float* x, float* y, float a, int n) {
+    for (int i = 0; i < n; ++i) y[i] += FACTOR * x[i];
+}
+"""
+
+
 def test_a_result_is_compared_with_what_is_expected() -> None:
-    right = {"name": "y", "wrong": 0, "length": 300, "at": -1, "got": 0, "expected": 0}
+    right = {"name": "y", "by": "what is expected", "wrong": 0, "length": 300, "at": -1, "got": 0,
+             "expected": 0}  # fmt: skip
     assert run(SAXPY)["compared"] is None
     assert run(SAXPY, "y = a * x + y")["compared"] == right
     assert run(SAXPY, "3 * x + y")["compared"] == right
@@ -210,7 +217,29 @@ def test_a_result_that_depends_on_the_order_is_found(add: str, kinds: list[str])
 
 def test_places_taken_by_an_atomic_may_come_in_any_order() -> None:
     taking = TOTAL.replace("ADD", "y[1 + atomicAdd((int*)y, 1) % 2] = x[i]")
-    assert run(taking.replace("&y, 4", "&y, 12"))["otherOrder"] == []
+    found = run(taking.replace("&y, 4", "&y, 12"))
+    assert found["otherOrder"] == []
+    [one] = found["information"]
+    assert "Threads take places by an atomic" in one["message"]
+
+
+def test_blocks_also_run_in_orders_drawn_with_seeds() -> None:
+    (once, *drawn) = run(TOTAL.replace("ADD", "atomicAdd(y, x[i])"))["orders"]
+    assert once == "one after the other"
+    assert drawn == [f"in an order of blocks drawn with seed {seed}" for seed in (1, 2)]
+    # From the first block to the last it is right; its blocks run side by side at first.
+    last = TOTAL.replace("ADD", "atomicExch(y, (float)blockIdx.x)").replace("<<<2,", "<<<9,")
+    assert "seed" in run(last.replace("n = 300", "n = 2300"))["otherOrder"][0]["message"]
+
+
+def test_writes_of_the_same_value_are_information() -> None:
+    flag = "{ __shared__ int any;\nany = VALUE;\n__syncthreads();\ny[i] = any; }"
+    text = TOTAL.replace("&y, 4", "&y, 4 * n").replace("n = 300", "n = 512")
+    same = run(text.replace("ADD", flag.replace("VALUE", "1")))
+    assert same["hazards"] == []
+    assert "All write the same value" in same["information"][0]["message"]
+    other = run(text.replace("ADD", flag.replace("VALUE", "i")))
+    assert {one["kind"] for one in other["hazards"]} == {"race"}
 
 
 def test_a_product_is_expected_by_its_matrices() -> None:
@@ -291,7 +320,7 @@ def test_what_rests_on_an_assumption_is_no_error(
     first: list[Any], other: list[Any] | None, assumed: bool, severity: str
 ) -> None:
     given = [
-        {"hazards": first, "compared": None, "otherOrder": []},
+        {"hazards": first, "warnings": [], "compared": None, "otherOrder": []},
         other and {"hazards": other},
         assumed,
     ]
@@ -357,7 +386,7 @@ def test_a_pasted_file_is_compiled_run_and_judged_in_the_page(
     page.locator(".lab-launch summary").first.click()
     field = page.get_by_label("Expected result")
     for text, says in (
-        ("y = 3 * x + y", "All 300 elements of y are as expected."),
+        ("y = 3 * x + y", "All 300 elements of y equal what is expected."),
         ("y = x", "elements of y differ from what is expected: y["),
         ("<img src=x>", "Not run"),
     ):
@@ -366,6 +395,19 @@ def test_a_pasted_file_is_compiled_run_and_judged_in_the_page(
         page.locator('[data-lab="run"]').click()
         expect(verdict).to_contain_text(says, timeout=60_000)
     assert page.locator("img").count() == 0
+    field.fill("")
+    field.press("Tab")
+    for factor, says in (
+        ("a", "All 300 elements of y equal those of saxpy_cpu (line 12)."),
+        ("2", "elements of y differ from those of saxpy_cpu (line 12): y["),
+    ):
+        text = SAXPY + REFERENCE.replace("FACTOR", factor)
+        page.locator('[data-lab="open"]').set_input_files(
+            {"name": "saxpy.cu", "mimeType": "text/plain", "buffer": text.encode()}
+        )
+        expect(page.locator(".lab-launch-name")).to_contain_text("saxpy")
+        page.locator('[data-lab="run"]').click()
+        expect(verdict).to_contain_text(says, timeout=60_000)
     assert complaints == []
     page.close()
 

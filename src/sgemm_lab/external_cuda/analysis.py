@@ -36,7 +36,7 @@ from sgemm_lab.external_cuda.likely_causes import likely_cause, product, wrong_e
 from sgemm_lab.external_cuda.same_values import SameValues
 from sgemm_lab.external_cuda.severity import severity_of
 from sgemm_lab.kernel import Size
-from sgemm_lab.simulator import Hazard, Result
+from sgemm_lab.simulator import DeadlockError, EndlessLoopError, Hazard, Result
 from sgemm_lab.simulator.hazards import OUT_OF_BOUNDS, UNSET
 from sgemm_lab.text import size_text
 
@@ -54,6 +54,15 @@ TRY_SECONDS, CLIPPED_SECONDS, TRIES_SECONDS = 4.0, 10.0, 20.0
 
 TOLERANCE = {"half": 2.0**-9, "bfloat16": 2.0**-6, "float": 1e-5, "double": 1e-12}
 """Default tolerance of an element, relative to the larger of 1 and the expected value."""
+
+
+class NeverEndsError(LabError):
+    """A launch that never ends, of which nothing was assumed."""
+
+    def __init__(self, prepared: Prepared, reason: EndlessLoopError | DeadlockError) -> None:
+        super().__init__(str(reason))
+        self.prepared = prepared
+        self.location = reason.location
 
 
 @dataclass(frozen=True)
@@ -214,10 +223,12 @@ def count_assumed(
     With assumed sizes an index out of bounds is no fault of the kernel.
 
     Raises:
+        NeverEndsError: the file's own launch never ends.
         LabError: the simulator found a fault, or the launch is unknown.
     """
     end = time.monotonic() + min(TRIES_SECONDS, settings.time_limit)
-    outside = fault = None
+    outside = None
+    fault: LabError | None = None
     multiplies = isinstance(unknown, NoLaunchError)
     for one in tries(unknown.prepared, NOT_RIGHT if multiplies else ""):
         left = end - time.monotonic()
@@ -227,6 +238,11 @@ def count_assumed(
         limited = replace(settings, time_limit=seconds)
         try:
             done = count_prepared(one.prepared, size, expect, tolerance, limited)
+        except (EndlessLoopError, DeadlockError) as stuck:
+            if one.certain:
+                raise NeverEndsError(one.prepared, stuck) from None
+            fault = fault or stuck
+            continue
         except LabError as error:
             fault = fault or error
             continue

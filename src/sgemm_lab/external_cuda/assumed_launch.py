@@ -124,8 +124,7 @@ def tries(unknown: Prepared, said: str = "") -> Iterator[Try]:
         if key not in seen:
             seen.add(key)
             argued = f"{said}{found.prepared.argued}"
-            prepared = replace(found.prepared, argued=argued, certain=found.certain)
-            yield replace(found, prepared=prepared)
+            yield replace(found, prepared=replace(found.prepared, argued=argued))
 
 
 def _every(unknown: Prepared) -> Iterator[Try]:
@@ -238,14 +237,18 @@ class _Assuming:
             unknown, kernel=kernel, given=tuple(given), host=None, argued=self._argued(given),
             assumed=self._launched(kernel.grid, kernel.block, whole_grid),
         )  # fmt: skip
-        indices = not self.plan.zeros and any(
-            p.declared.pointer and p.element is not None and p.element.whole
-            for p in unknown.parameters
-        )
-        guessed = self.guessed or self.roomy or self.inside or indices or self.halvings
+        pointed = [p.element for p in unknown.parameters if p.declared.pointer]
+        # A struct may hold pointers, and integers may be indices.
+        guessed = self.guessed or self.roomy or self.inside or self.halvings or None in pointed
+        indices = any(one is not None and one.whole for one in pointed) and not self.plan.zeros
         told = host is not None and bool(shape and shape[0] and shape[1])
+        sure = told and not guessed
+        prepared = replace(
+            prepared, certain=sure and not indices, contents_assumed=sure and indices,
+            clipped=self.plan.clipped,
+        )  # fmt: skip
         return Try(
-            prepared, told and not guessed, told, wanted if self.roomy else 0, self.plan.clipped,
+            prepared, prepared.certain, told, wanted if self.roomy else 0, self.plan.clipped,
             self.plan.narrowed > 0,
         )  # fmt: skip
 

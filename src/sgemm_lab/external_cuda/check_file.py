@@ -4,6 +4,8 @@ A matrix product is checked at many sizes. Any other kernel runs with the file's
 assumed one. A finding that rests on an assumption is a warning, not an error.
 """
 
+import math
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
@@ -12,15 +14,17 @@ from sgemm_lab.external_cuda.analysis import (
     NOT_JUDGED,
     SAME_VALUE,
     ExternalRun,
+    NeverEndsError,
     count_assumed,
     count_prepared,
     prepare_launch,
 )
 from sgemm_lab.external_cuda.check_product import check_product, takes_sizes
 from sgemm_lab.external_cuda.compile_file import Pasted
+from sgemm_lab.external_cuda.contents import with_any_contents
 from sgemm_lab.external_cuda.declarations import UnevenError
 from sgemm_lab.external_cuda.device_code import Sources, read_sources
-from sgemm_lab.external_cuda.findings import WRONG_RESULT, Finding, finding_of
+from sgemm_lab.external_cuda.findings import ENDLESS, WRONG_RESULT, Finding, finding_of
 from sgemm_lab.external_cuda.kernels import FoundKernel, kernels_of
 from sgemm_lab.external_cuda.launch import (
     ExternalKernel,
@@ -30,9 +34,21 @@ from sgemm_lab.external_cuda.launch import (
 )
 from sgemm_lab.external_cuda.orders import other_orders
 from sgemm_lab.external_cuda.references import compare
-from sgemm_lab.external_cuda.report import KernelReport, Options, Verdict, place_of, verdict_of
+from sgemm_lab.external_cuda.report import (
+    KERNEL_SECONDS,
+    KernelReport,
+    Options,
+    Verdict,
+    place_of,
+    verdict_of,
+)
 from sgemm_lab.kernel import Size
+from sgemm_lab.simulator import DeadlockError, EndlessLoopError
 from sgemm_lab.text import plural
+
+_LATE = (
+    "Left out: the {seconds:g} seconds for the file were over. Check it alone with --entry {entry}."
+)
 
 SIZE: Size = (64, 64, 64)
 """M, N and K of a kernel whose arguments name them but which is no product."""
@@ -68,7 +84,10 @@ def check_file(
     entries: list[tuple[str | None, FoundKernel | None]] = [(one.name, one) for one in own]
     if pasted.entry is not None or len(own) < 2:
         entries = [(pasted.entry, own[0] if len(own) == 1 else None)]
+    end = time.process_time() + max(options.seconds, options.time_limit)
     for number, (entry, found) in enumerate(entries, 1):
+        left = end - time.process_time()
+        share = max(left / (len(entries) + 1 - number), min(left, KERNEL_SECONDS))
         if progress is not None:
             progress(entry or "", number, len(entries))
         chosen = replace(kernel, pasted=replace(pasted, entry=entry))
@@ -76,7 +95,10 @@ def check_file(
         if found is not None:
             line = sources.line_of(found.declaration, found.declaration.tokens[0])
         try:
-            yield _check(chosen, options)
+            if left <= 0:
+                raise LabError(_LATE.format(seconds=options.seconds, entry=entry))
+            limit = min(options.time_limit, math.ceil(share))
+            yield _check(chosen, replace(options, seconds=share, time_limit=limit))
         except LabError as refused:
             if len(entries) == 1:
                 raise
@@ -91,29 +113,48 @@ def _sources(pasted: Pasted) -> Sources:
 
 
 def _check(kernel: ExternalKernel, options: Options) -> KernelReport:
+    end = time.process_time() + options.seconds
     settings = Settings(count_requests=False, time_limit=options.time_limit)
     size = options.sizes[0] if options.sizes else SIZE
     try:
         prepared = prepare_launch(kernel, settings.target)
     except UnknownLaunchError as unknown:
-        done = count_assumed(unknown, size, options.expect, options.tolerance, settings)
+        try:
+            done = count_assumed(unknown, size, options.expect, options.tolerance, settings)
+        except NeverEndsError as stuck:
+            return _never_ends(stuck)
         wrong = isinstance(unknown, NoLaunchError)
-        return _of_launch(done, settings, [NO_PRODUCT] if wrong else [])
+        return _of_launch(done, settings, end, [NO_PRODUCT] if wrong else [])
     if prepared.multiplies and not options.expect and takes_sizes(prepared, options.sizes):
         return check_product(prepared, options)
-    done = count_prepared(prepared, size, options.expect, options.tolerance, settings)
-    return _of_launch(done, settings)
+    try:
+        done = count_prepared(prepared, size, options.expect, options.tolerance, settings)
+    except (EndlessLoopError, DeadlockError) as stuck:
+        if not prepared.certain:
+            raise
+        return _never_ends(NeverEndsError(prepared, stuck))
+    return _of_launch(done, settings, end)
+
+
+def _never_ends(stuck: NeverEndsError) -> KernelReport:
+    prepared = stuck.prepared
+    place = place_of(prepared)
+    at = (stuck.location.file, stuck.location.line) if stuck.location else place
+    said = [text for text in (prepared.argued, prepared.assumed) if text]
+    finding = Finding("error", ENDLESS, str(stuck), *at)
+    return KernelReport(prepared.opened.name, *place, "wrong", (finding,), tuple(said))
 
 
 def _of_launch(
-    done: ExternalRun, settings: Settings, suspicions: Sequence[str] = ()
+    done: ExternalRun, settings: Settings, end: float, suspicions: Sequence[str] = ()
 ) -> KernelReport:
     """Report on one launch of a kernel that is no product, or has a single size.
 
-    ``suspicions`` become warnings.
+    After ``end``, in processor time, nothing further is begun. ``suspicions`` become warnings.
     """
     prepared = done.prepared
     findings = [finding_of(one, prepared) for one in done.result.hazards]
+    findings = with_any_contents(done, findings, settings)
     findings += [finding_of(one, prepared, "warning") for one in done.result.warnings]
     findings += [
         replace(found, message=f"{found.message} {SAME_VALUE}")
@@ -137,12 +178,15 @@ def _of_launch(
         message = f"It changed {changed}, which it may only read."
         findings.append(Finding("error", WRONG_RESULT, message, file, line, array=changed))
     said = [text for text in done.sentences() if text != NOT_JUDGED]
-    in_other_orders, tried = other_orders(done, settings)
-    findings += in_other_orders
-    if tried:
-        said.append(f"Blocks and warps also ran in other orders: {', '.join(tried)}.")
     compared = bool(done.verdicts)
-    if not compared:
+    if time.process_time() < end:
+        in_other_orders, tried = other_orders(done, settings)
+        findings += in_other_orders
+        if tried:
+            said.append(f"Blocks and warps also ran in other orders: {', '.join(tried)}.")
+    if time.process_time() >= end:
+        said.append("To save time, other orders or a comparison were left out.")
+    elif not compared:
         compared = _compare(done, settings, findings, said)
     clean: Verdict = "right" if compared else "no fault found"
     return KernelReport(name, file, line, verdict_of(findings, clean), tuple(findings), tuple(said))

@@ -83,6 +83,8 @@ class Opened:
     launches: tuple[FoundLaunch, ...]
     """The file's launches of this kernel."""
     sources: Sources
+    template_assumed: bool = False
+    """Whether values of its template are neither given nor in the file."""
 
 
 def open_file(pasted: Pasted, target: str = DEFAULT_TARGET) -> Opened:
@@ -130,6 +132,7 @@ def open_file(pasted: Pasted, target: str = DEFAULT_TARGET) -> Opened:
         (*_notes(part), *([instance] if instance else [])),
         tuple(launches_of_kernel(kernel, launches)),
         sources,
+        "of the template, assumed:" in instance,
     )
 
 

@@ -6,9 +6,9 @@ from sgemm_lab.external_cuda.launch import Prepared
 from sgemm_lab.external_cuda.severity import Severity, severity_of
 from sgemm_lab.simulator import Hazard
 
-WRONG_RESULT, ORDER = "wrong result", "order"
+WRONG_RESULT, ORDER, ENDLESS = "wrong result", "order", "endless"
 """Kinds of a finding that is no hazard: an array differs from what it should hold, or from what it
-holds after blocks or warps ran in another order."""
+holds after blocks or warps ran in another order; or the kernel never ends."""
 
 
 @dataclass(frozen=True)

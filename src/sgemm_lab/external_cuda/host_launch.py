@@ -160,6 +160,8 @@ class Reader:
             return place, _worked_out("-", 0, found) if token.text == "-" else found
         if token.kind == "number":
             return place + 1, _number(token.text)
+        if token.text in ("true", "false"):
+            return place + 1, int(token.text == "true")
         if token.text == "(":
             end = matching(tokens, place)
             inside = tokens[place + 1 : end]

@@ -99,6 +99,10 @@ class Prepared:
     """Where assumed arguments come from, in sentences; "" if they are given or inferred."""
     certain: bool = True
     """Whether caller and file give the whole launch, so that nothing of it was assumed."""
+    contents_assumed: bool = False
+    """Whether it would be certain if one knew what arrays of integers hold."""
+    clipped: bool = False
+    """Whether only a few blocks of the file's own grid run."""
     variables: tuple[Variable, ...] = ()
     """The ``__constant__`` and ``__device__`` variables of numbers that it uses."""
 

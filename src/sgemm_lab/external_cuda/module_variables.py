@@ -140,9 +140,9 @@ def _element(
                 depth += (text == "(") - (text == ")")
                 if text not in _QUALIFIERS and not depth and text not in "()":
                     words.append(text)
-            # several of one declaration: "float a[4], b[4];"
-            type_ = " ".join(words).partition(",")[0]
-            return resolve(re.split(r" (?=\w+ \[)", type_)[0])
+            # Several of one declaration: "float a, b[4];".
+            first, several, _ = " ".join(words).partition(",")
+            return resolve(re.sub(r" \w+( \[.*)?( =.*)?$", "", first.strip()) if several else first)
     return None
 
 

@@ -15,6 +15,9 @@ Verdict = Literal["right", "wrong", "would be wrong", "no fault found", "not run
 LAUNCH_SECONDS = 20.0
 """Default time limit of one launch."""
 
+FILE_SECONDS, KERNEL_SECONDS = 40.0, 8.0
+"""Processor time for a whole file, and for a kernel of many while any is left."""
+
 
 @dataclass(frozen=True)
 class Options:
@@ -25,6 +28,8 @@ class Options:
     seed: int = 0
     time_limit: float = LAUNCH_SECONDS
     """Seconds of one launch."""
+    seconds: float = FILE_SECONDS
+    """Processor time for the file: what is begun later is left out, and the report says so."""
     expect: tuple[str, ...] = ()
     """Expected arrays, such as "y = 2 * x"."""
     tolerance: float | None = None

@@ -20,12 +20,16 @@ _OF_THE_BLOCK = frozenset({RACE, IN_FLIGHT, BARRIER})
 
 
 def of_the_block(hazard: Hazard, prepared: Prepared) -> bool:
-    """Return whether a hazard follows from how the threads of one block share memory."""
+    """Return whether a hazard follows from how the threads of one block share memory.
+
+    With values of a template that were assumed, that is not known.
+    """
     in_global_memory = hazard.array in {
         *(called(one) for one in prepared.given),
         *(variable.name for variable in prepared.variables),
     }
-    return hazard.kind in _OF_THE_BLOCK and not in_global_memory
+    assumed = in_global_memory or prepared.opened.template_assumed
+    return hazard.kind in _OF_THE_BLOCK and not assumed
 
 
 def severity_of(hazard: Hazard, prepared: Prepared) -> Severity:

@@ -22,6 +22,7 @@ from sgemm_lab.simulator.operations import Step
 from sgemm_lab.simulator.ptx import Instruction
 from sgemm_lab.simulator.registers import Mask
 from sgemm_lab.simulator.sentences import sentence
+from sgemm_lab.simulator.source_locations import Location
 
 _TURN = 4096
 """Basic blocks that a path may run before others that can run have their turn."""
@@ -32,6 +33,7 @@ class EndlessLoopError(LabError):
 
     def __init__(self, block: BasicBlock) -> None:
         super().__init__(sentence("run.endless", where=_where(block)))
+        self.location = _location(block)
 
 
 class TimeLimitError(LabError):
@@ -55,12 +57,18 @@ class DeadlockError(LabError):
 
     def __init__(self, block: BasicBlock) -> None:
         super().__init__(sentence("run.stuck", where=_where(block)))
+        self.location = _location(block)
 
 
 def _where(block: BasicBlock) -> str:
-    places = [instruction.location for instruction in (*block.instructions, block.terminator)
-              if instruction is not None and instruction.location.line]  # fmt: skip
-    return sentence("run.where", place=places[0]) if places else ""
+    place = _location(block)
+    return "" if place is None else sentence("run.where", place=place)
+
+
+def _location(block: BasicBlock) -> Location | None:
+    """The first line of a basic block, where one is known."""
+    places = (one.location for one in (*block.instructions, block.terminator) if one is not None)
+    return next((place for place in places if place.line), None)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,12 +1,13 @@
 """Race detector for global memory: between blocks, and between threads of one block.
 
 Two accesses of one word race when two threads make them, at least one writes, and nothing orders
-them. Within a block barriers do. Between blocks of one launch nothing does, but for a fence with an
-atomic: where a block has had one after it wrote, and another block one before it reads, this takes
-the two as ordered. A store of the value that is already there is not reported.
+them. Within a block barriers do. Between blocks of one launch only a fence does: where a block has
+had one after it wrote, and then an atomic or volatile access, and another block had such an access
+later, before it reads, this takes the two as ordered. A store of the value that is already there is
+not reported.
 """
 
-from bisect import bisect_left
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -112,8 +113,12 @@ class GlobalRaceDetector:
                            for i in instructions)  # fmt: skip
         self._spans: list[tuple[int, int]] | None = None
         self._writers = self._readers = self._first_readers = _Uses.of(0)
-        self._sync_times: dict[int, list[int]] = defaultdict(list)
-        """Of each block, the times of its atomics and volatile accesses."""
+        self._fence_times: dict[int, int] = {}
+        """Of each block, the time of its last fence."""
+        self._releases: dict[int, list[tuple[int, int]]] = defaultdict(list)
+        """Of each block: the time of a fence, and of the first atomic or volatile access after."""
+        self._acquires: dict[int, int] = {}
+        """Of each block, the time of its last atomic or volatile access."""
         self._time = 0
         self._stored: tuple[_Use, list[_Clash]] | None = None
         """A store that races if it changes anything."""
@@ -123,18 +128,30 @@ class GlobalRaceDetector:
         if access.site.space not in ("global", "const", SURFACE) or not len(access.positions):
             return
         self._time += 1
+        batch = access.group.batch
+        if batch.fenced.any():
+            self._fence_times.update(
+                (int(block), self._time) for block in batch.blocks[batch.fenced]
+            )
+            batch.fenced[:] = False
         use = self._use_of(access)
-        if use is None:
-            return
-        if access.site.kind in (STORE, ATOMIC, COPY_WRITE):
+        if use is not None and access.site.kind in (STORE, ATOMIC, COPY_WRITE):
             self._write(use)
-        else:
+        elif use is not None:
             self._read(use)
         # Only now: what a thread reads itself does not order the reading.
-        if self._fences and (use.atomic or use.volatile):
-            for block, first in zip(*np.unique(use.block, return_index=True), strict=True):
-                when = self._time * _MAX_LANES + int(use.lanes[first])
-                self._sync_times[int(block)].append(when)
+        parts = access.site.instruction.parts
+        if self._fences and (_is_atomic(access) or "volatile" in parts):
+            lanes = _lanes_of(access)
+            blocks = batch.blocks[access.group.slot[lanes]]
+            for block, first in zip(*np.unique(blocks, return_index=True), strict=True):
+                when = self._time * _MAX_LANES + int(lanes[first])
+                own = self._releases[int(block)]
+                fence = self._fence_times.get(int(block), 0)
+                fence = self._time if {"release", "acq_rel"} & set(parts) else fence
+                if fence and (not own or own[-1][0] < fence):
+                    own.append((fence, when))
+                self._acquires[int(block)] = when
 
     def on_values(self, access: Access, values: list[Array]) -> None:
         """Report a store that changed what another thread had written or read."""
@@ -173,14 +190,11 @@ class GlobalRaceDetector:
         for start, end in self._spans:
             if least < end and most >= start:
                 watched |= (positions >= start) & (positions < end)
-        parts = access.site.instruction.parts
-        atomic = access.site.kind == ATOMIC or bool(_ORDERED & set(parts))
         if not watched.any():
             return None
         group = access.group
-        every = np.arange(group.lanes) if access.lanes is None else access.lanes
         chosen = np.flatnonzero(watched)
-        lanes = every[chosen]
+        lanes = _lanes_of(access)[chosen]
         slots = group.slot[lanes]
         return _Use(
             access,
@@ -191,8 +205,8 @@ class GlobalRaceDetector:
             group.batch.epoch[slots],
             group.warp_epoch[lanes],
             self._time,
-            atomic,
-            "volatile" in parts,
+            _is_atomic(access),
+            "volatile" in access.site.instruction.parts,
         )
 
     def _words(self, use: _Use) -> list[Array]:
@@ -216,16 +230,15 @@ class GlobalRaceDetector:
         found &= ~(at_once & use.atomic | uses.atomic[index] & use.volatile)
         if self._fences:
             for place in np.flatnonzero(found):
-                # An access does not synchronize itself: only what comes after it does.
-                behind = (int(uses.time[index[place]]) + 1) * _MAX_LANES
-                found[place] = not self._ordered(int(block[place]), int(use.block[place]), behind)
+                used = int(uses.time[index[place]])
+                found[place] = not self._ordered(int(block[place]), int(use.block[place]), used)
         return np.asarray(found)
 
-    def _ordered(self, block: int, here: int, since: int) -> bool:
-        """Whether a block synchronized after a time, and another block after that."""
-        releases, acquires = self._sync_times[block], self._sync_times[here]
-        place = bisect_left(releases, since)
-        return place < len(releases) and bool(acquires) and acquires[-1] >= releases[place]
+    def _ordered(self, block: int, here: int, used: int) -> bool:
+        """Whether a block had a fence after a time, and another block knows of it."""
+        releases = self._releases[block]
+        place = bisect_right(releases, used, key=lambda one: one[0])
+        return place < len(releases) and self._acquires.get(here, -1) >= releases[place][1]
 
     def _read(self, use: _Use) -> None:
         for index in self._words(use):
@@ -290,6 +303,14 @@ def _only(use: _Use, kept: Mask) -> _Use:
         use.access, use.lanes[kept], use.chosen[kept], use.block[kept], use.thread[kept],
         use.epoch[kept], use.warp_epoch[kept], use.time, use.atomic, use.volatile,
     )  # fmt: skip
+
+
+def _is_atomic(access: Access) -> bool:
+    return access.site.kind == ATOMIC or bool(_ORDERED & set(access.site.instruction.parts))
+
+
+def _lanes_of(access: Access) -> Array:
+    return np.arange(access.group.lanes) if access.lanes is None else access.lanes
 
 
 def _smallest_access(instructions: list[Instruction]) -> int:

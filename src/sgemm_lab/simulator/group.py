@@ -194,6 +194,11 @@ class HazardSink(Protocol):
     def barrier_missed(self, group: "ThreadGroup", site: Instruction, missing: Mask) -> None:
         """Some live lanes did not reach a barrier that others of their block did."""
 
+    def exchange_missed(
+        self, group: "ThreadGroup", lane: int, site: Instruction, named: int, absent: int
+    ) -> None:
+        """A shuffle, vote or match names a lane that does not run it, or not the lane itself."""
+
     def barrier_starved(
         self, group: "ThreadGroup", lane: int, site: Instruction, came: int, expected: int
     ) -> None:
@@ -377,6 +382,8 @@ class BlockBatch:
         """Number of the block in each slot."""
         self.epoch = np.zeros(slots, dtype=np.int64)
         """Barriers each block has passed with all its threads. Never changed in place."""
+        self.fenced = np.zeros(slots, dtype=bool)
+        """Blocks with a fence that the race detector has not seen yet."""
         self.progress_count = 0
         """Counts events that a waiting thread may wait for."""
         self.arrived: dict[int, npt.NDArray[np.int64]] = defaultdict(
@@ -400,6 +407,7 @@ class BlockBatch:
         self.launch.uninitialized.start()
         self.blocks[:] = blocks
         self.epoch = np.zeros(self.slots, dtype=np.int64)
+        self.fenced[:] = False
         self.arrived.clear()
         self.released_clocks.clear()
         self.mbarriers.clear()

@@ -32,6 +32,7 @@ UNWRITTEN = "unwritten"
 RACE = "race"
 IN_FLIGHT = "in flight"
 BARRIER = "barrier"
+EXCHANGE = "exchange"
 """Kinds of hazard."""
 SPLIT_BARRIER = "split barrier"
 UNSET = "unset"
@@ -209,6 +210,20 @@ class HazardLog:
                     thread,
                 )
             )
+
+    def exchange_missed(
+        self, group: ThreadGroup, lane: int, site: Instruction, named: int, absent: int
+    ) -> None:
+        """A shuffle, vote or match names a lane that does not run it, or not the lane itself."""
+        if self._is_new(EXCHANGE, site.location):
+            block, thread = _who(group, lane)
+            block_name, thread_name = _names(group, block, thread)
+            key = "exchange.absent" if absent != lane % WARP else "exchange.unnamed"
+            what = sentence(key, mask=f"0x{named:08x}", lane=absent)
+            said = sentence(
+                "hazard.who", place=site.location, thread=thread_name, block=block_name, what=what
+            )
+            self._append(Hazard(EXCHANGE, site.location, said, block, thread))
 
     def barrier_starved(
         self, group: ThreadGroup, lane: int, site: Instruction, came: int, expected: int

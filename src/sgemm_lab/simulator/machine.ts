@@ -259,13 +259,14 @@ export function runWarpAfterWarp(
   tally: Tally,
   progress: Progress | null,
   threadByThread: boolean,
+  blockOrder: number[] | null = null,
 ) {
   const batch = new BlockBatch(launch, 1);
   const programs = Array.from({ length: launch.warps }, (_, warp) =>
     programOf(new ThreadGroup(batch, [warp]), blocks, tally),
   );
   for (let number = 0; number < launch.blocks; number++) {
-    batch.start(number);
+    batch.start(blockOrder?.[number] ?? number);
     runToCompletion(batch, programs, tally, threadByThread);
     launch.blocksDone = number + 1;
     progress?.(launch.blocksDone, launch.blocks);

@@ -52,8 +52,7 @@ def destinations(
 def nothing(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
     """An instruction that changes nothing here.
 
-    Fences are such: accesses are carried out in order anyway. ``setmaxnreg`` is: registers are not
-    short. And so are hints to caches.
+    ``setmaxnreg`` is such: registers are not short. And so are hints to caches.
     """
     return lambda mask: None
 

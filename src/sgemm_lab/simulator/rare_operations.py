@@ -24,6 +24,7 @@ from sgemm_lab.simulator.operations import (
 )
 from sgemm_lab.simulator.ptx import Instruction, Pair, Register
 from sgemm_lab.simulator.registers import Mask, numpy_type
+from sgemm_lab.simulator.warp_operations import by_warp, exchange
 
 if TYPE_CHECKING:
     from sgemm_lab.simulator.group import ThreadGroup
@@ -161,10 +162,6 @@ def _is_space(group: "ThreadGroup", instruction: Instruction, match: Match) -> S
     return assignment(destination(group, instruction, "pred"), test)
 
 
-def _by_warp(group: "ThreadGroup", values: Any) -> Any:
-    return np.broadcast_to(values, (group.lanes,)).reshape(group.warps, WARP)
-
-
 _REDUCTIONS: dict[str, tuple[Any, Callable[[Any], int]]] = {
     "add": (np.add, lambda limits: 0),
     "min": (np.minimum, lambda limits: int(limits.max)),
@@ -178,9 +175,9 @@ _REDUCTIONS: dict[str, tuple[Any, Callable[[Any], int]]] = {
 
 def _fellows(group: "ThreadGroup", members: Any, mask: Mask | None) -> Any:
     """For each lane of each warp, which lanes of it are named with it and active: (…, 32, 32)."""
-    named = _by_warp(group, members).astype(np.uint64)
+    named = by_warp(group, members).astype(np.uint64)
     bits = ((named[:, :, None] >> np.arange(WARP, dtype=np.uint64)) & np.uint64(1)).astype(bool)
-    active = _by_warp(group, True if mask is None else mask)
+    active = by_warp(group, True if mask is None else mask)
     return bits & active[:, None, :]
 
 
@@ -193,11 +190,11 @@ def _reduce_warp(group: "ThreadGroup", instruction: Instruction, match: Match) -
     nothing = numpy_type(type_).type(neutral(np.iinfo(numpy_type(type_))))
 
     def step(mask: Mask | None) -> None:
-        values = np.where(_fellows(group, members, mask), _by_warp(group, a)[:, None, :], nothing)
+        values = np.where(_fellows(group, members, mask), by_warp(group, a)[:, None, :], nothing)
         made = operation.reduce(values, axis=2).astype(values.dtype)
         np.copyto(target, made.reshape(-1), where=True if mask is None else mask)
 
-    return step
+    return exchange(group, instruction, 2, step)
 
 
 def _match_lanes(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
@@ -210,7 +207,7 @@ def _match_lanes(group: "ThreadGroup", instruction: Instruction, match: Match) -
     a, members = value(group, instruction, 1, match["type"]), value(group, instruction, 2, "u32")
 
     def step(mask: Mask | None) -> None:
-        fellows, values = _fellows(group, members, mask), _by_warp(group, a)
+        fellows, values = _fellows(group, members, mask), by_warp(group, a)
         same = (values[:, :, None] == values[:, None, :]) & fellows
         whole = (same == fellows).all(axis=2)
         if match["how"] == "all":
@@ -221,7 +218,7 @@ def _match_lanes(group: "ThreadGroup", instruction: Instruction, match: Match) -
         if flag is not None:
             np.copyto(flag, whole.reshape(-1), where=where)
 
-    return step
+    return exchange(group, instruction, 2, step)
 
 
 def _vote_in_block(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:

@@ -47,7 +47,8 @@ export type Argument = number | TypedArray | { data: TypedArray; shape: number[]
  * missed barriers and reads of unwritten memory are always found. `countRequests`: whether to count
  * memory requests, true unless said. `trace`: whether to record every access, `products` with every
  * multiply-add. `requestsOf`: a block and a warp of it whose memory requests are wanted, address by
- * address. `watching`: more observers of every access. `schedule`, `sharedParts`,
+ * address. `watching`: more observers of every access. `blockOrder`: of a schedule that runs one
+ * block after another, the numbers of the blocks. `schedule`, `sharedParts`,
  * `cooperative`, `maxBasicBlocks`, `timeLimit` and `progress` are as in simulation.py.
  */
 interface Options {
@@ -60,6 +61,7 @@ interface Options {
   requestsOf?: [number, number] | null;
   watching?: Observer[];
   schedule?: Schedule;
+  blockOrder?: number[];
   sharedParts?: [string, number, number][];
   cooperative?: boolean;
   maxBasicBlocks?: number | null;
@@ -139,7 +141,10 @@ export function simulate(
   try {
     const { progress = null } = options;
     if (schedule === "lockstep") runLockstep(launch, blocks, tally, progress);
-    else runWarpAfterWarp(launch, blocks, tally, progress, schedule === "threads");
+    else {
+      const thread = schedule === "threads";
+      runWarpAfterWarp(launch, blocks, tally, progress, thread, options.blockOrder);
+    }
   } catch (error) {
     // What was found before says more than where the threads wait.
     if (!(error instanceof DeadlockError)) throw error;

@@ -31,13 +31,44 @@ _ALL = 0xFFFFFFFF
 _LANE = np.arange(WARP, dtype=np.int64)
 
 
-def _by_warp(group: "ThreadGroup", values: Any) -> Array:
+def by_warp(group: "ThreadGroup", values: Any) -> Array:
     """Values of all lanes as (warps, 32)."""
     return np.broadcast_to(values, (group.lanes,)).reshape(group.warps, WARP)
 
 
 def _active(group: "ThreadGroup", mask: Mask | None) -> Mask:
-    return _by_warp(group, True if mask is None else mask)
+    return by_warp(group, True if mask is None else mask)
+
+
+def exchange(group: "ThreadGroup", instruction: Instruction, at: int, step: Step) -> Step:
+    """Let a step report a mask, operand ``at``, that does not name just the lanes that run it.
+
+    Lanes that have returned may be named.
+    """
+    members = value(group, instruction, at, "u32")
+
+    def checked(mask: Mask | None) -> None:
+        if mask is not None or np.ndim(members) or int(members) != _ALL:
+            _check_members(group, instruction, members, mask)
+        step(mask)
+
+    return checked
+
+
+def _check_members(
+    group: "ThreadGroup", instruction: Instruction, members: Any, mask: Mask | None
+) -> None:
+    running = _active(group, mask) & by_warp(group, group.alive)
+    named = (by_warp(group, members)[:, :, None] >> _LANE.astype(np.uint32) & 1).astype(bool)
+    expected = by_warp(group, group.alive)[:, None, :] & named
+    absent = running[:, :, None] & expected & ~running[:, None, :]
+    # A lane that its own mask does not name.
+    absent |= (running & ~np.einsum("wll->wl", named))[:, :, None] & np.eye(WARP, dtype=bool)
+    if absent.any():
+        warp, lane, other = (int(place[0]) for place in np.nonzero(absent))
+        first = WARP * warp + lane
+        mask_of_lane = int(by_warp(group, members)[warp, lane])
+        group.launch.hazards.exchange_missed(group, first, instruction, mask_of_lane, other)
 
 
 def _shuffle(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
@@ -58,8 +89,8 @@ def _shuffle(group: "ThreadGroup", instruction: Instruction, match: Match) -> St
 
     def step(mask: Mask | None) -> None:
         where: Any = True if mask is None else mask
-        by = _by_warp(group, offset).astype(np.int64) & 31
-        settings = _by_warp(group, control).astype(np.int64)
+        by = by_warp(group, offset).astype(np.int64) & 31
+        settings = by_warp(group, control).astype(np.int64)
         segment, clamp = settings >> 8 & 31, settings & 31
         lowest = _LANE & segment
         limit = lowest | (clamp & ~segment)
@@ -72,12 +103,12 @@ def _shuffle(group: "ThreadGroup", instruction: Instruction, match: Match) -> St
             )
             in_range = source_lane <= limit
         source_lane = np.where(in_range, source_lane, _LANE)
-        moved = np.take_along_axis(_by_warp(group, values), source_lane, axis=1)
+        moved = np.take_along_axis(by_warp(group, values), source_lane, axis=1)
         np.copyto(target, moved.reshape(-1), where=where)
         if in_range_target is not None:
             np.copyto(in_range_target, in_range.reshape(-1), where=where)
 
-    return step
+    return exchange(group, instruction, 4, step)
 
 
 def _vote(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
@@ -87,7 +118,7 @@ def _vote(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
 
     def step(mask: Mask | None) -> None:
         active = _active(group, mask)
-        holds = _by_warp(group, predicate()) & active
+        holds = by_warp(group, predicate()) & active
         result: Any
         if mode == "ballot":
             result = _bits(holds)
@@ -100,7 +131,7 @@ def _vote(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
         where: Any = True if mask is None else mask
         np.copyto(target, np.repeat(result, WARP), where=where)
 
-    return step
+    return exchange(group, instruction, 2, step)
 
 
 def _bits(holds: Mask) -> npt.NDArray[np.uint32]:
@@ -127,13 +158,22 @@ def _warp_barrier(group: "ThreadGroup", instruction: Instruction, match: Match) 
         where = np.broadcast_to(True if mask is None else mask, (group.lanes,))
         group.warp_epoch = group.warp_epoch + where
         named = np.broadcast_to(members, (group.lanes,))
-        running = np.repeat(_bits(_active(group, mask) & _by_warp(group, group.alive)), WARP)
+        running = np.repeat(_bits(_active(group, mask) & by_warp(group, group.alive)), WARP)
         whole = (named & running) == running
         group.syncwarp_mask = np.where(
             where, np.where(whole, np.uint32(_ALL), named), group.syncwarp_mask
         )
         group.whole_epoch = np.where(where & whole, group.warp_epoch, group.whole_epoch)
         group.partial_syncwarp |= bool((where & ~whole).any())
+
+    return step
+
+
+def _fence(group: "ThreadGroup", instruction: Instruction, match: Match) -> Step:
+    """Accesses are carried out in order anyway: only the race detector needs to know."""
+
+    def step(mask: Mask | None) -> None:
+        group.batch.fenced[group.slot if mask is None else group.slot[mask]] = True
 
     return step
 
@@ -178,7 +218,8 @@ OPERATIONS: Operations = [
     (r"vote\.sync\.(?P<mode>any|all|uni)\.pred", _vote),
     (r"activemask\.b32", _active_mask),
     (r"bar\.warp\.sync", _warp_barrier),
-    (r"(?:membar|fence)\..*|barrier\.cluster\.arrive.*", nothing),
+    (r"(?:membar|fence)\..*", _fence),
+    (r"barrier\.cluster\.arrive.*", nothing),
     (
         r"ldmatrix\.sync\.aligned(?:\.m8n8)?\.x(?P<count>[124])"
         r"(?:\.m8n8)?(?P<trans>\.trans)?(?:\.m8n8)?\.shared(?:::cta)?\.b16",

@@ -19,6 +19,7 @@ import { simulatedDemand } from "../../models/demand.ts";
 import { TimeLimitError } from "../../simulator/divergence.ts";
 import { startOf } from "../../widgets/steps_start.ts";
 import type { ResolvedLaunch } from "../workbench/launch.ts";
+import type { ReferenceLaunch } from "../workbench/run_launch.ts";
 import { runLaunch } from "../workbench/run_launch.ts";
 
 /**
@@ -79,6 +80,7 @@ interface LaunchRequest {
   ptx: string;
   entry: string;
   launch: ResolvedLaunch;
+  reference: ReferenceLaunch | null;
 }
 
 /**
@@ -158,9 +160,9 @@ function answer(
   return { counted: { ...asked, ...boundOf(kernel, request.ptx, request.gpu) } };
 }
 
-function launched({ ptx, entry, launch }: LaunchRequest) {
+function launched({ ptx, entry, launch, reference }: LaunchRequest) {
   try {
-    return runLaunch(ptx, entry, launch, TIME_LIMIT);
+    return runLaunch(ptx, entry, launch, TIME_LIMIT, reference);
   } catch (error) {
     if (!(error instanceof TimeLimitError)) throw error;
     throw new LabError(

@@ -25,6 +25,7 @@ export const HEADS: Record<string, string> = {
   misaligned: "A vector is not aligned",
   unwritten: "What nothing wrote is read",
   order: "The result depends on the order",
+  unset: "A variable without a first value is used",
   refused: "Not run",
   broken: "Does not compile",
 };

@@ -45,6 +45,8 @@ export interface HostValue {
 export interface CudaFile {
   text: string;
   kernels: KernelSource[];
+  /** of the host */
+  functions: KernelSource[];
   launches: LaunchSource[];
   /** host variables, constants and object-like macros, by name */
   values: Map<string, HostValue>;
@@ -106,6 +108,9 @@ export function readCudaFile(source: string): CudaFile {
   const kernels = declarations
     .filter((one) => isMarked(one, "__global__") && one.tokens.at(-1)?.text === "}")
     .map((one) => kernelOf(one, source, lineOf));
+  const functions = declarations
+    .filter((one) => one.kind === "function" && one.tokens.at(-1)?.text === "}" && !isDevice(one))
+    .map((one) => kernelOf(one, source, lineOf));
   const device = declarations.filter((one) => one.kind === "function" && isDevice(one));
   const deviceWords = new Set(device.flatMap(({ tokens }) => tokens.map(({ text }) => text)));
   const host = declarations.filter((one) => !device.includes(one));
@@ -157,6 +162,7 @@ export function readCudaFile(source: string): CudaFile {
   return {
     text: source,
     kernels,
+    functions,
     launches,
     values,
     allocations,

@@ -23,6 +23,7 @@ export function judgeLaunch(
 ): LaunchVerdict {
   const { hazards } = first;
   if (!hazards.length) {
+    if (first.warnings.length) return { severity: "warning", findings: first.warnings };
     if (first.otherOrder.length) return { severity: "warning", findings: first.otherOrder };
     if (first.compared?.wrong) return { severity: assumed ? "warning" : "error", findings: [] };
     return { severity: "none", findings: other?.hazards ?? [] };

@@ -9,7 +9,8 @@ import type { CudaFile, KernelSource } from "./cuda_file.ts";
 import { judgeLaunch } from "./judge_launch.ts";
 import type { LaunchPlan, Setting } from "./launch.ts";
 import { assumptions, planLaunch, resolve, TOO_LARGE } from "./launch.ts";
-import type { Compared, Finding, LaunchFindings } from "./run_launch.ts";
+import { referenceOf, referencePart, WRAPPER } from "./references.ts";
+import type { Compared, Finding, LaunchFindings, ReferenceLaunch } from "./run_launch.ts";
 
 /** An assumed size is tried a second time, this much smaller: no multiple of a tile. */
 const RAGGED = 3;
@@ -103,10 +104,12 @@ export class KernelSection {
         loading(`Loading the compiler: ${have} of ${all} MB`);
       });
       const entry = entryOf(ptx, this.kernel.name);
+      const reference = this.#plan.expected.text.trim() ? null : await this.#reference();
       say(this.#verdict, "busy", "Running on your processor …");
-      const ask = async (one: typeof launch) =>
-        (await engine.ask<{ found: LaunchFindings }>({ task: "launch", ptx, entry, launch: one }))
-          .found;
+      const ask = async (one: typeof launch) => {
+        const request = { task: "launch", ptx, entry, launch: one, reference };
+        return (await engine.ask<{ found: LaunchFindings }>(request)).found;
+      };
       const first = await ask(launch);
       const assumed = assumptions(this.#plan);
       const ragged = assumed.length ? this.#ragged() : null;
@@ -121,6 +124,27 @@ export class KernelSection {
       if (!(error instanceof LabError)) throw error;
       say(this.#verdict, "wrong", "Not run", error.message);
       return [];
+    }
+  }
+
+  /** What else in the file computes what this kernel should; null if nothing does that compiles. */
+  async #reference(): Promise<ReferenceLaunch | null> {
+    const found = referenceOf(this.file, this.kernel);
+    if (!found) return null;
+    const { name, line } = found.function;
+    const one = { grid: [1], block: [1], sharedBytes: 0 };
+    try {
+      const { ptx } = await compiled(referencePart(this.file, found), () => {});
+      const launch = found.isKernel
+        ? resolve(this.file, planLaunch(this.file, found.function, new Map()))
+        : one;
+      const { grid, block, sharedBytes } = launch;
+      const entry = entryOf(ptx, found.isKernel ? name : WRAPPER);
+      const says = `those of ${name} (line ${line})`;
+      return { ptx, entry, grid, block, sharedBytes, places: found.places, says };
+    } catch (error) {
+      if (error instanceof LabError) return null;
+      throw error;
     }
   }
 
@@ -179,13 +203,18 @@ export class KernelSection {
           `${name} = ${values.map((one) => Number(one.toPrecision(6))).join(", ")}${length > values.length ? ", …" : ""}`,
       );
       const results = compared
-        ? `All ${comma(compared.length)} elements of ${compared.name} are as expected.`
-        : "Results are not compared: say under Launch what is expected.";
+        ? `All ${comma(compared.length)} elements of ${compared.name} equal ${compared.by}.`
+        : "Results are not compared: say under Launch what is expected, or add a function to the file with the kernel’s name and _cpu behind it.";
+      const orders = first.orders.length
+        ? [html("p", {}, `Warps and blocks also ran ${first.orders.join(", ")}.`)]
+        : [];
       say(
         this.#verdict,
         "right",
         compared ? "Right" : "No race, overrun or unwritten read found",
         html("p", {}, `${results}${tried}`),
+        ...first.information.map((one) => findingOf(one, source)),
+        ...orders,
         html("p", {}, "On small whole numbers that this page draws, not on the file’s own data:"),
         html("pre", { tabindex: 0 }, writes.join("\n")),
         ...also,
@@ -244,9 +273,9 @@ export class KernelSection {
   }
 }
 
-function differenceOf({ name, wrong, length, at, got, expected }: Compared) {
+function differenceOf({ name, by, wrong, length, at, got, expected }: Compared) {
   const first = `${name}[${at}] is ${got}, expected is ${expected}`;
-  return `${comma(wrong)} of ${comma(length)} elements of ${name} differ from what is expected: ${first}.`;
+  return `${comma(wrong)} of ${comma(length)} elements of ${name} differ from ${by}: ${first}.`;
 }
 
 function findingOf({ message, lines }: Finding, source: string[]) {

@@ -12,13 +12,19 @@ import type { WarpRequest } from "../../simulator/warp_requests.ts";
 import type { Values } from "./expected.ts";
 import { expectedValues, readExpectation, single } from "./expected.ts";
 import type { ResolvedLaunch } from "./launch.ts";
+import { SameValues } from "./same_values.ts";
 
 /** What a launch did. `conflicts`: a sentence for each line with bank conflicts. */
 export interface LaunchFindings {
   hazards: Finding[];
+  /** variables that nothing has written, and barriers that only happen to open */
   warnings: Finding[];
+  /** what needs no repair: races of threads that write the same value, places taken by an atomic */
+  information: Finding[];
   /** what shows only when blocks and warps run one after the other */
   otherOrder: Finding[];
+  /** the orders that were tried, in words */
+  orders: string[];
   total: Record<string, number>;
   lines: Map<number, Record<string, number>>;
   conflicts: Map<number, string>;
@@ -28,9 +34,23 @@ export interface LaunchFindings {
   compared: Compared | null;
 }
 
+/** A reference to compare with: a kernel, or a function of the host in one thread. */
+export interface ReferenceLaunch {
+  ptx: string;
+  entry: string;
+  grid: number[];
+  block: number[];
+  sharedBytes: number;
+  /** for each argument the place of the kernel's argument that it gets */
+  places: number[];
+  says: string;
+}
+
 /** How an array compares with what was expected of it. */
 export interface Compared {
   name: string;
+  /** what it was compared with, in words */
+  by: string;
   wrong: number;
   length: number;
   /** the first element that differs, or -1 */
@@ -52,7 +72,12 @@ const TOLERANCE = 1e-5;
  * floats may then be off, as atomics round anew. */
 const MOST_ORDERED = 1 << 13;
 const ORDER_SECONDS = 2;
+/** Seeds of the orders of blocks; 0 is from the first block to the last. */
+const SEEDS = [0, 1, 2];
+const REFERENCE_SECONDS = 5;
 const ORDER_TOLERANCE = 1e-3;
+const SAME_VALUE = "All write the same value, so any order will do.";
+const TAKES_PLACES = "Threads take places by an atomic; where any order will do, all is well.";
 const MOST = 8;
 const BYTES_VALUES = 256;
 const SHOWN = 8;
@@ -70,6 +95,7 @@ export function runLaunch(
   entry: string,
   { grid, block, sharedBytes, args, expected, sizes }: ResolvedLaunch,
   timeLimit: number,
+  reference: ReferenceLaunch | null = null,
 ): LaunchFindings {
   const given = new Map(
     args.map((one, at) => [
@@ -77,27 +103,49 @@ export function runLaunch(
       one.kind === "number" ? one.value : contents(one.type, one.length, one.constant, at),
     ]),
   );
+  const same = new SameValues();
   const done = simulate(ptx, entry, grid, block, given, {
     sharedBytes,
     cooperative: true,
     timeLimit,
     requestsOf: [0, 0],
+    watching: [same],
   });
+  const [harmless, hazards] = [true, false].map((is) =>
+    done.hazards.filter((one) => same.isHarmless(one) === is).map(finding),
+  );
   const threads = [...grid, ...block].reduce((product, side) => product * side, 1);
-  const ordered = !done.hazards.length && threads <= MOST_ORDERED;
+  const blocks = grid.reduce((product, side) => product * side, 1);
+  const orders: string[] = [];
+  const changes: Finding[] = [];
+  for (const seed of !hazards.length && threads <= MOST_ORDERED ? SEEDS : []) {
+    if (changes.length || (seed && blocks === 1)) break;
+    const order = seed ? `in an order of blocks drawn with seed ${seed}` : "one after the other";
+    const found = inOtherOrder(done.arrays, order, () =>
+      simulate(ptx, entry, grid, block, given, {
+        sharedBytes,
+        schedule: "warps",
+        blockOrder: seed ? drawn(blocks, seed) : undefined,
+        countRequests: false,
+        timeLimit: ORDER_SECONDS,
+      }),
+    );
+    if (!found) break;
+    orders.push(order);
+    changes.push(...found);
+  }
+  const places = takesPlaces(ptx);
+  const differs = changes.filter(({ kind }) => places && kind === "order");
+  const information = [
+    ...harmless.map((one) => ({ ...one, message: `${one.message} ${SAME_VALUE}` })),
+    ...differs.map((one) => ({ ...one, message: `${one.message} ${TAKES_PLACES}` })),
+  ];
   return {
-    otherOrder: ordered
-      ? inOtherOrder(ptx, done.arrays, () =>
-          simulate(ptx, entry, grid, block, given, {
-            sharedBytes,
-            schedule: "warps",
-            countRequests: false,
-            timeLimit: ORDER_SECONDS,
-          }),
-        )
-      : [],
-    hazards: done.hazards.map(finding),
+    orders,
+    otherOrder: changes.filter((one) => !differs.includes(one)),
+    hazards,
     warnings: done.warnings.map(finding),
+    information,
     total: done.counts.total,
     lines: new Map(done.counts.lines.map(({ line, counts }) => [line, counts])),
     conflicts: conflictsOf(done.requests ?? []),
@@ -107,39 +155,82 @@ export function runLaunch(
         const array = done.arrays[name];
         return { name, first: Array.from(array.subarray(0, SHOWN)), length: array.length };
       }),
-    compared: expected.trim() ? compare(expected, sizes, given, done.arrays) : null,
+    compared: expected.trim()
+      ? compare(expected, sizes, given, done.arrays)
+      : reference && compareWith(reference, given, done.arrays),
   };
+}
+
+function drawn(count: number, seed: number) {
+  const keys = new RandomState(seed).uniform(0, 1, count);
+  return Array.from(keys.keys()).sort((one, other) => keys[one] - keys[other]);
+}
+
+/** Whether threads take places by an atomic: its result is used, and any order will do. */
+const takesPlaces = (ptx: string) =>
+  [...ptx.matchAll(/\batom\.\S+\s+(%\w+)/g)].some(
+    ([, register]) => ptx.split(new RegExp(`${register}\\b`)).length > 2,
+  );
+
+/**
+ * Compare what a kernel wrote with what a reference writes on the same arrays; null where the
+ * reference cannot run, or does not write what the kernel does.
+ */
+function compareWith(
+  { ptx, entry, grid, block, sharedBytes, places, says }: ReferenceLaunch,
+  before: Map<string, TypedArray | number>,
+  after: Record<string, TypedArray>,
+): Compared | null {
+  const given = [...before];
+  const options = { sharedBytes, countRequests: false, timeLimit: REFERENCE_SECONDS };
+  let right: Record<string, TypedArray>;
+  try {
+    const done = simulate(ptx, entry, grid, block, new Map(places.map((at) => given[at])), options);
+    if (done.hazards.length) return null;
+    right = done.arrays;
+  } catch (error) {
+    if (!(error instanceof LabError)) throw error;
+    return null;
+  }
+  const names = Object.keys(right).filter((name) => !same(right[name], before.get(name)));
+  const found = names.map((name) => {
+    const { length } = right[name];
+    const one: Compared = { name, by: says, wrong: 0, length, at: -1, got: 0, expected: 0 };
+    after[name].forEach((got, at) => {
+      const expected = right[name][at];
+      if (isApart(expected, got, isReal(right[name])) && !one.wrong++) {
+        Object.assign(one, { at, got, expected });
+      }
+    });
+    return one;
+  });
+  return found.find(({ wrong }) => wrong) ?? found[0] ?? null;
 }
 
 /**
  * What shows when blocks and warps run one after the other instead of side by side: hazards, or a
- * result that differs. Nothing where the kernel cannot run so, as blocks wait for each other, or
- * where threads take places by an atomic.
+ * result that differs. Null where the kernel cannot run so, as blocks wait for each other.
  */
-function inOtherOrder(ptx: string, usual: Record<string, TypedArray>, again: () => Result) {
+function inOtherOrder(usual: Record<string, TypedArray>, order: string, again: () => Result) {
   let other: Result;
   try {
     other = again();
   } catch (error) {
     if (!(error instanceof LabError)) throw error;
-    return [];
+    return null;
   }
   if (other.hazards.length) return other.hazards.map(finding);
-  const places = [...ptx.matchAll(/\batom\.\S+\s+(%\w+)/g)].some(
-    ([, register]) => ptx.split(new RegExp(`${register}\\b`)).length > 2,
-  );
-  if (places) return [];
   return Object.keys(usual).flatMap((name) => {
     const array = other.arrays[name];
     let count = 0;
     for (let at = 0; at < array.length; at++) count += Number(isApart(usual[name][at], array[at]));
-    const message = `${name} depends on the order in which blocks and warps run: ${count} of ${array.length} elements differ when they run one after the other.`;
+    const message = `${name} depends on the order in which blocks and warps run: ${count} of ${array.length} elements differ when they run ${order}.`;
     return count ? [{ kind: "order", message, lines: [] }] : [];
   });
 }
 
-function isApart(one: number, other: number) {
-  const allowed = Number.isInteger(one) ? 0 : ORDER_TOLERANCE * Math.max(1, Math.abs(one));
+function isApart(one: number, other: number, rounded = !Number.isInteger(one)) {
+  const allowed = rounded ? ORDER_TOLERANCE * Math.max(1, Math.abs(one)) : 0;
   return !(Object.is(one, other) || Math.abs(one - other) <= allowed);
 }
 
@@ -171,8 +262,9 @@ function compare(
       `What is expected has ${numbers.length} elements, but ${name} has ${got.length}.`,
     );
   }
-  const real = got instanceof Float32Array || got instanceof Float64Array;
-  const found: Compared = { name, wrong: 0, length: got.length, at: -1, got: 0, expected: 0 };
+  const real = isReal(got);
+  const by = "what is expected";
+  const found: Compared = { name, by, wrong: 0, length: got.length, at: -1, got: 0, expected: 0 };
   for (let at = 0; at < got.length; at++) {
     const right = numbers[numbers.length === 1 ? 0 : at];
     const allowed = real && Number.isFinite(right) ? TOLERANCE * Math.max(1, Math.abs(right)) : 0;
@@ -181,6 +273,9 @@ function compare(
   }
   return found;
 }
+
+const isReal = (array: TypedArray) =>
+  array instanceof Float32Array || array instanceof Float64Array;
 
 function same(one: TypedArray, other: TypedArray | number | undefined) {
   return typeof other === "object" && one.every((value, at) => Object.is(value, other[at]));
@@ -200,8 +295,7 @@ function contents(type: string, length: number, constant: boolean, seed: number)
   const [make, lanes] = ELEMENTS[type] ?? [type.startsWith("u") ? Uint32Array : Int32Array, 1];
   const array = new make(length * lanes);
   const random = new RandomState(seed);
-  const isReal = array instanceof Float32Array || array instanceof Float64Array;
-  if (isReal) array.set(random.integers(-MOST, MOST + 1, array.length));
+  if (isReal(array)) array.set(random.integers(-MOST, MOST + 1, array.length));
   else if (constant) {
     const most = array.BYTES_PER_ELEMENT === 1 ? BYTES_VALUES : MOST;
     array.set(random.integers(0, most, array.length));

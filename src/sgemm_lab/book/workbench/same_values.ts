@@ -1,0 +1,69 @@
+// Races in shared memory in which every thread writes the same value: they do no harm. As
+// external_cuda/same_values.py.
+
+import type { Access, Observer } from "../../simulator/group.ts";
+import { STORE } from "../../simulator/group.ts";
+import type { Hazard } from "../../simulator/hazard.ts";
+
+/** Watches, byte by byte, whether stores to shared memory that race change anything. */
+export class SameValues implements Observer {
+  #writer = new Int32Array(0);
+  #epoch = new Int32Array(0);
+  #blocks = "";
+  /** Of the last store, by byte: what another thread wrote there since the last barrier. */
+  #before: Map<number, number> = new Map();
+  /** Lines that read or change what another thread wrote, or do more than store. */
+  #harmful: Set<number> = new Set();
+
+  isHarmless({ kind, location, otherLocation }: Hazard) {
+    if (kind !== "race" || !otherLocation) return false;
+    return ![location, otherLocation].some(({ line }) => this.#harmful.has(line));
+  }
+
+  onAccess({ site, group, memory, lanes, positions }: Access) {
+    if (site.space !== "shared") return;
+    if (site.kind !== STORE) {
+      this.#harmful.add(site.instruction.location.line);
+      return;
+    }
+    const { blocks, epoch } = group.batch;
+    if (this.#writer.length !== memory.bytes.length || this.#blocks !== `${blocks}`) {
+      this.#writer = new Int32Array(memory.bytes.length).fill(-1);
+      this.#epoch = new Int32Array(memory.bytes.length);
+      this.#blocks = `${blocks}`;
+    }
+    this.#before.clear();
+    const each = (use: (at: number, thread: number, now: number) => void) => {
+      for (let i = 0; i < positions.length; i++) {
+        const lane = lanes ? lanes[i] : i;
+        for (let at = positions[i]; at < positions[i] + site.width; at++) {
+          use(at, group.thread[lane], epoch[group.slot[lane]]);
+        }
+      }
+    };
+    // Lanes of this store are compared with each other afterwards.
+    each((at, thread, now) => {
+      const other = this.#writer[at] >= 0 && this.#writer[at] !== thread;
+      if (other && this.#epoch[at] === now) this.#before.set(at, memory.bytes[at]);
+    });
+    each((at, thread, now) => {
+      this.#writer[at] = thread;
+      this.#epoch[at] = now;
+    });
+  }
+
+  onStored({ site, positions }: Access, bits: (element: number, i: number) => bigint) {
+    if (site.space !== "shared" || site.kind !== STORE) return;
+    const held = this.#before;
+    for (let i = 0; i < positions.length; i++) {
+      for (let byte = 0; byte < site.width; byte++) {
+        const shift = BigInt(8 * (byte % site.wordBytes));
+        const stored = bits(Math.floor(byte / site.wordBytes), i) >> shift;
+        const value = Number(BigInt.asUintN(8, stored));
+        const before = held.get(positions[i] + byte) ?? value;
+        if (value !== before) this.#harmful.add(site.instruction.location.line);
+        held.set(positions[i] + byte, value);
+      }
+    }
+  }
+}

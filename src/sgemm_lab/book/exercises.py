@@ -319,7 +319,7 @@ def question_data(exercise: Question) -> JudgingData:
     Raises:
         LabError: no record has what is asked for.
     """
-    return exercise.judging(machine_of_records())
+    return exercise.judging(machine_of_records(exercise.gpu))
 
 
 @cache
@@ -332,7 +332,7 @@ def answer_lines(exercise: Exercise) -> tuple[list[str], str]:
     if isinstance(exercise, Lines):
         return ["```cuda", *_outdented(str(exercise.solution)), "```", ""], ""
     assert isinstance(exercise, Question)
-    answer = exercise.correct_answer(machine_of_records())
+    answer = exercise.correct_answer(machine_of_records(exercise.gpu))
     return [answer.says, ""], answer.source
 
 

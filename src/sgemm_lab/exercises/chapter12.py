@@ -126,6 +126,7 @@ EXERCISES = (
 PREDICTIONS = (
     Estimate(
         name="tf32-gain",
+        gpu="H100",
         unit="times as fast",
         close=0.25,
         found=times_as_fast("mma_tf32", "stages", _SQUARE),
@@ -133,6 +134,7 @@ PREDICTIONS = (
     ),
     Estimate(
         name="groups-gain",
+        gpu="H100",
         unit="times as fast",
         close=0.3,
         found=times_as_fast("wgmma_tf32", "mma_tf32", _SQUARE),

@@ -33,6 +33,7 @@ _TWO_K = """\
             const float b11 = Bs[k][2 * tx], b12 = Bs[k][2 * tx + 1];
             const float b21 = Bs[k + 1][2 * tx], b22 = Bs[k + 1][2 * tx + 1];
 """
+_NO_PRODUCTS = f"{_TWO_K}            // acc[0][0] to acc[1][1] are my elements of C\n        }}"
 _EIGHT = f"""\
 {_TWO_K}            acc[0][0] += a11 * b11 + a12 * b21;
             acc[0][1] += a11 * b12 + a12 * b22;
@@ -144,7 +145,7 @@ EXERCISES = (
         name="13.4",
         kernel=_SMALL,
         place=_ONE_K,
-        start=_EIGHT,
+        start=_NO_PRODUCTS,
         criteria=Criteria(
             (
                 Case(
@@ -166,6 +167,7 @@ EXERCISES = (
         solution=_SEVEN,
         only_whole_numbers=True,
         wrong=(
+            (_NO_PRODUCTS, "on whole numbers"),
             (_EIGHT, "these are eight products"),
             (_SEVEN.replace("u3 - a22 * t4", "u3 + a22 * t4"), "on whole numbers"),
             (_SEVEN.replace("s4 = a12 - s2", "s4 = a12 - s1"), "on whole numbers"),

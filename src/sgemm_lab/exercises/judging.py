@@ -116,8 +116,8 @@ def _estimate(data: EstimateData, given: float) -> Verdict:
 
 
 def near(given: float, value: float, tolerance: float) -> bool:
-    """Say whether a number is another one, but for a share of the larger."""
-    return abs(given - value) <= tolerance * max(abs(given), abs(value))
+    """Say whether a number is another one, but for a share of that."""
+    return abs(given - value) <= tolerance * abs(value)
 
 
 def _miss(given: float, value: float) -> str:

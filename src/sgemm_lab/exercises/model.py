@@ -93,6 +93,8 @@ class Question(Exercise):
 
     unit: str = ""
     """Stands behind the place for the answer and behind the answer, such as "GB"."""
+    gpu: str = ""
+    """A part of the name of the GPU whose record answers on a page; "" for the book's first."""
 
     @abstractmethod
     def judging(self, machine: Machine) -> JudgingData:
@@ -172,7 +174,10 @@ class Estimate(Question):
     @property
     def allows(self) -> str:
         """By how much an estimate may miss."""
-        return f"Within {percent(self.close)} counts as right." if self.close else "A whole number."
+        if not self.close:
+            return "A whole number."
+        also = ", and so does what the bounds predict" if self.predicted else ""
+        return f"Within {percent(self.close)} counts as right{also}."
 
     def judging(self, machine: Machine) -> EstimateData:
         """Return what judges an answer."""

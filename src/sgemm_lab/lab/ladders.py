@@ -238,9 +238,11 @@ def _strip_html(
         for i, name in zip(shown, names, strict=True)
     ]
     start = "" if lit[0] == 0 else "… "
+    mixed = any(steps[i].kernel.arithmetic != "fp32" for i in shown)
+    same = " in the same arithmetic (three products: in FP32)" if mixed else ""
     return (
         f'<div class="lab-place">{picture}<div style="margin-top:3px;font-size:12px;'
         f'line-height:1.2;color:var(--lab-muted, inherit)">{start}{" → ".join(marked)}'
-        f"{' → …' if shown[-1] + 1 < len(steps) else ''} · share of cuBLAS, the dashed line"
+        f"{' → …' if shown[-1] + 1 < len(steps) else ''} · share of cuBLAS{same}, the dashed line"
         "</div></div>"
     )

@@ -52,6 +52,7 @@ export function render({ model, el }: View<State>) {
   const change = changer(model, redraw);
   const gpu = gpuChooser(model);
   gpu.field.addEventListener("change", redraw);
+  gpu.field.hidden = false; // of one GPU too: the page's header may name another
   const sliders = SIDES.map((side) =>
     choiceSlider(side.toUpperCase(), (value) => change(side, value)),
   );

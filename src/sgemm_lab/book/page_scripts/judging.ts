@@ -64,7 +64,7 @@ function spelled(value: number) {
 }
 
 const near = (given: number, value: number, tolerance: number): boolean =>
-  Math.abs(given - value) <= tolerance * Math.max(Math.abs(given), Math.abs(value));
+  Math.abs(given - value) <= tolerance * Math.abs(value);
 
 function fits(hint: Hint, given: number, tolerance: number): boolean {
   if (hint.near !== undefined) return near(given, hint.near, tolerance);

@@ -1,6 +1,7 @@
 """The dispatcher at shapes drawn at random: predicted against measured, and what picks cost."""
 
 from functools import cached_property
+from statistics import median
 
 from matplotlib.figure import Figure
 
@@ -9,7 +10,7 @@ from sgemm_lab.errors import LabError
 from sgemm_lab.gemm.dispatch.judging import Verdict, verdict
 from sgemm_lab.lab.output import PictureOfTwoWidths
 from sgemm_lab.records.dispatch_table import DrawnShapes, load_tables
-from sgemm_lab.text import percent, size_text
+from sgemm_lab.text import percent
 
 
 class DrawnPicture(PictureOfTwoWidths):
@@ -26,13 +27,12 @@ class DrawnPicture(PictureOfTwoWidths):
         return verdict(self.run.shapes)
 
     def _words(self) -> str:
-        found, of_best = self.verdict, self.verdict.of_best
-        cost = f", {percent(of_best)} of the fastest candidate" if of_best else ""
+        off = [abs(one.seconds / one.predicted_seconds - 1)
+               for one in self.run.shapes if one.predicted_seconds]  # fmt: skip
         return (
-            f"The model predicts what it has not seen: its picks at {found.shapes} shapes drawn at "
-            f"random make {percent(found.geometric_mean)} of cuBLAS in the geometric mean{cost}. "
-            f"The least is {percent(found.least.share)}, at {size_text(found.least.size)}. "
-            f"Measured on {self.gpu}, seed {self.run.seed}."
+            f"The model predicts what it has not seen: half of {len(off)} shapes drawn at random "
+            f"are predicted within {percent(median(off))}. The time of the kernel that is picked, "
+            f"measured on {self.gpu}, seed {self.run.seed}."
         )
 
     def _draw(self, phone: bool) -> Figure:

@@ -5,13 +5,22 @@ from collections.abc import Sequence
 from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.errors import LabError
 from sgemm_lab.gemm.dispatch.shapes import SQUARES
+from sgemm_lab.lab import session
 from sgemm_lab.lab.arguments import AnySize, size_of
 from sgemm_lab.lab.output import Output, table
-from sgemm_lab.models.ladder import GPU
 from sgemm_lab.records.dispatch_table import load_tables
 
 _TILES = ("BM", "BN", "WM", "WN", "TM", "TN")
 """Constants that the label of a candidate leaves out: its tile says which they are."""
+_WORDS = {
+    "SPLIT": "K in {} parts",
+    "UNROLL": "{} k unrolled",
+    "RESIDENT": "{} blocks per SM",
+    "BLOCKS": "{} blocks per SM",
+    "BAND": "bands of {} tiles",
+    "STAGES": "{} stages",
+}
+"""What a constant of more than 1 is called in a label."""
 _DEPTHS = ("BK", "STAGES")
 """Constants that a label has where kernels would else have the same one."""
 
@@ -27,7 +36,8 @@ def wrong_picks(*sizes: AnySize) -> Output:
     tables = load_tables()
     if not tables:
         raise LabError("There is no table of a search yet. Run 'sgemm-lab tune' on a GPU.")
-    quoted = next((table for table in tables if table.gpu.name == GPU), tables[0])
+    gpu = session.book_records()[0].gpu.name
+    quoted = next((table for table in tables if table.gpu.name == gpu), tables[0])
     asked = [size_of(size) for size in sizes] or list(SQUARES)
     points = [point for point in quoted.points if point.size in asked and point.is_current]
     if not points:
@@ -69,9 +79,17 @@ def _label(name: str, left_out: Sequence[str]) -> str:
     values = kernel.values
     tile = f" {values['BM']}×{values['BN']}" if {"BM", "BN"} <= values.keys() else ""
     others = [
-        f", {constant} {value}"
+        f", {_words(constant, value)}"
         for constant, value in values.items()
         if not (tile and constant in left_out)
         and (value != base.values[constant] or constant in ("SPLIT", *_DEPTHS))
+        and (constant, value) != ("SPLIT", 1)
     ]
     return f"{kernel.base_name}{tile}{''.join(others)}"
+
+
+def _words(constant: str, value: int) -> str:
+    if constant not in _WORDS:
+        return f"{constant} {value}"
+    words = _WORDS[constant].format(value)
+    return words.replace("blocks", "block") if value == 1 else words

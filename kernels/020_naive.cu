@@ -1,4 +1,4 @@
-// title: Naive, columns across the warp
+// title: Naive
 // parent: naive_rows
 // change: Neighbouring threads compute neighbouring columns of C instead of neighbouring rows.
 // chapter: 1

@@ -1,4 +1,4 @@
-// title: Tiled, all of K at once
+// title: Strip
 // parent: tiled
 // change: The tiles reach along all of K, so a block copies once.
 // chapter: 2
@@ -24,7 +24,7 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
     const int row = blockIdx.y * TILE + ty;
     const int col = blockIdx.x * TILE + tx;
 
-    // Past an edge of A or B stands a zero, which adds nothing to any sum.
+    // Zeros past the edges of A and B: they add nothing to any sum.
     for (int k = tx; k < K; k += TILE)
         As[ty * K + k] = row < M ? A[size_t(row) * K + k] : 0.0f;
     for (int k = ty; k < K; k += TILE)

@@ -27,7 +27,7 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
 
     float acc = 0.0f;
     for (int k0 = 0; k0 < K; k0 += BK) {
-        // Past an edge of A or B stands a zero, which adds nothing to any sum.
+        // Zeros past the edges of A and B: they add nothing to any sum.
         for (int l = 0; l < BK; l += TILE) {
             const int kA = k0 + l + tx;
             const int kB = k0 + l + ty;

@@ -1,4 +1,4 @@
-// title: float4, the first threads of a row
+// title: float4 by row
 // parent: sliding_window
 // change: A thread copies four neighbours of its own row at once.
 // chapter: 4
@@ -31,7 +31,7 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
 
     float acc = 0.0f;
     for (int k0 = 0; k0 < K; k0 += BK) {
-        // Past an edge of A or B stands a zero, which adds nothing to any sum.
+        // Zeros past the edges of A and B: they add nothing to any sum.
         const int kA = 4 * tx;
         if (kA < BK && row < M && k0 + kA + 3 < K && aligned) {
             const float4 v = *reinterpret_cast<const float4*>(&A[size_t(row) * K + k0 + kA]);

@@ -1,4 +1,4 @@
-// title: Thread tile, TM × TN
+// title: Thread tile
 // parent: thread_tile_1d:BK=8
 // change: A thread computes a tile of TM × TN elements of C instead of a column.
 // chapter: 5
@@ -36,7 +36,7 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
 
     float acc[TM][TN] = {};
     for (int k0 = 0; k0 < K; k0 += BK) {
-        // Past an edge of A or B stands a zero, which adds nothing to any sum.
+        // Zeros past the edges of A and B: they add nothing to any sum.
         for (int l = 0; l < BM * BK; l += THREADS) {
             const int r = (l + tid) / BK, k = (l + tid) % BK;
             const bool inside = blockRow + r < M && k0 + k < K;

@@ -1,4 +1,4 @@
-// title: Transposed A
+// title: Transposed
 // parent: register_cache:BM=128,BN=128,TM=8,TN=8
 // change: As is stored transposed, so what a thread reads of it for one k lies side by side.
 // chapter: 6
@@ -37,7 +37,7 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
 
     float acc[TM][TN] = {};
     for (int k0 = 0; k0 < K; k0 += BK) {
-        // Past an edge of A or B stands a zero, which adds nothing to any sum.
+        // Zeros past the edges of A and B: they add nothing to any sum.
         for (int l = 0; l < BM * BK; l += THREADS) {
             const int r = (l + tid) / BK, k = (l + tid) % BK;
             const bool inside = blockRow + r < M && k0 + k < K;

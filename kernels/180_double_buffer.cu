@@ -74,7 +74,7 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
     const float* Ablock = A + size_t(blockRow) * K;
     const float* Bblock = B + blockCol;
 
-    // From global memory into registers. The loads are asked for here, not waited for.
+    // From global memory into registers. Loads are issued here, not waited on.
     float4 a, b;
     auto fetch = [&](int k0) {
         // How much is left of my row of A and of B; nothing, where the row is past the edge.

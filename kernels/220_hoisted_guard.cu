@@ -92,7 +92,7 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
     const float* Athread = A + size_t(blockRow + rA) * K + kA;
     const float* Bthread = B + size_t(kB) * N + blockCol + cB;
 
-    // From global memory into registers. The loads are asked for here, not waited for.
+    // From global memory into registers. Loads are issued here, not waited on.
     float4 a[A_LOADS], b[B_LOADS];
     auto fetch = [&](int k0) {
         if (inside && k0 + BK <= K) {

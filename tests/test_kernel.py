@@ -462,6 +462,11 @@ def test_chapters_come_in_order() -> None:
     assert min(chapters) >= 1
 
 
+def test_a_kernel_of_the_first_chapters_is_called_one_thing() -> None:
+    early = {k.base_name: re.sub(r"\W+", "_", k.title).lower() for k in BOOK if k.chapter <= 7}
+    assert [name for name, title in early.items() if name != title] == []
+
+
 @pytest.mark.parametrize("kernel", load_kernels(variants=True), ids=lambda k: k.name)
 def test_a_block_has_threads_that_every_gpu_can_hold(kernel: Kernel) -> None:
     assert 32 <= kernel.launch_shape(1000, 1000, 32).threads <= 1024

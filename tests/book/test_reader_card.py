@@ -229,8 +229,8 @@ def test_a_kept_card_is_shown_beside_the_books(opened: Any) -> None:
     cells = [[" ".join(cell.split()) for cell in text.split("\t")] for text in texts]
     wgsl, cuda = BOOK["wgsl"]["gflops"], BOOK["cuda"]["gflops"]
     first = [number(speeds["naive_rows"]) for speeds in (wgsl, cuda)]
-    assert cells[0] == ["Naive, rows across the warp", "1.05", *first]
-    assert cells[1][:2] == ["Naive, columns across the warp", "4.19 ×4"]
+    assert cells[0] == ["Naive rows", "1.05", *first]
+    assert cells[1][:2] == ["Naive", "4.19 ×4"]
     assert cells[1][2].startswith(f"{number(wgsl['naive'])} ×")
     assert cells[2][1] == "5.24 ×1.25"  # tiled after naive
     assert "×" not in cells[3][1]  # split: the step that it builds on is not there
@@ -427,11 +427,11 @@ def test_closing_boxes_tell_how_a_kept_card_took_the_step(opened: Any) -> None:
     there = cuda_factor("tiled", "naive")
     assert there > 1.15
     assert place.told_steps == {
-        "naive": "A laptop's card, WGSL at 128³: 4.19 ÷ 1.05 GFLOP/s = 4.00 times “Naive, rows "
-        "across the warp”. On the NVIDIA H200 in CUDA: "
+        "naive": "A laptop's card, WGSL at 128³: 4.19 ÷ 1.05 GFLOP/s = 4.00 times “Naive rows”. "
+        "On the NVIDIA H200 in CUDA: "
         f"{cuda_factor('naive', 'naive_rows'):.2f} times. It helps on both.",
-        "tiled": "A laptop's card, WGSL at 128³: 5.24 ÷ 4.19 GFLOP/s = 1.25 times “Naive, columns "
-        f"across the warp”. On the NVIDIA H200 in CUDA: {there:.2f} times. It helps on both.",
+        "tiled": "A laptop's card, WGSL at 128³: 5.24 ÷ 4.19 GFLOP/s = 1.25 times “Naive”. "
+        f"On the NVIDIA H200 in CUDA: {there:.2f} times. It helps on both.",
     }
     terms = place.page.locator(".lab-card-step dt").all_inner_texts()
     assert terms == ["On your card", "On your card"]
@@ -489,13 +489,13 @@ def test_a_step_of_a_chapter_is_measured_where_the_reader_asks(
     place.keep(MEASURED)
     place.goto("step-light")
     expect(place.page.locator(".lab-card")).to_contain_text(
-        "This runs “Naive, columns across the warp” and “Tiled” in WGSL on this device"
+        "This runs “Naive” and “Tiled” in WGSL on this device"
     )
     assert not place.scripts
     place.press("Measure this step")
     told = place.part("told")
     expect(told).to_contain_text("WGSL at ", timeout=60_000)
-    expect(told).to_contain_text("times “Naive, columns across the warp”.")
+    expect(told).to_contain_text("times “Naive”.")
     expect(told).to_contain_text(f"in CUDA: {cuda_factor('tiled', 'naive'):.2f} times")
     expect(place.page.get_by_role("button", name="Measure this step")).to_be_visible()
     assert place.kept() == MEASURED
@@ -517,7 +517,7 @@ def test_half_precision_is_neither_the_best_step_nor_compared(opened: Any) -> No
     place.keep(with_samples(half_windows=[0.00001]))
     place.goto()
     said = place.part("result")
-    expect(said).to_contain_text("from 1.05 to 41.9 GFLOP/s, with “Conflict-free, 4 + 4 split”")
+    expect(said).to_contain_text("from 1.05 to 41.9 GFLOP/s, with “Split”")
     expect(said).to_contain_text("the best reaches 50 % of arithmetic alone")
     expect(said).to_contain_text("The hollow mark is f16, half precision.")
     expect(said.locator("tbody th").last).to_have_text("Windows in half precision f16")
@@ -567,7 +567,7 @@ def test_beside_a_roofline_stands_the_kept_card_between_its_own_roofs(beside: Op
 def test_beside_a_plot_over_size_stands_the_kept_card_over_its_sizes(beside: Opened) -> None:
     known, others = beside.page.locator("figure.lab-card-beside").all()
     expect(known.locator("figcaption")).to_contain_text(
-        "A laptop's card, WGSL: at 128³ “Naive, columns across the warp” makes 4.19 GFLOP/s, 5 % "
+        "A laptop's card, WGSL: at 128³ “Naive” makes 4.19 GFLOP/s, 5 % "
         "of the 83.8 that its arithmetic reaches"
     )
     expect(known.locator("figcaption")).to_contain_text("On the NVIDIA H200, in CUDA, at 8192³: ")
@@ -576,12 +576,9 @@ def test_beside_a_plot_over_size_stands_the_kept_card_over_its_sizes(beside: Ope
     assert mine == ["64³: 0.262 GFLOP/s", "128³: 1.05 GFLOP/s", "64³: 1.05 GFLOP/s",
                     "128³: 4.19 GFLOP/s"]  # fmt: skip
     speed = lab.speed("naive", 1024)
-    assert (
-        f"Naive, columns across the warp, NVIDIA H200, CUDA, 1024³: {number(speed)} GFLOP/s"
-        in titles
-    )
+    assert f"Naive, NVIDIA H200, CUDA, 1024³: {number(speed)} GFLOP/s" in titles
     expect(others.locator("figcaption")).to_contain_text("None of the kernels above can be said in")
-    assert "Conflict-free" in others.locator("figcaption").inner_text()
+    assert "Split" in others.locator("figcaption").inner_text()
     assert not beside.complaints
 
 

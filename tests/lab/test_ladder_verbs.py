@@ -138,7 +138,7 @@ def test_the_form_says_why_a_kernel_was_left_out(own_gpu):
     message = {"kind": "run", "kernel": "strip", "size": list(CUBE)}
     widget._handle_custom_msg(message, [])
     assert sent[-1]["text"] == (
-        "Tiled, all of K at once was not measured at 4096³: strip is left out: K is 4096."
+        "Strip was not measured at 4096³: strip is left out: K is 4096."
     )
     assert widget.gpu == "NVIDIA H200"
 
@@ -152,7 +152,7 @@ def test_the_strip_names_the_step_before_and_the_step_after():
     folded = lab.ladder_strip("tiled", after=["tiled-gain"]).html
     assert folded.startswith('<details class="lab-later" data-lab-after="tiled-gain">')
     text = repr(lab.ladder_strip("tiled"))
-    assert f"Before: Naive, columns across the warp {share('naive')}." in text
+    assert f"Before: Naive {share('naive')}." in text
     assert f"Here: Tiled {share('tiled')}." in text
     # Not a variant, and not the strip of all K: it was measured at another size.
     steps = [

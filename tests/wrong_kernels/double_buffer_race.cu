@@ -71,7 +71,7 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
     const float* Ablock = A + size_t(blockRow) * K;
     const float* Bblock = B + blockCol;
 
-    // From global memory into registers. The loads are asked for here, not waited for.
+    // From global memory into registers. Loads are issued here, not waited on.
     float4 a, b;
     auto fetch = [&](int k0) {
         a = load4(&Ablock[rA * K + kA], blockRow + rA < M ? K - k0 - kA : 0, alignedA);

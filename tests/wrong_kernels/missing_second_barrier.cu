@@ -20,7 +20,7 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
 
     float acc = 0.0f;
     for (int k0 = 0; k0 < K; k0 += TILE) {
-        // Past an edge of A or B stands a zero, which adds nothing to any sum.
+        // Zeros past the edges of A and B: they add nothing to any sum.
         As[ty][tx] = row < M && k0 + tx < K ? A[size_t(row) * K + k0 + tx] : 0.0f;
         Bs[ty][tx] = k0 + ty < K && col < N ? B[size_t(k0 + ty) * N + col] : 0.0f;
         __syncthreads();  // no one reads a tile before all of it is there

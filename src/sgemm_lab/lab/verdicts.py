@@ -64,7 +64,7 @@ class Verdicts:
 
 
 HEAD = "<thead><tr>" + "".join(
-    f'<th scope="col">{head}</th>' for head in ("it is said", "verdict", "because")
+    f'<th scope="col">{head}</th>' for head in ("Claim", "Verdict", "Why")
 ) + "</tr></thead>"  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-// title: Naive, rows across the warp
+// title: Naive rows
 // parent: none
 // chapter: 1
 // grid: ceil(N / BN), ceil(M / BM)

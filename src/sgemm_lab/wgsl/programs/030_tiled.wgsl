@@ -38,7 +38,7 @@ fn sgemm(@builtin(workgroup_id) block: vec3u, @builtin(local_invocation_id) thre
 
     var acc = 0.0;
     for (var k0 = 0u; k0 < K; k0 += TILE) {
-        // Past an edge of A or B stands a zero, which adds nothing to any sum. select() reads
+        // Zeros past the edges of A and B: they add nothing to any sum. select() reads
         // first and chooses then: in WGSL a read past the end gives some element, never a fault.
         As[ty][tx] = select(0.0, A[row * K + k0 + tx], row < M && k0 + tx < K);
         Bs[ty][tx] = select(0.0, B[(k0 + ty) * N + col], k0 + ty < K && col < N);

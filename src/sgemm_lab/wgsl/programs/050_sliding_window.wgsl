@@ -41,7 +41,7 @@ fn sgemm(@builtin(workgroup_id) block: vec3u, @builtin(local_invocation_id) thre
 
     var acc = 0.0;
     for (var k0 = 0u; k0 < K; k0 += BK) {
-        // Past an edge of A or B stands a zero, which adds nothing to any sum.
+        // Zeros past the edges of A and B: they add nothing to any sum.
         for (var l = 0u; l < BK; l += TILE) {
             let kA = k0 + l + tx;
             let kB = k0 + l + ty;

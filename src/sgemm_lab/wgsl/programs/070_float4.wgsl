@@ -1,4 +1,4 @@
-// title: float4, every lane of a warp
+// title: float4
 // parent: sliding_window
 // change: A thread copies four neighbours at once; its number says which.
 // chapter: 4

@@ -1,4 +1,4 @@
-// title: float4, the first threads of a row
+// title: float4 by row
 // parent: sliding_window
 // change: A thread copies four neighbours of its own row at once.
 // chapter: 4
@@ -54,7 +54,7 @@ fn sgemm(@builtin(workgroup_id) block: vec3u, @builtin(local_invocation_id) thre
 
     var acc = 0.0;
     for (var k0 = 0u; k0 < K; k0 += BK) {
-        // Past an edge of A or B stands a zero, which adds nothing to any sum.
+        // Zeros past the edges of A and B: they add nothing to any sum.
         let kA = 4 * tx;
         if (kA < BK) {
             let v = loadA(row, k0 + kA);

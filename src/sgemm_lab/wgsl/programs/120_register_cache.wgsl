@@ -48,7 +48,7 @@ fn sgemm(@builtin(workgroup_id) block: vec3u, @builtin(local_invocation_index) t
 
     var acc: array<array<f32, TN>, TM>;
     for (var k0 = 0u; k0 < K; k0 += BK) {
-        // Past an edge of A or B stands a zero, which adds nothing to any sum.
+        // Zeros past the edges of A and B: they add nothing to any sum.
         for (var l = 0u; l < BM * BK; l += THREADS) {
             let r = (l + tid) / BK;
             let k = (l + tid) % BK;

@@ -1,4 +1,4 @@
-// title: Transposed A
+// title: Transposed
 // parent: register_cache:BM=128,BN=128,TM=8,TN=8
 // change: As is stored transposed, so what a thread reads of it for one k lies side by side.
 // chapter: 6
@@ -46,7 +46,7 @@ fn sgemm(@builtin(workgroup_id) block: vec3u, @builtin(local_invocation_index) t
 
     var acc: array<array<f32, TN>, TM>;
     for (var k0 = 0u; k0 < K; k0 += BK) {
-        // Past an edge of A or B stands a zero, which adds nothing to any sum.
+        // Zeros past the edges of A and B: they add nothing to any sum.
         for (var l = 0u; l < BM * BK; l += THREADS) {
             let r = (l + tid) / BK;
             let k = (l + tid) % BK;

@@ -1,4 +1,4 @@
-// title: float4 in the tile
+// title: float4 tile
 // parent: transposed
 // change: A thread copies four neighbours of A at once, and four of B, and keeps B in fours.
 // chapter: 6

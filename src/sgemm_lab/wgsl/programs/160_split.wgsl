@@ -1,4 +1,4 @@
-// title: Conflict-free, 4 + 4 split
+// title: Split
 // parent: float4_tile
 // change: Rows of As are padded, and a thread's tile is split into quarters.
 // chapter: 6

@@ -93,7 +93,7 @@ fn sgemm(@builtin(workgroup_id) block: vec3u, @builtin(local_invocation_index) t
     for (var k0 = 0u; k0 < K; k0 += BK) {
         let now = k0 / BK % 2;  // the window to multiply; the other one is to be filled
         let more = k0 + BK < K;
-        if (more) {  // the loads are asked for here, not waited for
+        if (more) {  // loads are issued here, not waited on
             a = loadA(blockRow + rA, k0 + BK + kA);
             b = loadB(k0 + BK + kB, blockCol + cB);
         }

@@ -79,10 +79,7 @@ def test_the_table_has_a_row_per_chapter_with_its_fastest_kernel_at_4096() -> No
     # The last kernel of a chapter of which nothing is measured at this size.
     waiting = "[float4 tile"
     assert waiting not in "\n".join(lines)
-    assert (
-        "| 6 Bank conflicts | [Split](kernels/160_split.cu) "
-        "| not yet measured |  |"
-    ) in lines
+    assert ("| 6 Bank conflicts | [Split](kernels/160_split.cu) | not yet measured |  |") in lines
     assert any(line.endswith(f"| {flop / 5e8:,.0f} TF32 |  |") for line in lines)
     chapters = {kernel.chapter for kernel in load_kernels()}
     assert [line for line in lines if re.match(r"\| \d", line)] == lines[2 : 2 + len(chapters)]

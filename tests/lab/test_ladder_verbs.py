@@ -137,9 +137,7 @@ def test_the_form_says_why_a_kernel_was_left_out(own_gpu):
     widget.send = sent.append
     message = {"kind": "run", "kernel": "strip", "size": list(CUBE)}
     widget._handle_custom_msg(message, [])
-    assert sent[-1]["text"] == (
-        "Strip was not measured at 4096³: strip is left out: K is 4096."
-    )
+    assert sent[-1]["text"] == ("Strip was not measured at 4096³: strip is left out: K is 4096.")
     assert widget.gpu == "NVIDIA H200"
 
 

@@ -49,6 +49,10 @@ def test_the_bank_painter_begins_with_a_stride_of_two(painted):
     fresh = Banks(painted.requests, chosen=-1)
     assert (fresh.request, fresh.stride, len(fresh.wavefronts)) == (None, 2, 2)
     assert lab.banks("split").chosen == -1
+    named = lab.banks("tiled", "split", request="split: load float4 of Bs")
+    assert named.request["label"] == "split: load float4 of Bs"
+    with pytest.raises(LabError, match=r"called 'fragB'\. There are: split: store of As"):
+        lab.banks("split", request="fragB")
 
 
 @pytest.mark.parametrize("kernel", load_kernels(), ids=lambda kernel: kernel.name)

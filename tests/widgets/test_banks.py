@@ -30,10 +30,10 @@ def said(page: Page) -> str:
 @pytest.mark.parametrize(
     ("chosen", "wavefronts", "words"),
     [
-        (0, 2, "Bank 0 is asked for 2 different words in one phase. Without conflicts 1 wavefront"),
+        (0, 2, "Bank 0 is asked for 2 different words. Without conflicts 1 wavefront"),
         (1, 1, "1 request takes 1 wavefront. No bank is asked for two different words"),
         (2, 2, "in 2 phases of 16 lanes. Neighbouring lanes ask for the same words, so phases"),
-        (3, 8, "8 wavefronts, in 4 phases of 8 lanes. Bank 0 is asked for 2 different words"),
+        (3, 8, "4 phases of 8 lanes. Bank 0 is asked for 2 different words in one phase."),
     ],
 )
 def test_it_says_what_the_request_takes(

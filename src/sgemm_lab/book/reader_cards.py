@@ -93,8 +93,9 @@ def place() -> str:
         "sent. From then on the chapters show your card: in closing boxes, beside rooflines and "
         f"beside plots of speed over size.{example}"
         '</p><p class="lab-card-buttons"><button type="button" class="lab-run" data-lab="measure">'
-        'Measure my card</button><button type="button" data-lab="open">Load a saved profile</button>'
-        '</p><div data-lab="told" role="status"></div><div data-lab="result"></div></section>'
+        'Measure my card</button><button type="button" data-lab="open">Load a saved profile'
+        '</button></p><div data-lab="told" role="status"></div><div data-lab="result"></div>'
+        "</section>"
     )
 
 

@@ -138,20 +138,14 @@ PREDICTIONS = (
         unit="times as fast",
         close=0.1,
         found=times_as_fast("tiled", "naive", (4096, 4096, 4096)),
-        predicted=((2 / 1.625, "That is what the wavefronts predict. It is a floor."),),
+        predicted=((2 / 1.625, "That is what the wavefronts alone predict."),),
         hints=(
             (
                 32,
-                "So many times fewer numbers are asked of global memory. But that is not what held "
-                "`naive` back.",
+                "So many times fewer loads go to global memory. But that is not what held `naive` "
+                "back.",
             ),
         ),
         wrong=((32, "not what held"), (5, "too high"), (1, "too low")),
-    ),
-    Choice(
-        name="tile-16",
-        found=times_as_fast("tiled:TILE=16", "tiled", (4096, 4096, 4096)),
-        solution="slower",
-        wrong=(("faster", "`tiled"), ("same", "times")),
     ),
 )

@@ -154,10 +154,4 @@ PREDICTIONS = (
         hints=((4, "So many times fewer are the loads. Shared memory is asked as much."),),
         wrong=((4, "fewer are the loads"), (2, "too high"), (0.5, "too low")),
     ),
-    Choice(
-        name="by-row",
-        found=times_as_fast("float4_by_row", "sliding_window", _SQUARE),
-        solution="slower",
-        wrong=(("faster", "`float4_by_row` reaches"), ("same", "`sliding_window`")),
-    ),
 )

@@ -67,7 +67,8 @@ export function bankWords(addresses: Lanes, bytes: number, isLoad: boolean) {
     const turns = phases.map((phase) => wavefronts.filter((one) => one.phase === phase));
     const worst = turns.reduce((most, one) => (one.length > most.length ? one : most));
     const bank = [...worst[worst.length - 1].words.keys()][0] % BANKS;
-    const why = sentence("banks.conflict", { bank, words: worst.length, phases: many });
+    const where = bytes > WORD_BYTES ? sentence("banks.phase") : "";
+    const why = sentence("banks.conflict", { bank, words: worst.length, where, phases: many });
     return [what, why + again];
   }
   const apart = (WARP * WORD_BYTES) / bytes;

@@ -276,7 +276,7 @@ def _width_picture(card: Card) -> Picture:
     one, four = card.wide[1], card.wide[4]
     conclusion = (
         f"One load of 4 bytes at a time gets {one[4] / four[16]:.0%} of what four of 16 get, four "
-        f"of 4 bytes get {four[4] / four[16]:.0%}: what counts is how many bytes are on their way, "
+        f"of 4 bytes get {four[4] / four[16]:.0%}: what counts is how many bytes are in flight, "
         "not the width of a load."
     )
     return PictureOfTwoWidths(

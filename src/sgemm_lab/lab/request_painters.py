@@ -6,6 +6,7 @@ from typing import cast
 
 from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.counting.warp_requests import Request, warp_requests
+from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.lab.arguments import AnySize, kernel_of, size_of
 from sgemm_lab.widgets import Banks, Coalescing
@@ -32,7 +33,9 @@ def coalescing(*names: str | Kernel, size: AnySize = 64) -> Coalescing:
     return Coalescing(requests, chosen=next(iter(loads_of_a), None))
 
 
-def banks(*names: str | Kernel, size: AnySize | None = None, stride: int = 2) -> Banks:
+def banks(
+    *names: str | Kernel, size: AnySize | None = None, stride: int = 2, request: str = ""
+) -> Banks:
     """Paint how a warp's lanes queue at the banks: with a stride, or in the kernels' requests.
 
     The reader sets the stride, or chooses among the shared-memory
@@ -41,9 +44,10 @@ def banks(*names: str | Kernel, size: AnySize | None = None, stride: int = 2) ->
     Args:
         size: M, N and K of the launch; by default one block of each kernel.
         stride: in words, to begin with.
+        request: what the choice calls the request to begin with, instead of the stride.
 
     Raises:
-        LabError: a kernel has no shared memory, or the size is too large.
+        LabError: a kernel has no shared memory, the size is too large, or no request is called so.
     """
     kernels = [kernel_of(name) for name in names]
     at = None if size is None else size_of(size)
@@ -52,7 +56,10 @@ def banks(*names: str | Kernel, size: AnySize | None = None, stride: int = 2) ->
         for kernel in kernels
         for request in _different(warp_requests(kernel, at or one_block(kernel), space="shared"))
     )
-    return Banks(requests, chosen=OWN, stride=stride)
+    labels = [one["label"] for one in requests]
+    if request and request not in labels:
+        raise LabError(f"No request is called '{request}'. There are: {'; '.join(labels)}.")
+    return Banks(requests, chosen=labels.index(request) if request else OWN, stride=stride)
 
 
 def one_block(kernel: Kernel) -> Size:

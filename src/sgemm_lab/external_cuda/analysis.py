@@ -17,6 +17,7 @@ from sgemm_lab.cuda.compiler import DEFAULT_TARGET
 from sgemm_lab.errors import LabError
 from sgemm_lab.external_cuda.arguments import Array, Matrix, Number, called, named_numbers
 from sgemm_lab.external_cuda.assumed_launch import tries
+from sgemm_lab.external_cuda.contents import other_contents
 from sgemm_lab.external_cuda.elements import Element
 from sgemm_lab.external_cuda.expected import expected_values, read_expectation
 from sgemm_lab.external_cuda.launch import (
@@ -247,10 +248,30 @@ def count_assumed(
             fault = fault or error
             continue
         found = None if one.certain else _left(done, one.launched)
+        if found is not None and found in lasting(done, limited):
+            return done
         if found is None and not (one.narrowed and done.result.hazards):
             return done
         outside = outside or (_outside(done, found) if found else None)
     raise outside or fault or unknown
+
+
+def lasting(done: ExternalRun, settings: Settings) -> list[Hazard]:
+    """Return the hazards of a launch that do not depend on what arrays of integers hold.
+
+    None where more than that was assumed.
+    """
+    prepared, left = done.prepared, done.result.hazards
+    if not prepared.contents_assumed or not left:
+        return []
+    for arrays in other_contents(prepared, arrays_at(prepared, done.size)):
+        try:
+            _, result, _ = run_and_weigh(prepared, done.size, arrays, settings)
+        except LabError:
+            return []
+        seen = {(one.kind, one.location, one.array) for one in result.hazards}
+        left = [one for one in left if (one.kind, one.location, one.array) in seen]
+    return left
 
 
 def _left(done: ExternalRun, launched: bool) -> Hazard | None:

@@ -17,11 +17,11 @@ from sgemm_lab.external_cuda.analysis import (
     NeverEndsError,
     count_assumed,
     count_prepared,
+    lasting,
     prepare_launch,
 )
 from sgemm_lab.external_cuda.check_product import check_product, takes_sizes
 from sgemm_lab.external_cuda.compile_file import Pasted
-from sgemm_lab.external_cuda.contents import with_any_contents
 from sgemm_lab.external_cuda.declarations import UnevenError
 from sgemm_lab.external_cuda.device_code import Sources, read_sources
 from sgemm_lab.external_cuda.findings import ENDLESS, WRONG_RESULT, Finding, finding_of
@@ -153,8 +153,11 @@ def _of_launch(
     After ``end``, in processor time, nothing further is begun. ``suspicions`` become warnings.
     """
     prepared = done.prepared
-    findings = [finding_of(one, prepared) for one in done.result.hazards]
-    findings = with_any_contents(done, findings, settings)
+    certain = lasting(done, settings)
+    findings = [
+        finding_of(one, prepared, "error" if one in certain else None)
+        for one in done.result.hazards
+    ]
     findings += [finding_of(one, prepared, "warning") for one in done.result.warnings]
     findings += [
         replace(found, message=f"{found.message} {SAME_VALUE}")

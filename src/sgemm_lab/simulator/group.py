@@ -194,6 +194,11 @@ class HazardSink(Protocol):
     def barrier_missed(self, group: "ThreadGroup", site: Instruction, missing: Mask) -> None:
         """Some live lanes did not reach a barrier that others of their block did."""
 
+    def barrier_overflows(
+        self, group: "ThreadGroup", lane: int, site: Instruction, expected: int
+    ) -> None:
+        """More lanes of a warp arrive at an mbarrier than complete its phase."""
+
     def exchange_missed(
         self, group: "ThreadGroup", lane: int, site: Instruction, named: int, absent: int
     ) -> None:

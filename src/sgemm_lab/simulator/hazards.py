@@ -211,6 +211,19 @@ class HazardLog:
                 )
             )
 
+    def barrier_overflows(
+        self, group: ThreadGroup, lane: int, site: Instruction, expected: int
+    ) -> None:
+        """More lanes of a warp arrive at an mbarrier than complete its phase."""
+        if self._is_new(BARRIER, site.location):
+            block, thread = _who(group, lane)
+            block_name, thread_name = _names(group, block, thread)
+            what = sentence("mbarrier.overflow", expected=expected)
+            said = sentence(
+                "hazard.who", place=site.location, thread=thread_name, block=block_name, what=what
+            )
+            self._append(Hazard(BARRIER, site.location, said, block, thread))
+
     def exchange_missed(
         self, group: ThreadGroup, lane: int, site: Instruction, named: int, absent: int
     ) -> None:

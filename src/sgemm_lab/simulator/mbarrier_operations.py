@@ -140,14 +140,20 @@ def _arrive(group: "ThreadGroup", instruction: Instruction, match: Match) -> Ste
     def step(mask: Mask | None) -> None:
         amounts = _numbers(group, amount)
         released: ArrivalClocks = {}
+        completed: dict[int, int] = {}
         for lane, place in places(mask):
             barrier = barrier_at(group, instruction, place)
+            if completed.get(place) == lane // WARP:
+                group.launch.hazards.barrier_overflows(group, lane, instruction, barrier.expected)
+            phase = barrier.phase
             if state is not None:
                 state[lane] = barrier.phase
             _release(group, barrier, lane, released)
             barrier.bytes += int(amounts[lane]) if expects else 0
             barrier.pending -= 1 if expects else int(amounts[lane])
             _complete_phase(group.batch, barrier)
+            if barrier.phase != phase:
+                completed[place] = lane // WARP
 
     return step
 

@@ -1,4 +1,4 @@
-"""The panel under a chapter's listing: the kernel to be edited and run, in the page itself.
+"""The panel of a chapter: the kernel to be edited and run, in the page itself.
 
 A chapter has one, and says with which small tiles it is stepped through::
 
@@ -6,7 +6,7 @@ A chapter has one, and says with which small tiles it is stepped through::
     :steps: 4×4×4 "tiled:TILE=2"
     ```
 
-Without scripts it shows nothing, because the listing above it
+Without scripts it shows nothing, because the listing in the chapter
 has the same lines. Its own script comes when the reader first turns to it (``book.js`` sees to
 that), the engine and a kernel's PTX when it is first run. All of them are plain scripts, because a
 page that is opened as a file may not load a module.

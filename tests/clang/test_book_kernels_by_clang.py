@@ -147,7 +147,7 @@ def test_a_loop_without_an_end_stays_one_and_is_told(
     assert source.count(book) == 1
     kernel = parse_kernel("mine", source.replace(book, edit))
     monkeypatch.setattr(simulated, "kernel_ptx", ptx_of)
-    monkeypatch.setattr(launch_limits, "MAX_BASIC_BLOCKS", 2_000)
+    monkeypatch.setattr(launch_limits, "MAX_BASIC_BLOCKS", 200)
     (verdict,) = check_simulated(kernel, [(9, 10, 11)])
     told = re.fullmatch(
         r"The kernel does not come to an end, now at mine\.cu, line (\d+)\. Look at the loop "

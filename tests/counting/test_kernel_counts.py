@@ -241,7 +241,7 @@ def test_shipped_ptx_names_no_folder_of_the_machine_that_made_it() -> None:
 def test_a_loop_without_end_is_a_fault_with_its_line(
     name: str, step: str, stuck: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(launch_limits, "MAX_BASIC_BLOCKS", 2_000)
+    monkeypatch.setattr(launch_limits, "MAX_BASIC_BLOCKS", 200)
     kernel = parse_kernel("mine", load_kernel(name).source.replace(step, stuck))
     (result,) = check_simulated(kernel, [(5, 5, 5)])
     assert result.fault is not None

@@ -4,10 +4,10 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from walk_samples import register_cache, toy, wrong
+from trace_samples import register_cache, toy, wrong
 
 from sgemm_lab.counting.barrier_removal import WithoutBarrier, without_barrier
-from sgemm_lab.counting.step_trace import Walk
+from sgemm_lab.counting.step_trace import StepTrace
 
 KERNELS: dict[str, tuple[int, int, int]] = {
     "tiled:TILE=2": (4, 4, 4),
@@ -17,22 +17,22 @@ KERNELS: dict[str, tuple[int, int, int]] = {
 }
 
 
-@pytest.fixture(name="walk", params=KERNELS)
-def one_walk(request: pytest.FixtureRequest) -> Walk:
+@pytest.fixture(name="trace", params=KERNELS)
+def one_trace(request: pytest.FixtureRequest) -> StepTrace:
     return toy(request.param, *KERNELS[request.param])
 
 
-def replayed(walk: Walk, left: WithoutBarrier, block: int) -> list[dict[str, Any]]:
+def replayed(trace: StepTrace, left: WithoutBarrier, block: int) -> list[dict[str, Any]]:
     """What each step without the barrier reads or makes: one entry per thread and element."""
     entries = []
     for part in left["blocks"][block]:
-        step = walk["blocks"][block][part["of"]]
+        step = trace["blocks"][block][part["of"]]
         wrong_ones = {int(entry[0] or 0): entry[1:] for entry in part["wrong"]}
         for i in range(part["count"]):
             at = part["first"] + i
             value, a, b = step["values"][at], *(step[f][at] if step["a"] else None for f in "ab")  # type: ignore[literal-required]
             value, a, b = wrong_ones.get(i, [value, a, b])
-            array = walk["arrays"][step["array"]]
+            array = trace["arrays"][step["array"]]
             place = (array["name"], step["rows"][at], step["columns"][at])
             entries.append(
                 {"space": array["space"], "store": step["store"], "place": place, "a": a, "b": b}
@@ -41,25 +41,25 @@ def replayed(walk: Walk, left: WithoutBarrier, block: int) -> list[dict[str, Any
     return entries
 
 
-def test_each_barrier_can_be_left_out_and_every_step_is_made_once(walk: Walk) -> None:
+def test_each_barrier_can_be_left_out_and_every_step_is_made_once(trace: StepTrace) -> None:
     lines = [
-        walk["first_line"] + i for i, text in enumerate(walk["source"]) if "__syncthreads" in text
+        trace["first_line"] + i for i, text in enumerate(trace["source"]) if "__syncthreads" in text
     ]
-    assert [left["line"] for left in walk["left_out"]] == lines
+    assert [left["line"] for left in trace["left_out"]] == lines
     assert len(lines) == 2
-    for left in walk["left_out"]:
-        for block, steps in enumerate(walk["blocks"]):
-            made = Counter((e["step"], e["at"]) for e in replayed(walk, left, block))
+    for left in trace["left_out"]:
+        for block, steps in enumerate(trace["blocks"]):
+            made = Counter((e["step"], e["at"]) for e in replayed(trace, left, block))
             assert made == Counter(
                 (i, at) for i, s in enumerate(steps) for at in range(len(s["threads"]))
             )
 
 
-def test_what_a_thread_reads_is_what_was_written_last(walk: Walk) -> None:
-    for left in walk["left_out"]:
+def test_what_a_thread_reads_is_what_was_written_last(trace: StepTrace) -> None:
+    for left in trace["left_out"]:
         memory: dict[Any, float | None] = {}
         sums: dict[Any, float | None] = {}
-        for entry in replayed(walk, left, 0):
+        for entry in replayed(trace, left, 0):
             if entry["space"] == "shared" and entry["store"]:
                 memory[entry["place"]] = entry["value"]
             elif entry["space"] == "shared":
@@ -72,12 +72,12 @@ def test_what_a_thread_reads_is_what_was_written_last(walk: Walk) -> None:
                 sums[entry["place"]] = after
 
 
-def test_something_goes_wrong_and_the_simulator_says_so(walk: Walk) -> None:
-    for left in walk["left_out"]:
+def test_something_goes_wrong_and_the_simulator_says_so(trace: StepTrace) -> None:
+    for left in trace["left_out"]:
         assert any(part["wrong"] for part in left["blocks"][0])
         assert "with no barrier between" in left["problem"]
-    threads = walk["block"][0] * walk["block"][1]
-    assert {left["order"] for left in walk["left_out"]} == {"warps" if threads > 32 else "threads"}
+    threads = trace["block"][0] * trace["block"][1]
+    assert {left["order"] for left in trace["left_out"]} == {"warps" if threads > 32 else "threads"}
 
 
 def test_where_nobody_shares_no_barrier_is_left_out() -> None:

@@ -16,7 +16,7 @@ from sgemm_lab.counting import kernel_counts as counting
 from sgemm_lab.counting import launch_limits
 from sgemm_lab.counting.hardware_comparison import RAGGED, REGULAR, compare, counts_of
 from sgemm_lab.counting.kernel_counts import COUNTS, count, multiply_whole_numbers
-from sgemm_lab.counting.step_trace import walk
+from sgemm_lab.counting.step_trace import trace_steps
 from sgemm_lab.counting.warp_requests import warp_requests
 from sgemm_lab.cuda import shipped_ptx
 from sgemm_lab.cuda.compiler import compile_to_ptx
@@ -113,7 +113,7 @@ def test_checking_ends_at_the_size_that_takes_too_long() -> None:
     )
 
 
-@pytest.mark.parametrize("work", [count, walk, warp_requests])
+@pytest.mark.parametrize("work", [count, trace_steps, warp_requests])
 def test_every_simulation_has_a_time_limit(work: Any) -> None:
     source = load_kernel("naive").source.replace("++k", "k += 0")
     with pytest.raises(
@@ -247,7 +247,7 @@ def test_a_loop_without_end_is_a_fault_with_its_line(
     assert result.fault is not None
     assert re.search(r"does not come to an end, now at mine\.cu, line \d+\. Look", result.fault)
     with pytest.raises(LabError, match="does not come to an end"):
-        walk(kernel.with_constants(TILE=2) if name == "tiled" else kernel, (4, 4, 4))
+        trace_steps(kernel.with_constants(TILE=2) if name == "tiled" else kernel, (4, 4, 4))
     with pytest.raises(LabError, match="does not come to an end"):
         warp_requests(kernel, (8, 8, 8))
 

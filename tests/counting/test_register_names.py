@@ -67,4 +67,4 @@ def test_typescript_gives_every_line_of_the_book_the_same_names() -> None:
         lines = [line for line in source if "+=" in line] or [""]
         cases += [["names", source, line] for line in lines]
     meant = [register_names(source, line) for _, source, line in cases]
-    assert in_node(Path(__file__).with_name("walking.js"), cases) == meant
+    assert in_node(Path(__file__).with_name("tracing.js"), cases) == meant

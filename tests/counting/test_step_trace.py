@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from sgemm_lab.catalogue import load_kernel
-from sgemm_lab.counting.step_trace import Walk, WalkedStep, walk
+from sgemm_lab.counting.step_trace import StepTrace, TracedStep, trace_steps
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import parse_kernel
 
 WRONG = Path(__file__).parents[1] / "wrong_kernels"
 
 
-def steps_on(found: Walk, name: str, *, store: bool, block: int = 0) -> list[WalkedStep]:
+def steps_on(found: StepTrace, name: str, *, store: bool, block: int = 0) -> list[TracedStep]:
     return [
         step
         for step in found["blocks"][block]
@@ -34,7 +34,7 @@ def steps_on(found: Walk, name: str, *, store: bool, block: int = 0) -> list[Wal
 def test_the_toys_of_the_book(
     name: str, size: tuple[int, int, int], windows: int, steps: int | None
 ) -> None:
-    found = walk(load_kernel(name), size)
+    found = trace_steps(load_kernel(name), size)
     m, n, k = size
     assert found["size"] == [m, n, k]
     assert found["problems"] == []
@@ -52,7 +52,7 @@ def test_the_toys_of_the_book(
 
 
 def test_values_tell_where_a_copy_comes_from() -> None:
-    found = walk(load_kernel("sliding_window:TILE=2,BK=2"), (4, 4, 8))
+    found = trace_steps(load_kernel("sliding_window:TILE=2,BK=2"), (4, 4, 8))
     first, second = steps_on(found, "As", store=True, block=2)[:2]  # rows 2 and 3 of A
     places = list(zip(first["rows"], first["columns"], strict=True))
     assert places == [(0, 0), (0, 1), (1, 0), (1, 1)]
@@ -65,7 +65,7 @@ def test_values_tell_where_a_copy_comes_from() -> None:
 
 
 def test_of_a_large_tile_only_what_holds_numbers_is_kept() -> None:
-    found = walk(load_kernel("double_buffer:BM=64,BN=64,BK=4"), (8, 8, 12))
+    found = trace_steps(load_kernel("double_buffer:BM=64,BN=64,BK=4"), (8, 8, 12))
     shapes = {array["name"]: array for array in found["arrays"]}
     assert shapes["As"]["shape"] == [2, 4, 68]
     assert (shapes["As"]["rows"], shapes["As"]["columns"]) == (8, 8)  # both buffers, rows of A
@@ -76,7 +76,7 @@ def test_of_a_large_tile_only_what_holds_numbers_is_kept() -> None:
 
 def test_a_walk_says_where_the_launch_fails() -> None:
     source = (WRONG / "outside_load.cu").read_text()
-    found = walk(parse_kernel("outside_load", source).with_constants(TILE=2), (5, 2, 4))
+    found = trace_steps(parse_kernel("outside_load", source).with_constants(TILE=2), (5, 2, 4))
     # The third row of blocks has one row of A too many, in every window of K.
     assert [[bool(step["fault"]) for step in steps].count(True) for steps in found["blocks"]] == [
         0,
@@ -102,8 +102,8 @@ def test_sizes_that_cannot_be_drawn_are_refused_with_one_that_can(
     size: tuple[int, int, int], words: str
 ) -> None:
     with pytest.raises(LabError, match=rf"is too large to be drawn .*{words}"):
-        walk(load_kernel("naive"), size)
+        trace_steps(load_kernel("naive"), size)
 
 
 def test_a_long_k_is_drawn_where_m_and_n_are_small() -> None:
-    assert walk(load_kernel("tiled:TILE=4"), (4, 4, 20))["size"] == [4, 4, 20]
+    assert trace_steps(load_kernel("tiled:TILE=4"), (4, 4, 20))["size"] == [4, 4, 20]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from sgemm_lab.catalogue import load_kernel
-from sgemm_lab.counting.step_trace import Walk, walk
+from sgemm_lab.counting.step_trace import StepTrace, trace_steps
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Kernel, parse_kernel
 
@@ -17,8 +17,8 @@ SIZE = (4, 4, 20)
 
 
 @cache
-def producers() -> Walk:
-    return walk(load_kernel(f"producers:{TOY}"), SIZE)
+def producers() -> StepTrace:
+    return trace_steps(load_kernel(f"producers:{TOY}"), SIZE)
 
 
 def edited(old: str, new: str) -> Kernel:
@@ -27,14 +27,14 @@ def edited(old: str, new: str) -> Kernel:
     return parse_kernel("edited", source.replace(old, new))
 
 
-def deeds(found: Walk) -> list[tuple[int, int, set[tuple[str, int]]]]:
-    """Each turn: its window, its party, and the arrays of shared memory with their stage."""
+def deeds(found: StepTrace) -> list[tuple[int, int, set[tuple[str, int]]]]:
+    """Each turn: its window, its role, and the arrays of shared memory with their stage."""
     turns: list[tuple[int, int, set[tuple[str, int]]]] = []
     for step in found["blocks"][0]:
-        party = next(
-            i for i, warps in enumerate(found["parties"]) if step["threads"][0] // 32 in warps
+        role = next(
+            i for i, warps in enumerate(found["roles"]) if step["threads"][0] // 32 in warps
         )
-        turn = (step["window"], party)
+        turn = (step["window"], role)
         if not turns or turns[-1][:2] != turn:
             turns.append((*turn, set()))
         array = found["arrays"][step["array"]]
@@ -45,7 +45,7 @@ def deeds(found: Walk) -> list[tuple[int, int, set[tuple[str, int]]]]:
 
 
 def test_those_who_copy_and_those_who_multiply_are_two_parties() -> None:
-    assert producers()["parties"] == [COPYING, MULTIPLYING]
+    assert producers()["roles"] == [COPYING, MULTIPLYING]
     assert producers()["problems"] == producers()["left_out"] == []
     for step in producers()["blocks"][0]:
         warps = {thread // 32 for thread in step["threads"]}
@@ -92,18 +92,20 @@ def test_the_steps_stand_in_an_order_in_which_they_may_happen() -> None:
 
 
 def test_without_parts_there_are_no_parties() -> None:
-    assert walk(load_kernel("tiled:TILE=2"), (4, 4, 4))["parties"] == []
+    assert trace_steps(load_kernel("tiled:TILE=2"), (4, 4, 4))["roles"] == []
 
 
 def test_barriers_of_some_warps_count_as_barriers_of_a_block_do() -> None:
-    found = walk(edited("__syncthreads();", 'asm volatile("bar.sync 0, 384;");'), SIZE)
+    found = trace_steps(edited("__syncthreads();", 'asm volatile("bar.sync 0, 384;");'), SIZE)
     assert found["blocks"] == producers()["blocks"]
 
 
 def test_a_named_barrier_of_those_who_multiply_orders_them_alone() -> None:
     read = "arrive(&emptied[now]);  // I have read this K tile"
-    found = walk(edited(read, f'{read}\n            asm volatile("bar.sync 1, 256;");'), SIZE)
-    assert found["parties"] == [COPYING, MULTIPLYING]
+    found = trace_steps(
+        edited(read, f'{read}\n            asm volatile("bar.sync 1, 256;");'), SIZE
+    )
+    assert found["roles"] == [COPYING, MULTIPLYING]
     assert found["problems"] == []
     products = [step["values"] for step in found["blocks"][0] if step["a"]]
     assert products == [step["values"] for step in producers()["blocks"][0] if step["a"]]
@@ -113,7 +115,7 @@ def test_a_named_barrier_of_those_who_multiply_orders_them_alone() -> None:
 
 
 def test_a_launch_that_races_keeps_the_order_in_which_it_went_wrong() -> None:
-    found = walk(edited("waitFor(&filled[0], 0);", ""), SIZE)
+    found = trace_steps(edited("waitFor(&filled[0], 0);", ""), SIZE)
     assert any("no barrier" in problem for problem in found["problems"])
     windows = [step["window"] for step in found["blocks"][0]]
     assert windows != sorted(windows)
@@ -121,7 +123,7 @@ def test_a_launch_that_races_keeps_the_order_in_which_it_went_wrong() -> None:
 
 def test_a_launch_that_waits_for_ever_is_told() -> None:
     with pytest.raises(LabError, match="The kernel waits for ever"):
-        walk(edited("waitFor(&emptied[now], 1 - phase);", ""), SIZE)
+        trace_steps(edited("waitFor(&emptied[now], 1 - phase);", ""), SIZE)
 
 
 def test_a_bulk_copy_is_no_step_of_a_thread_and_is_refused() -> None:
@@ -132,9 +134,9 @@ def test_a_bulk_copy_is_no_step_of_a_thread_and_is_refused() -> None:
     start = 'asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(inShared(to)), '
     old = f'{start}"l"(from),\n                 "r"(there ? 16 : 0) : "memory");'
     with pytest.raises(LabError, match=r"'edited' copies in bulk, with cp\.async\.bulk\."):
-        walk(edited(old, bulk), SIZE)
+        trace_steps(edited(old, bulk), SIZE)
 
 
 def test_the_books_own_tiles_are_too_large() -> None:
     with pytest.raises(LabError, match="makes too many accesses at 8³ to step through"):
-        walk(load_kernel("producers"), (8, 8, 8))
+        trace_steps(load_kernel("producers"), (8, 8, 8))

@@ -13,7 +13,7 @@ from golden_launch import fingerprint_of
 from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.checking.judge import QUICK_SIZES
 from sgemm_lab.checking.simulated import check_simulated
-from sgemm_lab.counting.step_trace import walk
+from sgemm_lab.counting.step_trace import trace_steps
 from sgemm_lab.cuda.shipped_ptx import kernel_ptx
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Kernel, Size, parse_kernel
@@ -48,7 +48,7 @@ class StepTraceCase:
 
     def in_python(self) -> dict[str, Any]:
         try:
-            return dict(walk(self.kernel, self.size))
+            return dict(trace_steps(self.kernel, self.size))
         except LabError as error:
             return {"raised": type(error).__name__, "message": str(error)}
 

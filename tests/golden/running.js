@@ -4,7 +4,7 @@ import { checkHere } from "../../src/sgemm_lab/checking/simulated.ts";
 import { parseKernel } from "../../src/sgemm_lab/kernel.ts";
 import { simulate } from "../../src/sgemm_lab/simulator/simulation.ts";
 import { traceToJson } from "../../src/sgemm_lab/simulator/trace.ts";
-import { walked } from "../counting/walking.js";
+import { traced } from "../counting/tracing.js";
 
 const TYPES = { float32: Float32Array, uint32: Uint32Array, int32: Int32Array };
 Object.assign(TYPES, { float64: Float64Array, uint8: Uint8Array, uint16: Uint16Array });
@@ -26,7 +26,7 @@ export function run({ ptx, entry, grid, block, args, options }) {
 
 /** The steps of a launch, as pages show them. */
 export function stepped({ kernel, source, ptx, size }) {
-  return walked(kernel, source, ptx, size);
+  return traced(kernel, source, ptx, size);
 }
 
 /** Verdicts on a kernel at some sizes. */

@@ -16,8 +16,8 @@ from product_samples import PRODUCTS
 from request_samples import GLOBAL, SHARED
 from score_samples import ROWS
 from tile_samples import CHIPS, KERNELS
+from trace_samples import sliding_window
 from turns_samples import CASES
-from walk_samples import sliding_window
 from widget_samples import CONSTANTS, GPUS, POINTS
 
 from sgemm_lab import lab

@@ -15,7 +15,7 @@ WAIT = 60_000
 
 CELLS = [
     "import ladder_samples, occupancy_samples\nfrom widget_samples import CONSTANTS, GPUS, POINTS\n"
-    "from request_samples import GLOBAL, SHARED\nfrom walk_samples import sliding_window\n"
+    "from request_samples import GLOBAL, SHARED\nfrom trace_samples import sliding_window\n"
     "from sgemm_lab.widgets import Banks, Coalescing, Intensity, Roofline, Steps, Timeline\n"
     "roofline = Roofline(GPUS, POINTS)\nroofline",
     "intensity = Intensity(CONSTANTS, GPUS)\nintensity",

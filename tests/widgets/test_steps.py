@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
-from walk_samples import (
+from trace_samples import (
     misaligned,
     outside,
-    parties,
     register_cache,
+    roles,
     sliding_window,
     toy,
     wrong,
@@ -260,11 +260,11 @@ def test_two_warps_without_a_barrier(show: Opener) -> None:
     assert "one warp after the other" in page.locator(".lab-order").inner_text()
 
 
-@pytest.mark.parametrize("walk", [register_cache(), toy("naive", 2, 2, 2)])
+@pytest.mark.parametrize("trace", [register_cache(), toy("naive", 2, 2, 2)])
 def test_one_thread_or_no_shared_memory_has_no_barrier_to_leave_out(
-    show: Opener, walk: Any
+    show: Opener, trace: Any
 ) -> None:
-    page = show(Steps(walk))
+    page = show(Steps(trace))
     expect(page.get_by_text("Leave out the barrier of")).to_be_hidden()
 
 
@@ -376,8 +376,8 @@ def test_a_read_without_a_barrier_glows(show: Opener) -> None:
 
 
 def test_a_correct_kernel_never_glows(show: Opener) -> None:
-    for walk in (sliding_window(), toy("double_buffer:BM=64,BN=64,BK=4", 8, 8, 12)):
-        page = show(Steps(walk))
+    for trace in (sliding_window(), toy("double_buffer:BM=64,BN=64,BK=4", 8, 8, 12)):
+        page = show(Steps(trace))
         assert page.locator(".lab-bar-step").count() > 30
         assert page.locator(".lab-racing").count() == 0
 
@@ -428,8 +428,8 @@ def test_all_elements_of_a_and_b_show_their_names_or_none_does(
     show: Opener, k: int, width: int, named: bool
 ) -> None:
     side = min(k, 8)
-    walk = toy("double_buffer:BM=64,BN=64,BK=4", side, side, k)
-    page = show(Steps(walk), viewport={"width": width, "height": 900})
+    trace = toy("double_buffer:BM=64,BN=64,BK=4", side, side, k)
+    page = show(Steps(trace), viewport={"width": width, "height": 900})
     # Without their names, rows and columns are numbered.
     assert page.locator(".lab-index", has_text=re.compile(r"^\d+$")).count() == (
         0 if named else 4 * side + 2 * k
@@ -446,7 +446,7 @@ def test_all_elements_of_a_and_b_show_their_names_or_none_does(
 @pytest.fixture
 def two(show: Opener) -> Page:
     """Open a kernel of which four warps copy, and eight multiply."""
-    return show(Steps(parties()))
+    return show(Steps(roles()))
 
 
 def rows(page: Page) -> list[tuple[float, float]]:
@@ -465,7 +465,7 @@ def place(page: Page) -> str:
 def test_each_party_has_a_row_and_what_is_done_at_the_same_time_stands_above_each_other(
     two: Page,
 ) -> None:
-    steps = parties()["blocks"][0]
+    steps = roles()["blocks"][0]
     bars = rows(two)
     assert len(bars) == len(steps)
     copying = [step["threads"][0] >= 256 for step in steps]

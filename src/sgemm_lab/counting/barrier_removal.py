@@ -25,7 +25,7 @@ Simulate = Callable[[str, Order], Result]
 
 
 class ReorderedStep(TypedDict):
-    """A part of a step of the walk, made at another time."""
+    """A part of a step of the trace, made at another time."""
 
     of: int  # the step with all barriers
     window: int  # barriers the block had passed
@@ -45,10 +45,10 @@ class WithoutBarrier(TypedDict):
 
 
 class StepPositions:
-    """Where the entries of a block stand in the steps of its walk."""
+    """Where the entries of a block stand in the steps of its trace."""
 
     def __init__(self, entries: Entries, steps: Sequence[Column], moved: Sequence[bool]) -> None:
-        """Take the entries with the factor of A first, as the walk has them."""
+        """Take the entries with the factor of A first, as the trace has them."""
         self.entries = entries
         self.step = np.full(len(entries), -1)
         self.position = np.zeros(len(entries), dtype=np.int64)
@@ -132,7 +132,7 @@ def _reordered_steps(
             mine = those[places.step[meant[those]] == step]
             moves = places.moved[step]
             state = (int(turn[mine[0]]), int(now["window"][mine[0]]))
-            # What only uses registers keeps the order that the walk gave it.
+            # What only uses registers keeps the order that the trace gave it.
             run += not (moves and last == state)
             last = state if moves else None
             parts.append(((run, step), mine))

@@ -11,7 +11,7 @@ import { byThread, entriesOf } from "./entries.ts";
 type Order = "warps" | "threads";
 
 /**
- * A part of a step of the walk, made at another time. `of`: the step with all barriers. `window`:
+ * A part of a step of the trace, made at another time. `of`: the step with all barriers. `window`:
  * barriers the block had passed. `first` and `count`: of the entries of that step. `wrong`: entries
  * that are not what they should be, the number among these, the value, and the two factors.
  */
@@ -35,7 +35,7 @@ export interface WithoutBarrier {
 }
 
 /**
- * Where the entries of a block, with the factor of A first, stand in the steps of its walk: for
+ * Where the entries of a block, with the factor of A first, stand in the steps of its trace: for
  * each entry its step, -1 for none, and its position there. `moved`: for each step, whether it may
  * change places with its neighbours, because it uses registers.
  */
@@ -135,7 +135,7 @@ function reorderedSteps(places: StepPositions, now: Entries, order: Order): Reor
       const step = places.step[meant[mine[0]]];
       const state = `${Math.floor(now.thread[mine[0]] / size)} ${now.window[mine[0]]}`;
       const moves = places.moved[step];
-      // What only uses registers keeps the order that the walk gave it.
+      // What only uses registers keeps the order that the trace gave it.
       if (!(moves && last === state)) run += 1;
       last = moves ? state : "";
       parts.push({ run, step, mine });

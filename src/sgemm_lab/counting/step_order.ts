@@ -1,4 +1,4 @@
-// The steps of a walk in the order of the source: the part of step_trace.py that puts back in order
+// The steps of a trace in the order of the source: the part of step_trace.py that puts back in order
 // what the compiler has mixed.
 
 import type { Size } from "../kernel.ts";

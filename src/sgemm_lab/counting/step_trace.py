@@ -35,14 +35,14 @@ from sgemm_lab.text import size_text
 
 _BULK = "cp.async.bulk."
 _TIME_LIMIT = 300.0
-"""Seconds that the simulation may take; a walk through a kernel of the book takes less than one."""
+"""Seconds that the simulation may take; that of a kernel of the book takes less than one."""
 LARGEST_SIDE = 12
 """M and N up to which cells can be told apart in a picture."""
 LARGEST_SUM = 24
 """And K with the larger of the two: A stands left of C, and B above it."""
 
 
-class WalkedArray(TypedDict):
+class TracedArray(TypedDict):
     """An array and the part of it that is drawn."""
 
     name: str
@@ -52,7 +52,7 @@ class WalkedArray(TypedDict):
     columns: int
 
 
-class WalkedStep(TypedDict):
+class TracedStep(TypedDict):
     """One instruction of one block: entries of equal length, one per thread and element.
 
     An access to memory, or a multiply-add, whose array is that of the sums: there ``rows`` and
@@ -60,8 +60,8 @@ class WalkedStep(TypedDict):
     """
 
     line: int
-    window: int  # barriers the block had passed; with parties, the window of time of these warps
-    array: int  # index into the walk's arrays
+    window: int  # barriers the block had passed; with roles, the window of time of these warps
+    array: int  # index into the trace's arrays
     store: bool
     threads: list[int]
     rows: list[int]
@@ -72,7 +72,7 @@ class WalkedStep(TypedDict):
     fault: str  # why the launch fails here; empty where it does not
 
 
-class Walk(TypedDict):
+class StepTrace(TypedDict):
     """A launch to step through."""
 
     kernel: str
@@ -84,33 +84,33 @@ class Walk(TypedDict):
     first_line: int  # number of the first line of ``source``
     a: list[float]
     b: list[float]
-    arrays: list[WalkedArray]
+    arrays: list[TracedArray]
     names: RegisterNames
     # Where warps synchronise in parts: the numbers of those that do the same, those first that are
-    # the first to do something. A step is one of one party. Empty where all barriers are those of
+    # the first to do something. A step is one of one role. Empty where all barriers are those of
     # whole blocks.
-    parties: list[list[int]]
+    roles: list[list[int]]
     # Of a block that fails, the steps after the failing one are what would have followed.
-    blocks: list[list[WalkedStep]]
+    blocks: list[list[TracedStep]]
     problems: list[str]  # what is wrong with the kernel
-    # The launch without one of its barriers; nothing if it is wrong anyway, or has parties.
+    # The launch without one of its barriers; nothing if it is wrong anyway, or has roles.
     left_out: list[WithoutBarrier]
 
 
-def walk(kernel: Kernel, size: Size, *, time_limit: float = _TIME_LIMIT) -> Walk:
+def trace_steps(kernel: Kernel, size: Size, *, time_limit: float = _TIME_LIMIT) -> StepTrace:
     """Simulate a launch and return every access and product of it, block by block.
 
     Reads of shared memory and products use registers only, so the compiler mixes them. They are
     given as the source has them: for each k first what is read, then what is multiplied.
 
-    A kernel that reads or writes where it must not is walked too: the first such step of a block
+    A kernel that reads or writes where it must not is traced too: the first such step of a block
     says what is wrong with it.
 
     Of large tiles the part that stays zero is left out, and with it the threads that only work
     on that part. ``time_limit`` is in seconds.
 
     Where warps synchronise in parts, the steps are those of one window of time after the other,
-    and in each those of one party after the other. A launch that goes wrong keeps the order in
+    and in each those of one role after the other. A launch that goes wrong keeps the order in
     which it did: there another one may have other values.
 
     Raises:
@@ -125,7 +125,7 @@ def walk(kernel: Kernel, size: Size, *, time_limit: float = _TIME_LIMIT) -> Walk
     ptx = kernel_ptx(kernel)
     parsed = parse(ptx)[ENTRY]
     if any(one.opcode.startswith(_BULK) for one in parsed.instructions):
-        raise LabError(sentence("walk.bulk", kernel=kernel.name))
+        raise LabError(sentence("trace.bulk", kernel=kernel.name))
 
     def run(text: str, order: Order | None = None) -> Result:
         return simulate(
@@ -149,7 +149,7 @@ def walk(kernel: Kernel, size: Size, *, time_limit: float = _TIME_LIMIT) -> Walk
     trace = result.trace
     assert trace is not None
     if not trace.complete:
-        raise LabError(sentence("walk.accesses", kernel=kernel.name, size=size_text(size)))
+        raise LabError(sentence("trace.accesses", kernel=kernel.name, size=size_text(size)))
     start = body_start(kernel.source)
     source = kernel.source.splitlines()[start:]
     lines = trace.products["line"]
@@ -157,9 +157,9 @@ def walk(kernel: Kernel, size: Size, *, time_limit: float = _TIME_LIMIT) -> Walk
     names = register_names(source, product)
     arrays = _arrays(trace, shared_shapes(kernel), size, names)
     problems = _problems(result)
-    parties = roles_in(trace) if synchronises_in_parts(parsed) else []
+    roles = roles_in(trace) if synchronises_in_parts(parsed) else []
     blocks = [
-        _Block(entries_of(trace, number), arrays, size, parties, by_time=not problems)
+        _Block(entries_of(trace, number), arrays, size, roles, by_time=not problems)
         for number in range(shape.grid[0] * shape.grid[1])
     ]
     return {
@@ -174,14 +174,14 @@ def walk(kernel: Kernel, size: Size, *, time_limit: float = _TIME_LIMIT) -> Walk
         "b": b.reshape(-1).tolist(),
         "arrays": arrays,
         "names": names,
-        "parties": parties,
+        "roles": roles,
         "blocks": [
-            block.walked(next((one for one in trace.faults if one.block == number), None))
+            block.traced(next((one for one in trace.faults if one.block == number), None))
             for number, block in enumerate(blocks)
         ],
         "problems": problems,
         "left_out": []
-        if problems or parties
+        if problems or roles
         else launches_without_barrier(
             source,
             start + 1,
@@ -211,12 +211,12 @@ def refuse_large(size: Size) -> None:
     fits = (m, n, min(size[2], LARGEST_SUM - max(m, n)))
     if fits != tuple(size):
         limits = {"most": LARGEST_SIDE, "together": LARGEST_SUM, "fits": size_text(fits)}
-        raise LabError(sentence("walk.large", size=size_text(size), **limits))
+        raise LabError(sentence("trace.large", size=size_text(size), **limits))
 
 
 def _arrays(
     trace: Trace, shapes: dict[str, list[int]], size: Size, names: RegisterNames
-) -> list[WalkedArray]:
+) -> list[TracedArray]:
     """Return the arrays of a trace, and behind them the sums."""
     m, n, k = size
     columns, found = trace.columns, []
@@ -235,7 +235,7 @@ def _arrays(
                 height = int((elements // width).max()) + 1
                 width = int((elements % width).max()) + 1
         found.append(
-            WalkedArray(
+            TracedArray(
                 name=array["name"],
                 space=array["space"],
                 shape=list(shape),
@@ -244,7 +244,7 @@ def _arrays(
             )
         )
     name = names["sum"].partition("[")[0]
-    sums = WalkedArray(name=name, space="register", shape=[m, n], rows=m, columns=n)
+    sums = TracedArray(name=name, space="register", shape=[m, n], rows=m, columns=n)
     return [*found, sums]
 
 
@@ -254,14 +254,14 @@ class _Block:
     def __init__(
         self,
         entries: Entries,
-        arrays: list[WalkedArray],
+        arrays: list[TracedArray],
         size: Size,
-        parties: Sequence[Sequence[int]],
+        roles: Sequence[Sequence[int]],
         *,
         by_time: bool,
     ) -> None:
         self.entries, self.arrays = entries, arrays
-        self.party = role_of(parties)
+        self.role = role_of(roles)
         made = entries["array"] == PRODUCT
         widths = np.array([array["shape"][-1] for array in arrays])[entries["array"]]
         self.row, self.column = entries["element"] // widths, entries["element"] % widths
@@ -287,9 +287,9 @@ class _Block:
         return [those for those in found if len(those)]
 
     def _turn(self, those: Column) -> tuple[int, int]:
-        """When a step is made, and by which party."""
+        """When a step is made, and by which role."""
         window, thread = (int(self.entries[name][those[0]]) for name in ("window", "thread"))
-        return window, self.party.get(thread // WARP, 0)
+        return window, self.role.get(thread // WARP, 0)
 
     def _moves(self, those: Column) -> bool:
         """Whether a step only uses registers, and reads what no one writes meanwhile."""
@@ -350,17 +350,17 @@ class _Block:
         """Where the entries stand."""
         return StepPositions(self.entries, self.steps, [self._moves(those) for those in self.steps])
 
-    def walked(self, fault: Fault | None) -> list[WalkedStep]:
+    def traced(self, fault: Fault | None) -> list[TracedStep]:
         """Return the steps, with the one at which the launch fails."""
-        steps: list[WalkedStep] = []
+        steps: list[TracedStep] = []
         for those in self.steps:
             if fault is not None and self.entries["step"][those[0]] >= fault.step:
                 steps.append(_failing_step(fault, self.arrays))
                 fault = None
-            steps.append(self._walked_step(those))
+            steps.append(self._traced_step(those))
         return steps if fault is None else [*steps, _failing_step(fault, self.arrays)]
 
-    def _walked_step(self, those: Column) -> WalkedStep:
+    def _traced_step(self, those: Column) -> TracedStep:
         entries, first = self.entries, int(those[0])
         array = int(entries["array"][first])
         made = array == PRODUCT
@@ -405,7 +405,7 @@ def _factors_in_order(entries: Entries, size: Size) -> tuple[Column, Column, Col
     return whole, in_a // k, in_b % n
 
 
-def _failing_step(fault: Fault, arrays: list[WalkedArray]) -> WalkedStep:
+def _failing_step(fault: Fault, arrays: list[TracedArray]) -> TracedStep:
     array = arrays[fault.array]
     places = [divmod(element, array["shape"][-1]) for element in fault.elements]
     shown = [i for i, (r, c) in enumerate(places) if r < array["rows"] and c < array["columns"]]
@@ -424,7 +424,7 @@ def _failing_step(fault: Fault, arrays: list[WalkedArray]) -> WalkedStep:
     }
 
 
-def _drawn(entries: Entries, arrays: list[WalkedArray], row: Column, column: Column) -> Column:
+def _drawn(entries: Entries, arrays: list[TracedArray], row: Column, column: Column) -> Column:
     """Which entries lie in the drawn part, and are made by threads that work on it."""
     array = entries["array"]
     height = np.array([array["rows"] for array in arrays])[array]

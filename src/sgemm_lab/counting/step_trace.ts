@@ -32,7 +32,7 @@ import { roleOf, rolesIn } from "./warp_roles.ts";
  * An array and the part of it that is drawn: "register" is the space of the sums of all threads
  * together. A shared array of three dimensions stacks its planes.
  */
-export interface WalkedArray {
+export interface TracedArray {
   name: string;
   space: "global" | "shared" | "register";
   shape: number[];
@@ -44,7 +44,7 @@ export interface WalkedArray {
  * One instruction of one block: entries of equal length, one per thread and element. step_trace.py
  * says more of each.
  */
-export interface WalkedStep {
+export interface TracedStep {
   line: number;
   window: number;
   array: number;
@@ -59,7 +59,7 @@ export interface WalkedStep {
 }
 
 /** A launch to step through. */
-export interface Walk {
+export interface StepTrace {
   kernel: string;
   title: string;
   size: Size;
@@ -69,10 +69,10 @@ export interface Walk {
   first_line: number;
   a: number[];
   b: number[];
-  arrays: WalkedArray[];
+  arrays: TracedArray[];
   names: RegisterNames;
-  parties: number[][];
-  blocks: WalkedStep[][];
+  roles: number[][];
+  blocks: TracedStep[][];
   problems: string[];
   left_out: WithoutBarrier[];
 }
@@ -84,7 +84,7 @@ const BULK = "cp.async.bulk.";
  * where the size is too large to be drawn, the launch does too much, or copies in bulk.
  * @param timeLimit in seconds
  */
-export function walk(kernel: Kernel, ptx: string, size: Size, timeLimit: number): Walk {
+export function traceSteps(kernel: Kernel, ptx: string, size: Size, timeLimit: number): StepTrace {
   refuseLarge(size);
   const [m, n, k] = size;
   const shape = launchShape(kernel, size);
@@ -93,12 +93,12 @@ export function walk(kernel: Kernel, ptx: string, size: Size, timeLimit: number)
   const run = runner(kernel, shape, a, b, size, timeLimit);
   const parsed = parse(ptx).get(ENTRY);
   if (parsed?.instructions.some(({ opcode }) => opcode.startsWith(BULK))) {
-    throw new LabError(sentence("walk.bulk", { kernel: kernel.name }));
+    throw new LabError(sentence("trace.bulk", { kernel: kernel.name }));
   }
   const result = run(ptx, "lockstep");
   const trace = result.trace as Trace;
   if (!trace.complete) {
-    throw new LabError(sentence("walk.accesses", { kernel: kernel.name, size: sizeText(size) }));
+    throw new LabError(sentence("trace.accesses", { kernel: kernel.name, size: sizeText(size) }));
   }
   const start = bodyStart(kernel.source);
   const source = linesOf(kernel.source).slice(start);
@@ -107,8 +107,8 @@ export function walk(kernel: Kernel, ptx: string, size: Size, timeLimit: number)
   const numbers = [...Array(shape.grid[0] * shape.grid[1]).keys()];
   const faults = new Map(trace.faults.map((fault) => [fault.block, fault]));
   const problems = problemsOf(result, trace);
-  const parties = parsed && synchronisesInParts(parsed) ? rolesIn(trace) : [];
-  const turns = { party: roleOf(parties), byTime: !problems.length };
+  const roles = parsed && synchronisesInParts(parsed) ? rolesIn(trace) : [];
+  const turns = { role: roleOf(roles), byTime: !problems.length };
   const blocks = numbers.map((number) => stepsOf(entriesOf(trace, number), arrays, size, turns));
   const left = {
     ...{ source, firstLine: start + 1, ptx, threads: shape.block[0] * shape.block[1], run },
@@ -116,10 +116,10 @@ export function walk(kernel: Kernel, ptx: string, size: Size, timeLimit: number)
   };
   return {
     ...{ kernel: kernel.name, title: kernel.title, size, grid: shape.grid, block: shape.block },
-    ...{ source, first_line: start + 1, a: [...a], b: [...b], arrays, names, parties },
-    blocks: blocks.map((block, number) => walked(block, faults.get(number))),
+    ...{ source, first_line: start + 1, a: [...a], b: [...b], arrays, names, roles },
+    blocks: blocks.map((block, number) => traced(block, faults.get(number))),
     problems,
-    left_out: problems.length || parties.length ? [] : launchesWithoutBarrier(left),
+    left_out: problems.length || roles.length ? [] : launchesWithoutBarrier(left),
   };
 }
 
@@ -159,7 +159,7 @@ function refuseLarge(size: Size) {
   const fits = [m, n, Math.min(size[2], LARGEST_SUM - Math.max(m, n))];
   if (fits.every((side, i) => side === size[i])) return;
   const limits = { most: LARGEST_SIDE, together: LARGEST_SUM, fits: sizeText(fits) };
-  throw new LabError(sentence("walk.large", { size: sizeText(size), ...limits }));
+  throw new LabError(sentence("trace.large", { size: sizeText(size), ...limits }));
 }
 
 /** The arrays of a trace, and behind them the sums. */
@@ -168,7 +168,7 @@ function arraysOf(
   shapes: Record<string, number[]>,
   [m, n, k]: Size,
   names: RegisterNames,
-): WalkedArray[] {
+): TracedArray[] {
   const found = arrays.map(({ name, space, shape: sides }, number) => {
     let shape = shapes[name] ?? sides;
     // Shared memory whose size the launch decides: rows of K elements.
@@ -186,7 +186,7 @@ function arraysOf(
         columns = used.reduce((most, at) => Math.max(most, (at % width) + 1), 0);
       }
     }
-    return { name, space: space as WalkedArray["space"], shape, rows, columns };
+    return { name, space: space as TracedArray["space"], shape, rows, columns };
   });
   const name = names.sum.split("[")[0];
   return [...found, { name, space: "register", shape: [m, n], rows: m, columns: n }];
@@ -198,7 +198,7 @@ function arraysOf(
  */
 interface Block {
   entries: Entries;
-  arrays: WalkedArray[];
+  arrays: TracedArray[];
   row: number[];
   column: number[];
   steps: number[][];
@@ -206,17 +206,17 @@ interface Block {
 }
 
 /**
- * @param turns the party of each warp, and whether
+ * @param turns the role of each warp, and whether
  *   the steps stand in the order of time
  */
 function stepsOf(
   entries: Entries,
-  arrays: WalkedArray[],
+  arrays: TracedArray[],
   size: Size,
-  { party, byTime }: { party: Map<number, number>; byTime: boolean },
+  { role, byTime }: { role: Map<number, number>; byTime: boolean },
 ): Block {
   const { array, element, step } = entries;
-  const arrayOf = (entry: number): WalkedArray => arrays.at(array[entry]) as WalkedArray;
+  const arrayOf = (entry: number): TracedArray => arrays.at(array[entry]) as TracedArray;
   const width = (entry: number): number => arrayOf(entry).shape.at(-1) ?? 1;
   const { whole, row, column } = factorsInOrder(entries, size);
   for (const [entry, at] of element.entries()) {
@@ -229,7 +229,7 @@ function stepsOf(
     (entry) => seen(entry) && (array[entry] !== PRODUCT || whole[entry]),
   );
   const steps = groupsOf(entries, kept, arrays.length);
-  const turn = turnOf(entries, party);
+  const turn = turnOf(entries, role);
   if (byTime) steps.sort((one, other) => turn(one) - turn(other));
   const moves: Block["moves"] = ([first]) =>
     array[first] === PRODUCT || (arrayOf(first).space === "shared" && !entries.store[first]);
@@ -260,19 +260,19 @@ function groupsOf({ array, step, window }: Entries, kept: number[], arrays: numb
 }
 
 /**
- * A number for when a step is made, and by which party: the same for those of one turn.
- * @param party of each warp
+ * A number for when a step is made, and by which role: the same for those of one turn.
+ * @param role of each warp
  */
-function turnOf({ window, thread }: Entries, party: Map<number, number>) {
-  const parties = Math.max(0, ...party.values()) + 1;
+function turnOf({ window, thread }: Entries, role: Map<number, number>) {
+  const roles = Math.max(0, ...role.values()) + 1;
   return ([first]: number[]) =>
-    window[first] * parties + (party.get(Math.floor(thread[first] / WARP)) ?? 0);
+    window[first] * roles + (role.get(Math.floor(thread[first] / WARP)) ?? 0);
 }
 
 /** Says of an entry whether it lies in the drawn part, and is made by a thread that works on it. */
 function drawn(
   { store, thread }: Entries,
-  arrayOf: (entry: number) => WalkedArray,
+  arrayOf: (entry: number) => TracedArray,
   row: number[],
   column: number[],
 ) {
@@ -287,15 +287,15 @@ function drawn(
 const placesOf = ({ entries, steps, moves }: Block) => placesIn(entries, steps, steps.map(moves));
 
 /** The steps, with the one at which the launch fails. */
-function walked(block: Block, fault: Fault | undefined) {
-  const steps = block.steps.map((those) => walkedStep(block, those));
+function traced(block: Block, fault: Fault | undefined) {
+  const steps = block.steps.map((those) => tracedStep(block, those));
   if (!fault) return steps;
   const after = block.steps.findIndex(([first]) => block.entries.step[first] >= fault.step);
   steps.splice(after < 0 ? steps.length : after, 0, failingStep(fault, block.arrays));
   return steps;
 }
 
-function walkedStep({ entries, arrays, row, column }: Block, those: number[]): WalkedStep {
+function tracedStep({ entries, arrays, row, column }: Block, those: number[]): TracedStep {
   const [first] = those;
   const array = entries.array[first];
   const made = array === PRODUCT;
@@ -317,9 +317,9 @@ function walkedStep({ entries, arrays, row, column }: Block, those: number[]): W
 
 function failingStep(
   { line, window, array, store, threads, elements, message }: Fault,
-  arrays: WalkedArray[],
-): WalkedStep {
-  const { shape, rows, columns } = arrays.at(array) as WalkedArray;
+  arrays: TracedArray[],
+): TracedStep {
+  const { shape, rows, columns } = arrays.at(array) as TracedArray;
   const width = shape.at(-1) ?? 1;
   const shown = elements
     .map((at, i) => ({ thread: threads[i], row: Math.floor(at / width), column: at % width }))

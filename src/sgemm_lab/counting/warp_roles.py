@@ -23,13 +23,13 @@ def roles_in(trace: Trace) -> list[list[int]]:
         for warp in np.unique(warps).tolist():
             first = int(columns["step"][warps == warp].min())
             starts[warp] = min(first, starts.get(warp, first))
-    parties: list[set[int]] = []
+    roles: list[set[int]] = []
     for those in of_line.values():
-        others = [party for party in parties if not party & those]
-        parties = [*others, those.union(*(party for party in parties if party & those))]
-    return sorted(map(sorted, parties), key=lambda party: min(starts[warp] for warp in party))
+        others = [role for role in roles if not role & those]
+        roles = [*others, those.union(*(role for role in roles if role & those))]
+    return sorted(map(sorted, roles), key=lambda role: min(starts[warp] for warp in role))
 
 
-def role_of(parties: Sequence[Sequence[int]]) -> dict[int, int]:
+def role_of(roles: Sequence[Sequence[int]]) -> dict[int, int]:
     """Return the number of each warp's role."""
-    return {warp: number for number, party in enumerate(parties) for warp in party}
+    return {warp: number for number, role in enumerate(roles) for warp in role}

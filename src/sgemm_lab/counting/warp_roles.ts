@@ -3,9 +3,9 @@
 import { WARP } from "../hardware.py";
 import type { Trace } from "../simulator/trace.ts";
 
-/** The number of the party of each warp. */
-export function roleOf(parties: number[][]) {
-  return new Map(parties.flatMap((warps, i) => warps.map((warp) => [warp, i])));
+/** The number of the role of each warp. */
+export function roleOf(roles: number[][]) {
+  return new Map(roles.flatMap((warps, i) => warps.map((warp) => [warp, i])));
 }
 
 /** The warps that do the same: those who share a line that reads, writes or multiplies. */
@@ -20,14 +20,14 @@ export function rolesIn({ columns, products }: Trace) {
       starts.set(warp, Math.min(step[i], starts.get(warp) ?? step[i]));
     }
   }
-  let parties: Set<number>[] = [];
+  let roles: Set<number>[] = [];
   for (const those of ofLine.values()) {
-    const shares = (party: Set<number>) => [...party].some((warp) => those.has(warp));
-    const joined = new Set([...those, ...parties.filter(shares).flatMap((party) => [...party])]);
-    parties = [...parties.filter((party) => !shares(party)), joined];
+    const shares = (role: Set<number>) => [...role].some((warp) => those.has(warp));
+    const joined = new Set([...those, ...roles.filter(shares).flatMap((role) => [...role])]);
+    roles = [...roles.filter((role) => !shares(role)), joined];
   }
-  const start = (party: number[]) => Math.min(...party.map((warp) => starts.get(warp) ?? 0));
-  return parties
-    .map((party) => [...party].sort((a, b) => a - b))
+  const start = (role: number[]) => Math.min(...role.map((warp) => starts.get(warp) ?? 0));
+  return roles
+    .map((role) => [...role].sort((a, b) => a - b))
     .sort((one, other) => start(one) - start(other));
 }

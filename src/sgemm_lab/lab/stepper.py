@@ -1,6 +1,6 @@
 """The stepper: every access of a kernel at a toy size, one after the other."""
 
-from sgemm_lab.counting.step_trace import walk
+from sgemm_lab.counting.step_trace import trace_steps
 from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.lab.arguments import kernel_of, without_tool
 from sgemm_lab.widgets import Steps
@@ -13,4 +13,4 @@ def step(kernel: str | Kernel, size: Size) -> Steps:
     M and N go up to 12, and K with the larger of the two up to 24. Where the compiler is missing,
     the output says what to install.
     """
-    return Steps(walk(kernel_of(kernel), size))
+    return Steps(trace_steps(kernel_of(kernel), size))

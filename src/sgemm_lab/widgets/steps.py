@@ -6,7 +6,7 @@ from typing import Any
 import traitlets
 
 from sgemm_lab.counting.sentences import sentence
-from sgemm_lab.counting.step_trace import Walk
+from sgemm_lab.counting.step_trace import StepTrace
 from sgemm_lab.errors import LabError
 from sgemm_lab.widgets.base import LabWidget, html_table
 
@@ -15,7 +15,7 @@ class Steps(LabWidget):
     """A launch of a kernel to play, pause and step through.
 
     Args:
-        walk: the launch, as ``sgemm_lab.counting.step_trace.walk`` returns it.
+        trace: the launch, as ``sgemm_lab.counting.step_trace.trace_steps`` returns it.
         step: how many steps of the block have been made: accesses and products. Default: all where
             the launch fails, so that the failing one is seen; none where it does not.
         block: number of the block shown, x fastest. Default: the first that fails, or block 0.
@@ -25,13 +25,13 @@ class Steps(LabWidget):
         cells: "names" or "values".
         left_out: line of the barrier that is left out, or 0.
 
-    All of them but ``walk`` are state that the reader changes and Python can read or set.
+    All of them but ``trace`` are state that the reader changes and Python can read or set.
 
     Raises:
         LabError: a block has no step, or a setting is out of its range.
     """
 
-    walk: "traitlets.Dict[str, Any]" = traitlets.Dict().tag(sync=True)
+    trace: "traitlets.Dict[str, Any]" = traitlets.Dict().tag(sync=True)
     step = traitlets.Int(0, min=0).tag(sync=True)
     block = traitlets.Int(0, min=0).tag(sync=True)
     thread = traitlets.Int(0, min=0).tag(sync=True)
@@ -41,7 +41,7 @@ class Steps(LabWidget):
 
     def __init__(
         self,
-        walk: Walk,
+        trace: StepTrace,
         *,
         step: int | None = None,
         block: int | None = None,
@@ -51,21 +51,21 @@ class Steps(LabWidget):
         left_out: int = 0,
         **kwargs: Any,
     ) -> None:
-        if not all(walk["blocks"]):
-            raise LabError(sentence("walk.empty"))
-        super().__init__(walk=dict(walk), **kwargs)
-        failing = (b for b, steps in enumerate(walk["blocks"]) if any(s["fault"] for s in steps))
+        if not all(trace["blocks"]):
+            raise LabError(sentence("trace.empty"))
+        super().__init__(trace=dict(trace), **kwargs)
+        failing = (b for b, steps in enumerate(trace["blocks"]) if any(s["fault"] for s in steps))
         self.block = next(failing, 0) if block is None else block
         self.thread, self.left_out = thread, left_out
         fails = any(taken["fault"] for taken in self.steps)
         self.step = step if step is not None else len(self.steps) if fails else 0
-        together = fails or len(walk["parties"]) > 1
+        together = fails or len(trace["roles"]) > 1
         self.who, self.cells = who or ("block" if together else "thread"), cells
 
     @property
     def steps(self) -> list[dict[str, Any]]:
         """The steps of the block shown, with all barriers, up to one that fails, if one does."""
-        found: list[dict[str, Any]] = self.walk["blocks"][self.block]
+        found: list[dict[str, Any]] = self.trace["blocks"][self.block]
         fails = next((i for i, step in enumerate(found) if step["fault"]), len(found))
         return found[: fails + 1]
 
@@ -73,7 +73,7 @@ class Steps(LabWidget):
         """Return every step of the block as an HTML table."""
         rows = []
         for number, step in enumerate(self.steps, 1):
-            array = self.walk["arrays"][step["array"]]
+            array = self.trace["arrays"][step["array"]]
             places = dict.fromkeys(zip(step["rows"], step["columns"], strict=True))
             listed = ", ".join(
                 f"{array['name']}[{row},{column}]" for row, column in list(places)[:4]
@@ -88,9 +88,9 @@ class Steps(LabWidget):
                     listed + (f" and {len(places) - 4} more" if len(places) > 4 else ""),
                 ]
             )
-        window = "Window of time" if self.walk["parties"] else "Barriers passed"
+        window = "Window of time" if self.trace["roles"] else "Barriers passed"
         heads = ["Step", "Line", window, "Threads", "Do", "Elements"]
-        return html_table(f"{self.walk['title']}, block {self.block}, step by step", heads, rows)
+        return html_table(f"{self.trace['title']}, block {self.block}, step by step", heads, rows)
 
 
 def _deed(step: Mapping[str, Any]) -> str:

@@ -1,27 +1,27 @@
 // A kernel at a toy size, step by step: matrices, shared tiles and one thread's registers.
 
 import "./steps.css";
-import type { Walk } from "../counting/step_trace.ts";
+import type { StepTrace } from "../counting/step_trace.ts";
 import { choiceSlider, key, segments } from "./shared/controls.ts";
 import { button, html, say, setAttributes, svg } from "./shared/dom.ts";
 import { keepDrawn, put, redrawer, roomIn } from "./shared/model.ts";
 import { Player } from "./shared/player.ts";
 import { range, within } from "./shared/scale.ts";
 import { Scene } from "./shared/scene.ts";
+import { faultIn, firstWrong } from "./steps_faults.ts";
 import { Listing } from "./steps_listing.ts";
-import type { Walkthrough, Who } from "./walk.ts";
-import { placeName, stateAt, understand } from "./walk.ts";
-import { faultIn, firstWrong } from "./walk_faults.ts";
-import { meanwhileWords } from "./walk_parties.ts";
-import { placeInPhase } from "./walk_phases.ts";
-import type { Cells } from "./walk_picture.ts";
-import { drawWalk, keyOf } from "./walk_picture.ts";
-import { barsOf, drawRibbon, lanesOf, stepUnder } from "./walk_ribbon.ts";
-import type { Phase } from "./walk_steps.ts";
-import { dangerWords, orderWords, productWords, stepWords } from "./walk_words.ts";
+import { placeInPhase } from "./steps_phases.ts";
+import type { Cells } from "./steps_picture.ts";
+import { drawSteps, keyOf } from "./steps_picture.ts";
+import { barsOf, drawRibbon, lanesOf, stepUnder } from "./steps_ribbon.ts";
+import { meanwhileWords } from "./steps_roles.ts";
+import type { Walkthrough, Who } from "./steps_trace.ts";
+import { placeName, stateAt, understand } from "./steps_trace.ts";
+import type { Phase } from "./steps_types.ts";
+import { dangerWords, orderWords, productWords, stepWords } from "./steps_words.ts";
 
 export interface State {
-  walk: Walk;
+  trace: StepTrace;
   step: number;
   block: number;
   thread: number;
@@ -31,7 +31,7 @@ export interface State {
   left_out: number;
 }
 
-const STATE = [...["walk", "step", "block", "thread", "who", "cells", "left_out"]] as const;
+const STATE = [...["trace", "step", "block", "thread", "who", "cells", "left_out"]] as const;
 const [PACE, WHOLE] = [700, 30_000]; // ms per step while playing, and for all steps, at most
 
 export function render({ model, el }: View<State>) {
@@ -80,7 +80,7 @@ class Steps {
     this.barriers = barriersOf(this);
     this.picture = svg("svg", { class: "lab-chart", role: "img" });
     this.told = toldOf();
-    this.code = new Listing(this.walkthrough.walk);
+    this.code = new Listing(this.walkthrough.trace);
     this.key = html("div", {});
     this.root = html(
       "div",
@@ -114,7 +114,7 @@ class Steps {
     return this.walkthrough.phases.find(({ first, last }) => this.at > first && this.at <= last);
   }
 
-  /** Where the step shown stands, and what other parties do at the same time. */
+  /** Where the step shown stands, and what other roles do at the same time. */
   placeWords(phase: Phase) {
     const { stage, walkthrough, at } = this;
     const words = [`${stage.name}.`, `${placeInPhase(phase, at)}.`];
@@ -173,7 +173,7 @@ class Steps {
     const jumps = Math.abs(at - (this.shown ?? at)) > 1; // many cells change at once
     this.picture.classList.toggle("lab-jump", jumps);
     this.shown = at;
-    drawWalk(this.scene, this.picture, walkthrough, seen, model.get("cells"), width);
+    drawSteps(this.scene, this.picture, walkthrough, seen, model.get("cells"), width);
     this.barriers.show(this);
     const words = stepWords(walkthrough, seen);
     const phase = this.phase;
@@ -192,13 +192,13 @@ class Steps {
     this.code.light(now?.line, walkthrough.steps[0]?.line);
   }
 
-  /** The walkthrough of the block and the barriers shown; those of one walk are kept. */
+  /** The walkthrough of the block and the barriers shown; those of one trace are kept. */
   newWalkthrough() {
     const { model, walkthroughs } = this;
-    const [walk, block, line] = [model.get("walk"), model.get("block"), model.get("left_out")];
+    const [trace, block, line] = [model.get("trace"), model.get("block"), model.get("left_out")];
     const known = walkthroughs.get(`${block}/${line}`);
-    if (known?.walk === walk) return known;
-    const walkthrough = understand(walk, block, line);
+    if (known?.trace === trace) return known;
+    const walkthrough = understand(trace, block, line);
     walkthroughs.set(`${block}/${line}`, walkthrough);
     return walkthrough;
   }
@@ -208,9 +208,9 @@ class Steps {
     const { walkthrough, model } = this;
     const same =
       walkthrough.block === model.get("block") && walkthrough.line === model.get("left_out");
-    if (walkthrough.walk === model.get("walk") && same) return;
+    if (walkthrough.trace === model.get("trace") && same) return;
     this.walkthrough = this.newWalkthrough();
-    if (walkthrough.walk !== this.walkthrough.walk) this.code.fill(this.walkthrough.walk);
+    if (walkthrough.trace !== this.walkthrough.trace) this.code.fill(this.walkthrough.trace);
     this.showTour();
   }
 
@@ -298,12 +298,12 @@ function choicesOf(steps: Steps) {
         [who, cells, thread, block].map(({ element }) => element),
       ),
     ),
-    show({ walkthrough: { walk } }: Steps) {
-      const threads = walk.block[0] * walk.block[1];
-      const blocks = walk.blocks.length;
+    show({ walkthrough: { trace } }: Steps) {
+      const threads = trace.block[0] * trace.block[1];
+      const blocks = trace.blocks.length;
       const [ofThread, ofBlock] = [model.get("thread"), model.get("block")];
-      thread.show(ofThread, range(0, threads - 1), placeName(ofThread, walk.block));
-      block.show(ofBlock, range(0, blocks - 1), placeName(ofBlock, walk.grid));
+      thread.show(ofThread, range(0, threads - 1), placeName(ofThread, trace.block));
+      block.show(ofBlock, range(0, blocks - 1), placeName(ofBlock, trace.grid));
       block.element.hidden = blocks < 2;
       thread.element.hidden = threads < 2;
       who.show(model.get("who"));
@@ -324,7 +324,7 @@ function toldOf() {
 
 /** The switch that leaves out a barrier. */
 function barriersOf(steps: Steps) {
-  const { left_out: left } = steps.model.get("walk");
+  const { left_out: left } = steps.model.get("trace");
   const lines = left.map(({ line }) => [`${line}`, `line ${line}`] as const);
   const choice = segments(
     "Leave out the barrier of",

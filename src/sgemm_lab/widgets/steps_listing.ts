@@ -1,4 +1,4 @@
-import type { Walk } from "../counting/step_trace.ts";
+import type { StepTrace } from "../counting/step_trace.ts";
 import { html, setAttributes } from "./shared/dom.ts";
 
 /** The source, with the line of the present step lit. */
@@ -7,13 +7,13 @@ export class Listing {
   /** by number */
   lines: Map<number, HTMLElement> = new Map();
 
-  constructor(walk: Walk) {
+  constructor(trace: StepTrace) {
     const label = { "aria-label": "Source of the kernel", role: "list" };
     this.element = html("ol", { class: "lab-code", tabindex: "0", ...label });
-    this.fill(walk);
+    this.fill(trace);
   }
 
-  fill({ source, first_line: first }: Walk) {
+  fill({ source, first_line: first }: StepTrace) {
     const lines = source.map((text, i) => {
       const number = { class: "lab-line-number", "aria-hidden": "true" };
       const indent = text.length - text.trimStart().length;

@@ -4,7 +4,7 @@
 import { passed, summary } from "../../checking/judge.ts";
 import type { CheckedHere } from "../../checking/simulated.ts";
 import { checkHere } from "../../checking/simulated.ts";
-import { walk } from "../../counting/step_trace.ts";
+import { traceSteps } from "../../counting/step_trace.ts";
 import { LabError } from "../../errors.ts";
 import { checked } from "../../exercises/checked.ts";
 import type { Criteria } from "../../exercises/criteria.ts";
@@ -50,9 +50,9 @@ interface CountRequest {
   gpu: Sheet;
 }
 
-interface WalkRequest {
+interface StepTraceRequest {
   id: number;
-  task: "walk";
+  task: "trace";
   source: string;
   ptx: string;
   size: Size;
@@ -132,7 +132,7 @@ function answer(
     | CheckRequest
     | VerdictRequest
     | CountRequest
-    | WalkRequest
+    | StepTraceRequest
     | LinesRequest
     | AskRequest
     | LaunchRequest,
@@ -153,8 +153,8 @@ function answer(
     const [result] = checkHere(kernel, request.ptx, [request.size], { timeLimit: TIME_LIMIT });
     return { result, last: !passed(result) };
   }
-  if (request.task === "walk") {
-    return { state: startOf(walk(kernel, request.ptx, request.size, TIME_LIMIT)) };
+  if (request.task === "trace") {
+    return { state: startOf(traceSteps(kernel, request.ptx, request.size, TIME_LIMIT)) };
   }
   const asked = counted(kernel, request.ptx, request.size);
   return { counted: { ...asked, ...boundOf(kernel, request.ptx, request.gpu) } };

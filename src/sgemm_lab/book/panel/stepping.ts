@@ -1,4 +1,4 @@
-// The step-through of a panel: the widget of the chapters, on a walk that this page has computed.
+// The step-through of a panel: the widget of the chapters, on a trace that this page has computed.
 
 import { PageModel } from "../../widgets/page/model.ts";
 import type { State } from "../../widgets/steps.ts";

@@ -55,7 +55,7 @@ export class StepThrough {
       const { ptx } = await compile(kernel.source, (told) => this.#say(told));
       this.#say(COMPUTING);
       const [{ state }] = await Promise.all([
-        ask({ task: "walk", source: kernel.source, ptx, size: this.toy.size }),
+        ask({ task: "trace", source: kernel.source, ptx, size: this.toy.size }),
         script("panel-steps.js"),
         sheet("panel-steps.css"),
       ]);

@@ -11,21 +11,21 @@ from in_node import in_node
 from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.cuda.shipped_ptx import shipped_text
 
-WALKING = Path(__file__).parents[1] / "counting" / "walking.js"
+TRACING = Path(__file__).parents[1] / "counting" / "tracing.js"
 
 
-def named_steps(walk: Any, steps: list[dict[str, Any]]) -> Counter[str]:
+def named_steps(trace: Any, steps: list[dict[str, Any]]) -> Counter[str]:
     """Steps by their text, with arrays by name: which is met first is the compiler's choice."""
-    arrays = [array["name"] for array in walk["arrays"]]
+    arrays = [array["name"] for array in trace["arrays"]]
     return Counter(
-        str({**one, "line": statement(walk, one["line"]), "array": arrays[one["array"]]})
+        str({**one, "line": statement(trace, one["line"]), "array": arrays[one["array"]]})
         for one in steps
     )
 
 
-def statement(walk: Any, line: int) -> int:
+def statement(trace: Any, line: int) -> int:
     """Return the first line of a statement: of an asm of two lines the compilers name either."""
-    while not walk["source"][line - 1 - walk["first_line"]].rstrip().endswith((";", "{", "}")):
+    while not trace["source"][line - 1 - trace["first_line"]].rstrip().endswith((";", "{", "}")):
         line -= 1
     return line
 
@@ -42,10 +42,10 @@ def statement(walk: Any, line: int) -> int:
 def test_each_step_is_that_of_the_books_code(name: str, size: tuple[int, int, int]) -> None:
     kernel = load_kernel(name)
     texts = [shipped_text(kernel), compiled(kernel.source)["ptx"]]
-    theirs, mine = in_node(WALKING, [["walked", name, kernel.source, ptx, size] for ptx in texts])
+    theirs, mine = in_node(TRACING, [["traced", name, kernel.source, ptx, size] for ptx in texts])
     assert mine["names"] == theirs["names"]
     assert mine["problems"] == theirs["problems"] == []
-    assert mine["parties"] == theirs["parties"]
+    assert mine["roles"] == theirs["roles"]
     # Within a window a compiler orders what does not depend on each other as it likes.
     for here, there in zip(mine["blocks"], theirs["blocks"], strict=True):
         assert named_steps(mine, here) == named_steps(theirs, there)

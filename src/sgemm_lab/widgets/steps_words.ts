@@ -1,12 +1,12 @@
-// A walk's steps in words.
+// A trace's steps in words.
 
-import type { WalkedArray } from "../counting/step_trace.ts";
+import type { TracedArray } from "../counting/step_trace.ts";
 import { comma, plural } from "../text.ts";
-import type { Seen, Walkthrough } from "./walk.ts";
-import { placeName } from "./walk.ts";
-import { causeOf, hasWrongFactor, isWrong } from "./walk_faults.ts";
-import { capital, partyName } from "./walk_parties.ts";
-import type { Entry, Step } from "./walk_steps.ts";
+import { causeOf, hasWrongFactor, isWrong } from "./steps_faults.ts";
+import { capital, roleName } from "./steps_roles.ts";
+import type { Seen, Walkthrough } from "./steps_trace.ts";
+import { placeName } from "./steps_trace.ts";
+import type { Entry, Step } from "./steps_types.ts";
 
 /** "A[1,3]" for the value of a cell; "0" for padding; "" for nothing. */
 export function valueName(walkthrough: Walkthrough, value: number | null | undefined) {
@@ -20,7 +20,7 @@ export function valueName(walkthrough: Walkthrough, value: number | null | undef
 export const registerName = (name: string, i: number, j: number) =>
   name.replace("[i]", `[${i}]`).replace("[j]", `[${j}]`);
 
-function elementOf({ name, space, shape }: WalkedArray, { row, column }: Entry) {
+function elementOf({ name, space, shape }: TracedArray, { row, column }: Entry) {
   if (space === "global") return `${name}[${row},${column}]`;
   if (shape.length < 3) return `${name}[${row}][${column}]`;
   const rows = shape[shape.length - 2];
@@ -44,11 +44,11 @@ export function stepWords(walkthrough: Walkthrough, seen: Seen) {
  * Who has met at a barrier before a step. Where warps wait in parts: which of them have gone on, if
  * they did something before.
  */
-function metWords({ walk: { parties }, steps }: Walkthrough, step: number) {
-  if (!parties.length) return "All threads have met at the barrier. ";
-  const { party } = steps[step - 1];
-  const before = steps.slice(0, step - 1).some((one) => one.party === party);
-  return before ? `${capital(partyName(parties[party]))}: past a barrier of theirs. ` : "";
+function metWords({ trace: { roles }, steps }: Walkthrough, step: number) {
+  if (!roles.length) return "All threads have met at the barrier. ";
+  const { role } = steps[step - 1];
+  const before = steps.slice(0, step - 1).some((one) => one.role === role);
+  return before ? `${capital(roleName(roles[role]))}: past a barrier of theirs. ` : "";
 }
 
 /** What one thread did. */
@@ -58,13 +58,13 @@ function threadWords(
   { array, store, entries }: Step,
 ) {
   const memory = memoryName(array);
-  const name = `Thread ${placeName(thread, walkthrough.walk.block)}`;
+  const name = `Thread ${placeName(thread, walkthrough.trace.block)}`;
   if (!acting.length) {
     const those = new Set(entries.map((entry) => entry.thread));
     const [first] = those;
     const others =
       those.size === 1
-        ? `thread ${placeName(first, walkthrough.walk.block)}`
+        ? `thread ${placeName(first, walkthrough.trace.block)}`
         : `${those.size} others`;
     return `${name} does nothing here: this step is of ${others}.`;
   }
@@ -82,7 +82,7 @@ function manyWords(walkthrough: Walkthrough, { acting }: Seen, { array, store }:
   const threads = new Set(acting.map((entry) => entry.thread)).size;
   const elements = new Set(acting.map((entry) => entry.key)).size;
   const one = threads === 1;
-  const who = whoWords(acting, walkthrough.walk.block);
+  const who = whoWords(acting, walkthrough.trace.block);
   if (array.space === "register") {
     return one ? `${who} adds a product to its sum.` : `${who} add a product to a sum each.`;
   }
@@ -93,7 +93,7 @@ function manyWords(walkthrough: Walkthrough, { acting }: Seen, { array, store }:
   );
 }
 
-function memoryName({ space }: WalkedArray) {
+function memoryName({ space }: TracedArray) {
   return space === "shared" ? "shared memory" : "global memory";
 }
 
@@ -131,7 +131,7 @@ export function productWords(
   if (now?.array.space !== "register" || !entry?.factors) return ["", "", ""];
   const { rows, columns } = walkthrough.shares.get(thread) ?? { rows: [], columns: [] };
   const at = [rows.indexOf(entry.row), columns.indexOf(entry.column)] as const;
-  const { sum, a, b } = walkthrough.walk.names;
+  const { sum, a, b } = walkthrough.trace.names;
   const [into, left, right] = [sum, a, b].map((name) => registerName(name, ...at));
   const { A, B } = entry.factors;
   const before = sums.get(entry.key)?.before ?? 0;
@@ -162,7 +162,7 @@ export function dangerWords(walkthrough: Walkthrough, seen: Seen) {
   const [entry] = racing;
   const place = elementOf(now.array, entry);
   if (entry.unwritten || entry.racing === undefined) return `Nothing has written ${place} yet.`;
-  const other = placeName(entry.racing, walkthrough.walk.block);
+  const other = placeName(entry.racing, walkthrough.trace.block);
   return (
     `No barrier stands between this read of ${place} and the write of thread ${other} to it: which ` +
     "comes first is chance."
@@ -181,8 +181,8 @@ function wrongWords(walkthrough: Walkthrough, { step }: Seen, now: Step, entry: 
   const place = elementOf(array, entry);
   if (store) return `Wrong: ${place} should be ${figure(entry.meant)}.`;
   const cause = causeOf(walkthrough.steps, step, entry);
-  const who = `Thread ${placeName(entry.thread, walkthrough.walk.block)}`;
-  const other = cause && placeName(cause.other, walkthrough.walk.block);
+  const who = `Thread ${placeName(entry.thread, walkthrough.trace.block)}`;
+  const other = cause && placeName(cause.other, walkthrough.trace.block);
   const found =
     entry.value === null ? "finds nothing" : `finds ${valueName(walkthrough, entry.value)}`;
   if (!cause) return `${who} ${found} in ${place}, not ${right}.`;
@@ -192,8 +192,8 @@ function wrongWords(walkthrough: Walkthrough, { step }: Seen, now: Step, entry: 
 }
 
 /** How the launch ends, where something is wrong with it. */
-function endWords({ walk, left, steps }: Walkthrough) {
-  if (!left) return walk.problems.join(" ");
+function endWords({ trace, left, steps }: Walkthrough) {
+  if (!left) return trace.problems.join(" ");
   const stored = steps
     .filter(({ store, array }) => store && array.name === "C")
     .flatMap(({ entries }) => entries);

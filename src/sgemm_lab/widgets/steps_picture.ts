@@ -1,17 +1,17 @@
-// The picture of a walk: A, B and C as they multiply, the shared tiles and one thread's registers
+// The picture of a trace: A, B and C as they multiply, the shared tiles and one thread's registers
 // in the corner that they leave free.
 
-import type { WalkedArray } from "../counting/step_trace.ts";
+import type { TracedArray } from "../counting/step_trace.ts";
 import { setAttributes, svg, write } from "./shared/dom.ts";
 import { textWidth } from "./shared/labels.ts";
 import type { Scene } from "./shared/scene.ts";
-import type { Seen, Walkthrough } from "./walk.ts";
-import { cellKey, placeName } from "./walk.ts";
-import { isWrong } from "./walk_faults.ts";
-import type { Place } from "./walk_layout.ts";
-import { INDEX, layOut, NAMES, READABLE } from "./walk_layout.ts";
-import type { Matrix, Register } from "./walk_steps.ts";
-import { registerName, valueName } from "./walk_words.ts";
+import { isWrong } from "./steps_faults.ts";
+import type { Place } from "./steps_layout.ts";
+import { INDEX, layOut, NAMES, READABLE } from "./steps_layout.ts";
+import type { Seen, Walkthrough } from "./steps_trace.ts";
+import { cellKey, placeName } from "./steps_trace.ts";
+import type { Matrix, Register } from "./steps_types.ts";
+import { registerName, valueName } from "./steps_words.ts";
 
 /** what cells show */
 export type Cells = "names" | "values";
@@ -21,18 +21,18 @@ const SMALLEST = 9; // px, of a letter elsewhere
 const [TITLE, LETTERS] = [14, 11]; // px, of letters of titles, which are bold, and of indices
 
 /** The key to the picture. */
-export function keyOf({ walk, left, unsafe }: Walkthrough): [string, string][] {
-  const fails = walk.blocks.some((steps) => steps.some(({ fault }) => fault));
+export function keyOf({ trace, left, unsafe }: Walkthrough): [string, string][] {
+  const fails = trace.blocks.some((steps) => steps.some(({ fault }) => fault));
   const entries: [string, string][] = [
     ["lab-k-read", "read now"],
     ["lab-k-write", "written now"],
     ["lab-k-other", "now, by other threads"],
-    ["lab-k-held", `1/${walk.size[2]}: products added to the sum, of all`],
+    ["lab-k-held", `1/${trace.size[2]}: products added to the sum, of all`],
   ];
-  if (walk.arrays.some(({ shape, columns }) => columns < (shape.at(-1) ?? 0))) {
+  if (trace.arrays.some(({ shape, columns }) => columns < (shape.at(-1) ?? 0))) {
     entries.push(["", "of As, Bs and registers, only what this small C needs is drawn"]);
   }
-  if (walk.parties.length > 1) entries.push(["lab-k-meanwhile", "used by other warps meanwhile"]);
+  if (trace.roles.length > 1) entries.push(["lab-k-meanwhile", "used by other warps meanwhile"]);
   if (unsafe) entries.push(["lab-k-danger", "read without a barrier"]);
   if (left) entries.push(["lab-k-fault", "wrong"]);
   if (fails) entries.push(["lab-k-fault", "the launch fails"]);
@@ -43,7 +43,7 @@ export function keyOf({ walk, left, unsafe }: Walkthrough): [string, string][] {
 const fontSize = ({ s }: Place, text: string) =>
   Math.min(12, (s - 3) / (0.6 * Math.max(2, text.length)));
 
-export function drawWalk(
+export function drawSteps(
   scene: Scene,
   picture: SVGSVGElement,
   walkthrough: Walkthrough,
@@ -51,13 +51,13 @@ export function drawWalk(
   cells: Cells,
   width: number,
 ) {
-  new WalkPicture(scene, walkthrough, seen, cells, width).draw(picture);
+  new StepsPicture(scene, walkthrough, seen, cells, width).draw(picture);
 }
 
 /** cell → all that its look was made of */
 const known: WeakMap<Element, string> = new WeakMap();
 
-class WalkPicture {
+class StepsPicture {
   named;
   layout;
   smallest;
@@ -181,8 +181,8 @@ class WalkPicture {
 
   /** The value of an element of A or B. */
   valueOf(matrix: Matrix, index: number) {
-    const { walk } = this.walkthrough;
-    return `${(matrix === "A" ? walk.a : walk.b)[index]}`;
+    const { trace } = this.walkthrough;
+    return `${(matrix === "A" ? trace.a : trace.b)[index]}`;
   }
 
   drawOperand(matrix: Matrix, rows: number, columns: number) {
@@ -230,7 +230,7 @@ class WalkPicture {
     return count ? `${count}/${this.walkthrough.k}` : "";
   }
 
-  drawTile({ name, shape, rows, columns }: WalkedArray) {
+  drawTile({ name, shape, rows, columns }: TracedArray) {
     const { walkthrough, seen } = this;
     const box = this.layout.boxes[name];
     this.title(name, box, `${name}${shape.map((side) => `[${side}]`).join("")}`, "shared");
@@ -261,8 +261,8 @@ class WalkPicture {
   drawRegisters() {
     const { walkthrough, seen, layout } = this;
     const { registers: box, titled, rows, columns } = layout;
-    const { sum, a, b } = walkthrough.walk.names;
-    const thread = `thread ${placeName(seen.thread, walkthrough.walk.block)}`;
+    const { sum, a, b } = walkthrough.trace.names;
+    const thread = `thread ${placeName(seen.thread, walkthrough.trace.block)}`;
     const room = (titled.x < layout.boxes.B.x ? layout.room : this.width) - titled.x;
     const name = [`Registers of ${thread}`, `Thread ${thread.slice(7)}`].find(
       (one, i) => i || textWidth(one, 14) < room,
@@ -324,7 +324,7 @@ class WalkPicture {
     const room = walkthrough.rooms[matrix];
     if (!box || !room) return;
     const fetched =
-      matrix === "A" ? walkthrough.walk.names.fetched_a : walkthrough.walk.names.fetched_b;
+      matrix === "A" ? walkthrough.trace.names.fetched_a : walkthrough.trace.names.fetched_b;
     const flying = seen.held.get(seen.thread)?.flying[matrix] ?? [];
     this.name(`flying-${matrix}`, box, 0, fetched ? fetched.name : `from ${matrix}`);
     for (let i = 0; i < room; i++) {

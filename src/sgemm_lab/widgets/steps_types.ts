@@ -1,6 +1,6 @@
-// What a walk's steps are to its picture and its words. Types alone: nothing of it runs.
+// What a trace's steps are to its picture and its words. Types alone: nothing of it runs.
 
-import type { WalkedArray } from "../counting/step_trace.ts";
+import type { TracedArray } from "../counting/step_trace.ts";
 
 /**
  * What one thread does to one element. `meant` is the value that it would have with all barriers,
@@ -27,17 +27,17 @@ export interface Register {
   meant: number | null;
 }
 
-/** `of` is the number of the step with all barriers, `party` that of the warps that make it. */
+/** `of` is the number of the step with all barriers, `role` that of the warps that make it. */
 export interface StepHead {
   line: number;
   window: number;
   store: boolean;
   fault: string;
   of: number;
-  party: number;
+  role: number;
 }
 
-export type Step = StepHead & { array: WalkedArray; entries: Entry[] };
+export type Step = StepHead & { array: TracedArray; entries: Entry[] };
 
 export type Matrix = "A" | "B";
 
@@ -61,18 +61,18 @@ export interface Phase {
   action: Action;
   turn: number;
   window: number;
-  party: number;
+  role: number;
 }
 
 /**
  * The stretch between two barriers; `first` is the step before it. Where warps wait in parts: what
- * one party does in a window of time.
+ * one role does in a window of time.
  */
 export interface Stage {
   first: number;
   last: number;
   window: number;
-  party: number;
+  role: number;
   does: Set<Action>;
   name: string;
 }

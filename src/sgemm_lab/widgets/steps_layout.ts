@@ -1,9 +1,9 @@
-// Where everything of a walk's picture stands.
+// Where everything of a trace's picture stands.
 
-import type { WalkedArray } from "../counting/step_trace.ts";
+import type { TracedArray } from "../counting/step_trace.ts";
 import { textWidth } from "./shared/labels.ts";
-import type { Walkthrough } from "./walk.ts";
-import type { Matrix } from "./walk_steps.ts";
+import type { Walkthrough } from "./steps_trace.ts";
+import type { Matrix } from "./steps_types.ts";
 
 /** Where an array stands; `s` is the side of a cell. */
 export interface Place {
@@ -34,7 +34,7 @@ function spelled({ m, n, k }: Walkthrough) {
   return 0.6 * READABLE * longest + 3;
 }
 
-function registersOf({ most, rooms, walk: { names } }: Walkthrough): Room {
+function registersOf({ most, rooms, trace: { names } }: Walkthrough): Room {
   const flights = (rooms.A ? 1 : 0) + (rooms.B ? 1 : 0);
   const words = [names.a, names.fetched_a?.name ?? "from A"].map((name) => textWidth(name, 12));
   return {
@@ -50,7 +50,7 @@ function registersOf({ most, rooms, walk: { names } }: Walkthrough): Room {
  * the other, whichever leaves larger cells; where they would be tiny they stand below instead.
  * @param s side of a cell of A, B and C
  */
-function cornerOf(walkthrough: Walkthrough, tiles: WalkedArray[], s: number, width: number) {
+function cornerOf(walkthrough: Walkthrough, tiles: TracedArray[], s: number, width: number) {
   const { n, k } = walkthrough;
   const room = registersOf(walkthrough);
   const { across, down, aside, apart } = room;
@@ -77,8 +77,8 @@ function cornerOf(walkthrough: Walkthrough, tiles: WalkedArray[], s: number, wid
 
 /** @param thread whose registers are shown */
 export function layOut(walkthrough: Walkthrough, thread: number, width: number) {
-  const { m, n, k, walk } = walkthrough;
-  const tiles = walk.arrays.filter((array) => array.space === "shared");
+  const { m, n, k, trace } = walkthrough;
+  const tiles = trace.arrays.filter((array) => array.space === "shared");
   const sideAt = (margin: number) =>
     Math.min(LARGEST, (width - GAP - margin) / (k + n), (TALLEST - margin) / (k + m));
   const indexed = sideAt(0) < spelled(walkthrough);

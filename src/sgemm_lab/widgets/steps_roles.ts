@@ -1,33 +1,28 @@
-// Warps that wait for each other in parts: what each party does in a window of time, and what the
+// Warps that wait for each other in parts: what each role does in a window of time, and what the
 // others do meanwhile.
 
-import type { Origins, Stage, Step } from "./walk_steps.ts";
+import type { Origins, Stage, Step } from "./steps_types.ts";
 
 /**
  * "warps 8–11", "warp 3", or "warps 0, 2, 4".
  * @param warps in order
  */
-export function partyName(warps: number[]) {
+export function roleName(warps: number[]) {
   const [first, last] = [warps[0], warps[warps.length - 1]];
   if (first === last) return `warp ${first}`;
   const row = last - first === warps.length - 1;
   return `warps ${row ? `${first}–${last}` : warps.join(", ")}`;
 }
 
-/** Name stages by what happens in them, and by whom where there are several parties. */
-export function namePartyStages(
-  stages: Stage[],
-  steps: Step[],
-  parties: number[][],
-  origin: Origins,
-) {
+/** Name stages by what happens in them, and by whom where there are several roles. */
+export function nameRoleStages(stages: Stage[], steps: Step[], roles: number[][], origin: Origins) {
   const filled = filledWindows(stages, steps, origin);
-  /** of which party the product of which window has begun */
+  /** of which role the product of which window has begun */
   const begun: Set<string> = new Set();
   for (const stage of stages) {
     const words = deedsIn(stage, steps, origin, filled, begun);
-    const who = partyName(parties[stage.party]);
-    stage.name = capital(parties.length > 1 ? `${who}: ${words}` : words);
+    const who = roleName(roles[stage.role]);
+    stage.name = capital(roles.length > 1 ? `${who}: ${words}` : words);
   }
 }
 
@@ -48,7 +43,7 @@ function copiedBy(made: Step[], origin: Origins) {
 }
 
 /**
- * For each k the number of the window that brought it to shared memory. Parties that copy at the
+ * For each k the number of the window that brought it to shared memory. Roles that copy at the
  * same time fill the same one.
  */
 function filledWindows(stages: Stage[], steps: Step[], origin: Origins) {
@@ -64,7 +59,7 @@ function filledWindows(stages: Stage[], steps: Step[], origin: Origins) {
 }
 
 function deedsIn(
-  { first, last, does, party }: Stage,
+  { first, last, does, role }: Stage,
   steps: Step[],
   origin: Origins,
   filled: Map<number, number>,
@@ -76,7 +71,7 @@ function deedsIn(
   const copied = windowsOf(copiedBy(made, origin));
   const factors = made.flatMap(({ entries }) => entries.map((one) => one.factors?.A.meant));
   const multiplied = windowsOf(ksOf(factors, origin));
-  const keys = multiplied.map((one) => `${party} ${one}`);
+  const keys = multiplied.map((one) => `${role} ${one}`);
   const rest = keys.length > 0 && keys.every((key) => begun.has(key));
   for (const key of keys) begun.add(key);
   const parts = [
@@ -91,19 +86,19 @@ function deedsIn(
   return parts.filter(Boolean).join(", ");
 }
 
-/** What the other parties do in the same window of time, in words. */
-export function meanwhileWords(stages: Stage[], { window, party }: Stage) {
-  const others = stages.filter((one) => one.window === window && one.party !== party);
+/** What the other roles do in the same window of time, in words. */
+export function meanwhileWords(stages: Stage[], { window, role }: Stage) {
+  const others = stages.filter((one) => one.window === window && one.role !== role);
   if (!others.length) return "";
   const names = others.map(({ name }) => name[0].toLowerCase() + name.slice(1));
   return `At the same time ${names.join(", and ")}.`;
 }
 
-/** The cells of shared memory that other parties use in the window of time of a step. */
+/** The cells of shared memory that other roles use in the window of time of a step. */
 export function usedMeanwhile(steps: Step[], now: Step | undefined) {
   const others = steps.filter(
-    ({ window, party, array }) =>
-      window === now?.window && party !== now.party && array.space === "shared",
+    ({ window, role, array }) =>
+      window === now?.window && role !== now.role && array.space === "shared",
   );
   return new Set(others.flatMap(({ entries }) => entries.map(({ key }) => key)));
 }

@@ -1,6 +1,6 @@
 // What is wrong with a step: reads that nothing orders, and what they do to products and sums.
 
-import type { Entry, Step } from "./walk_steps.ts";
+import type { Entry, Step } from "./steps_types.ts";
 
 /**
  * "unsafe": it read what another thread writes in the same window, or what nobody has written;

@@ -1,14 +1,14 @@
-// All steps of a walk in one row: a bar each, barriers as walls, phases pressed together. Where
-// warps wait in parts, each party has a row, and what stands above each other is done at the same
+// All steps of a trace in one row: a bar each, barriers as walls, phases pressed together. Where
+// warps wait in parts, each role has a row, and what stands above each other is done at the same
 // time.
 
 import { setAttributes } from "./shared/dom.ts";
 import { textWidth } from "./shared/labels.ts";
 import type { Scene } from "./shared/scene.ts";
-import type { Walkthrough } from "./walk.ts";
-import { faultIn } from "./walk_faults.ts";
-import { capital, partyName } from "./walk_parties.ts";
-import { phaseWords } from "./walk_phases.ts";
+import { faultIn } from "./steps_faults.ts";
+import { phaseWords } from "./steps_phases.ts";
+import { capital, roleName } from "./steps_roles.ts";
+import type { Walkthrough } from "./steps_trace.ts";
 
 /** Where the bar of a step begins, how wide it is, and in which row it stands. */
 interface Bar {
@@ -19,15 +19,15 @@ interface Bar {
 
 const [BARS, WORDS] = [26, 15]; // px, of the bars and of the names of phases below
 const SHORTEST = 20; // a window of time is at least as wide as that part of the row
-const NAME = 16; // px above the bars, for the name of a party
+const NAME = 16; // px above the bars, for the name of a role
 const LETTERS = 11; // px
 
 /** How many rows there are. */
-export const lanesOf = ({ walk }: Walkthrough) => Math.max(1, walk.parties.length);
+export const lanesOf = ({ trace }: Walkthrough) => Math.max(1, trace.roles.length);
 
 /**
  * Long phases are pressed together, so that short ones can be seen: a phase of n steps is as wide
- * as the root of n. Of several parties, what they do in one window of time is as wide as the
+ * as the root of n. Of several roles, what they do in one window of time is as wide as the
  * longest of it.
  */
 export function barsOf(walkthrough: Walkthrough, width: number): Bar[] {
@@ -36,14 +36,14 @@ export function barsOf(walkthrough: Walkthrough, width: number): Bar[] {
   const rows: Map<string, number> = new Map();
   /** weight by column */
   const columns: Map<number, number> = new Map();
-  const phases = walkthrough.phases.map(({ first, last, window, party }, i) => {
+  const phases = walkthrough.phases.map(({ first, last, window, role }, i) => {
     const column = several ? window : i;
-    const row = `${column}/${party}`;
+    const row = `${column}/${role}`;
     const steps = last - first;
     const weight = (rows.get(row) ?? 0) + Math.sqrt(steps);
     rows.set(row, weight);
     columns.set(column, Math.max(columns.get(column) ?? 0, weight));
-    return { column, row, steps, party };
+    return { column, row, steps, role };
   });
   const all = [...columns.values()].reduce((sum, weight) => sum + weight, 0);
   // A short window of time beside long ones can still be seen.
@@ -57,12 +57,12 @@ export function barsOf(walkthrough: Walkthrough, width: number): Bar[] {
   }
   /** where the next phase of a row begins */
   const next: Map<string, number> = new Map();
-  return phases.flatMap(({ column, row, steps, party }) => {
+  return phases.flatMap(({ column, row, steps, role }) => {
     const place = places.get(column) ?? { x: 0, wide: 0 };
     const wide = (place.wide * width) / end / (rows.get(row) ?? 1) / Math.sqrt(steps);
     const x = next.get(row) ?? (place.x * width) / end;
     next.set(row, x + steps * wide);
-    return Array.from({ length: steps }, (_, at) => ({ x: x + at * wide, wide, lane: party }));
+    return Array.from({ length: steps }, (_, at) => ({ x: x + at * wide, wide, lane: role }));
   });
 }
 
@@ -159,24 +159,24 @@ const topOf = (walkthrough: Walkthrough, lane: number) =>
 
 /** Whose a row is, above it. */
 function drawNames(scene: Scene, walkthrough: Walkthrough, step: number) {
-  const { parties } = walkthrough.walk;
-  if (parties.length < 2) return;
-  parties.forEach((warps, lane) => {
-    const here = walkthrough.steps[step - 1]?.party === lane ? " lab-here" : "";
+  const { roles } = walkthrough.trace;
+  if (roles.length < 2) return;
+  roles.forEach((warps, lane) => {
+    const here = walkthrough.steps[step - 1]?.role === lane ? " lab-here" : "";
     const look = { class: `lab-phase-name${here}`, x: 0, y: topOf(walkthrough, lane) - 4 };
-    scene.draw(`lane${lane}`, "text", look, capital(partyName(warps)));
+    scene.draw(`lane${lane}`, "text", look, capital(roleName(warps)));
   });
 }
 
 function labelsOf(walkthrough: Walkthrough, bars: Bar[]): Label[] {
   return walkthrough.phases.map((phase) => {
-    const { first, last, action, party } = phase;
+    const { first, last, action, role } = phase;
     const [from, end] = [bars[first].x, bars[last - 1]];
     const to = end.x + end.wide;
     const words = [phaseWords(phase), action === "copy" ? action : `${last - first}`].find(
       (one) => textWidth(one, LETTERS) <= to - from - 3,
     );
-    return { words, x: (from + to) / 2, y: topOf(walkthrough, party) + BARS + 11 };
+    return { words, x: (from + to) / 2, y: topOf(walkthrough, role) + BARS + 11 };
   });
 }
 

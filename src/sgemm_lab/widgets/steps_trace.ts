@@ -1,14 +1,14 @@
-// What a walk's steps mean: which element a value is a copy of, who reads what nobody has written
+// What a trace's steps mean: which element a value is a copy of, who reads what nobody has written
 // yet, what a thread holds.
 
 import type { ReorderedStep, WithoutBarrier } from "../counting/barrier_removal.ts";
-import type { Walk, WalkedStep } from "../counting/step_trace.ts";
+import type { StepTrace, TracedStep } from "../counting/step_trace.ts";
 import { WARP } from "../hardware.py";
 import { placeName as nameOf } from "../text.ts";
-import { faultIn, markRaces } from "./walk_faults.ts";
-import { usedMeanwhile } from "./walk_parties.ts";
-import { phasesOf, stagesOf } from "./walk_phases.ts";
-import type { Entry, Matrix, Origin, Origins, Register, Step } from "./walk_steps.ts";
+import { faultIn, markRaces } from "./steps_faults.ts";
+import { phasesOf, stagesOf } from "./steps_phases.ts";
+import { usedMeanwhile } from "./steps_roles.ts";
+import type { Entry, Matrix, Origin, Origins, Register, Step } from "./steps_types.ts";
 
 /**
  * What a thread has in registers: by row of A and by column of B the operand read last, by element
@@ -52,22 +52,22 @@ export const cellKey = (array: string, row: number, column: number): string =>
  * One block's steps with all that does not depend on the step shown; `line` is that of the barrier
  * left out, 0 for none.
  */
-export function understand(walk: Walk, block: number, line: number) {
-  const [m, n, k] = walk.size;
-  const origin = originsOf(walk);
-  const all = walk.blocks[block].map((step, i) => unfold(walk, step, i));
-  const left = walk.left_out.find((one) => one.line === line);
+export function understand(trace: StepTrace, block: number, line: number) {
+  const [m, n, k] = trace.size;
+  const origin = originsOf(trace);
+  const all = trace.blocks[block].map((step, i) => unfold(trace, step, i));
+  const left = trace.left_out.find((one) => one.line === line);
   // The launch ends where it fails. What would have followed still tells which thread computes what.
   const fails = all.findIndex(({ fault }) => fault);
   const whole = fails < 0 ? all : all.slice(0, fails + 1);
   const steps = left ? left.blocks[block].map((part) => partOf(all, part)) : whole;
-  markRaces(steps, walk.parties.length ? WARP : 1);
+  markRaces(steps, trace.roles.length ? WARP : 1);
   const operandSpace = {
     A: operandSpaceOf(all, origin, "A"),
     B: operandSpaceOf(all, origin, "B"),
   };
   const walkthrough = {
-    walk,
+    trace,
     block,
     line,
     left,
@@ -82,9 +82,9 @@ export function understand(walk: Walk, block: number, line: number) {
   return {
     ...walkthrough,
     rooms: roomsOf(walkthrough),
-    unsafe: walk.problems.length > 0 || steps.some((step) => faultIn(step) !== "none"),
+    unsafe: trace.problems.length > 0 || steps.some((step) => faultIn(step) !== "none"),
     phases: phasesOf(steps, togetherIn(left)),
-    stages: stagesOf(steps, walk.parties, origin),
+    stages: stagesOf(steps, trace.roles, origin),
   };
 }
 
@@ -94,7 +94,7 @@ function togetherIn(left: WithoutBarrier | undefined) {
   return left.order === "warps" ? WARP : 1;
 }
 
-function originsOf({ size: [, n, k], a, b }: Walk) {
+function originsOf({ size: [, n, k], a, b }: StepTrace) {
   const origin: Map<number | null | undefined, Origin> = new Map();
   a.forEach((value, index) => {
     origin.set(value, { matrix: "A", index, row: Math.floor(index / k), column: index % k });
@@ -105,8 +105,12 @@ function originsOf({ size: [, n, k], a, b }: Walk) {
   return origin;
 }
 
-function unfold(walk: Walk, { line, window, store, fault, ...step }: WalkedStep, of: number): Step {
-  const array = walk.arrays[step.array];
+function unfold(
+  trace: StepTrace,
+  { line, window, store, fault, ...step }: TracedStep,
+  of: number,
+): Step {
+  const array = trace.arrays[step.array];
   const place = array.space === "register" ? "C" : array.name;
   const entries = step.threads.map((thread, i) => {
     const [row, column, value] = [step.rows[i], step.columns[i], step.values[i]];
@@ -116,11 +120,11 @@ function unfold(walk: Walk, { line, window, store, fault, ...step }: WalkedStep,
     return { ...entry, factors: { A: { value: a, meant: a }, B: { value: b, meant: b } } };
   });
   const warp = Math.floor((step.threads[0] ?? 0) / WARP);
-  const party = Math.max(
+  const role = Math.max(
     0,
-    walk.parties.findIndex((warps) => warps.includes(warp)),
+    trace.roles.findIndex((warps) => warps.includes(warp)),
   );
-  return { line, window, store, fault, of, party, array, entries };
+  return { line, window, store, fault, of, role, array, entries };
 }
 
 /** A part of a step as it is without a barrier. */

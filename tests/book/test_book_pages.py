@@ -2,19 +2,22 @@
 
 import gzip
 import itertools
+import re
 from collections import deque
 from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
 import pytest
-from page_kinds import CHAPTERS, covering, source_of
-from playwright.sync_api import Response
+from page_kinds import CHAPTERS, covering, few, source_of
+from playwright.sync_api import Response, expect
 from sites import WAYS, Site, Visit, widgets_that_stay_still
 from turns import in_turn
 
 from accessible import faults
 from browser import PHONE
+from sgemm_lab.exercises import find_prediction
+from sgemm_lab.lab.exercise import machine_of_records
 
 pytestmark = pytest.mark.browser
 
@@ -25,6 +28,15 @@ SHOWN = """() => [...document.querySelectorAll(".lab-widget")].map((widget) =>
   [".lab-widget-still > .sgemm-lab", ".lab-widget-live"].map((part) =>
     widget.querySelector(part)?.checkVisibility({ visibilityProperty: true }) ?? false))"""
 """Of each widget, whether its still picture is shown, and whether the live one is."""
+SEEN_BELOW = """(name) => {
+  const question = document.querySelector(`[data-name="${name}"]`);
+  const seen = { visibilityProperty: true };
+  return [...document.querySelectorAll(".bd-article :is(p, li, td, dd, h2, text, span)")]
+    .filter((part) => question.compareDocumentPosition(part) === 4 && part.checkVisibility(seen))
+    .filter((part) => !part.closest('[data-lab="exercise"], .katex, math'))
+    .map((part) => part.textContent);
+}"""
+"""Text of the parts below a question that can be seen: 4 is "following"."""
 FEW = 20
 """Requests of such a page."""
 
@@ -97,10 +109,48 @@ def asked_for(visit: Visit) -> list[Response]:
 
 def pass_predictions(page: Any) -> None:
     """Pass all predictions, so that what waits behind them shows."""
-    buttons = page.locator(".lab-exercise button:visible", has_text="Pass")
+    buttons = page.locator(".lab-exercise button:visible", has_text="Show the result")
     for _ in range(page.locator("[data-lab=pass]").count()):  # some wait for the one before
         buttons.first.click()
     assert buttons.count() == 0, "passing a prediction takes its button away"
+
+
+@pytest.mark.parametrize("chapter", few(3))
+def test_the_list_of_contents_marks_the_section_in_view(
+    book: Site, contexts: Any, chapter: str
+) -> None:
+    page = contexts().goto(book, chapter).page
+    links = page.locator("#pst-page-toc-nav a")
+    marked = page.locator("#pst-page-toc-nav a.active")
+    hashes = [str(link.get_attribute("href")) for link in links.all()]
+    # Jumps skip headings; results that open push the section away.
+    for place in (*hashes[::-2], *hashes[:1]):
+        page.evaluate("(place) => document.querySelector(place).scrollIntoView()", place)
+        expect(marked).to_have_attribute("href", place)
+    pass_predictions(page)
+    page.evaluate("scrollTo(0, 0)")
+    expect(marked).to_have_count(0)
+
+
+@pytest.mark.parametrize("chapter", [one for one in CHAPTERS if "{predict}" in source_of(one)])
+@pytest.mark.sampled(every=3)
+def test_no_answer_can_be_read_before_it_is_asked_for(
+    book: Site, contexts: Any, chapter: str
+) -> None:
+    page = contexts().goto(book, chapter).page
+    headings = page.locator(".bd-article :is(h2, h3)")
+    assert all(heading.is_visible() for heading in headings.all())
+    whole = page.evaluate("document.documentElement.scrollHeight")
+    for name in re.findall(r"\{predict\} (\S+)", source_of(chapter)):
+        data = find_prediction(name).judging(machine_of_records())
+        if data["kind"] != "estimate" or data["expected"] == round(data["expected"]):
+            continue
+        answer = re.compile(rf"(?<![\d.,]){data['expected']:.2f}\d?(?!\d)")
+        # The text of every element that is seen below the question.
+        seen = page.evaluate(SEEN_BELOW, name)
+        assert not [text for text in seen if answer.search(text)], name
+    pass_predictions(page)
+    assert whole > 0.7 * page.evaluate("document.documentElement.scrollHeight")
 
 
 def press_folds(page: Any) -> None:

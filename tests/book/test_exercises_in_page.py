@@ -10,7 +10,7 @@ from sites import ROOT, WAYS, Site
 from accessible import faults
 from browser import PHONE
 from sgemm_lab.catalogue import load_kernel
-from sgemm_lab.exercises import Exercise, Lines, Question, exercises
+from sgemm_lab.exercises import Exercise, Lines, Question, exercises, find_prediction
 from sgemm_lab.lab.exercise import machine_of_records
 
 pytestmark = pytest.mark.browser
@@ -104,32 +104,33 @@ def test_prediction_can_be_passed_and_what_waits_for_it_shows(
     assert part(page, "window-gain", "judge").is_hidden()
 
 
-def test_a_prediction_folds_what_tells_its_answer(specimen: Site, contexts: Any) -> None:
+def test_a_prediction_hides_its_result_and_what_repeats_it(specimen: Site, contexts: Any) -> None:
     page = contexts().page
-    first_exercise = '<div class="lab-exercise" role="group" data-lab="exercise" data-name="2.1"'
-    more = "<details id=more><summary>More</summary>It is twice as fast.</details>"
-    text = (
-        (specimen.folder / PAGE)
-        .read_text()
-        .replace('data-name="window-gain"', 'data-name="window-gain" data-folds="1"')
-        .replace(first_exercise, more + first_exercise)
-    )
-    assert more in text
+    data = find_prediction("window-gain").judging(machine_of_records())
+    low, high = f"{data['expected']:.2f}", f"{data['expected']:.3f}"
+    first = '<div class="lab-exercise" role="group" data-lab="exercise" data-name="2.1"'
+    rows = f"<table id=rows><tr><td>a</td></tr><tr><td>{low}</td></tr></table>"
+    later = f"<p id=other>Other 7{low} text.</p><p id=told>It is {high} times as fast.</p>{rows}"
+    tables = '<section id="tables">'
+    text = (specimen.folder / PAGE).read_text()
+    text = text.replace(first, "<p id=result>A loss.</p>" + first)
+    text = text.replace(tables, f"<section><h2>Later</h2>{later}</section>{tables}")
     page.route(f"**/{PAGE}", lambda route: route.fulfill(body=text, content_type="text/html"))
     page.goto(specimen.url(PAGE))
-    note = page.get_by_text("The page goes on here after Check or Pass.")
-    section = page.locator("section", has=page.locator("h2", has_text="Tables")).last
-    seen = section.locator("> :visible")
-    assert note.is_visible()
-    assert box(page, "2.1").is_hidden()
-    assert page.locator("#more").is_hidden()
-    assert seen.count() == 0
-    part(page, "window-gain", "pass").click()
-    assert note.is_hidden()
+    gate = box(page, "window-gain")
+    result = page.locator("#result")
+    assert result.is_hidden()
+    assert [row.is_visible() for row in page.locator("#rows tr").all()] == [True, False]
+    assert page.locator("#told").is_hidden()
+    assert page.locator("#other").is_visible()
     assert box(page, "2.1").is_visible()
-    assert seen.count() > 1
-    assert page.locator("#more").is_visible()
-    assert page.locator("#more").get_attribute("open") is None  # that is up to the reader
+    headings = page.locator(".bd-article :is(h2, h3)")
+    assert all(heading.is_visible() for heading in headings.all())
+    gate.get_by_role("button", name="Show the result without predicting").click()
+    assert result.is_visible()
+    assert page.locator("#told").is_visible()
+    assert page.locator("[data-lab-waits]").count() == 0
+    assert part(page, "window-gain", "pass").is_hidden()
 
 
 def test_keyboard_alone_answers_and_opens_the_solution(specimen: Site, contexts: Any) -> None:

@@ -28,10 +28,9 @@ from functools import cache
 from html import escape
 from pathlib import Path
 from textwrap import dedent
-from typing import Any, ClassVar
+from typing import Any
 
 from docutils import nodes
-from docutils.parsers.rst import directives
 from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
@@ -64,8 +63,6 @@ _LONGEST = 16
 _OPENING = re.compile(
     r"^(?P<fence>`{3,}|:{3,})\{(?P<kind>exercise|predict)\}\s*(?P<name>\S*)\s*(?P<title>.*)$"
 )
-_FOLD = ":fold:"
-"""An option of a prediction, for pages alone."""
 _SOLUTION = re.compile(r"^(?P<fence>`{3,}|:{3,})\{solution\}\s*$")
 
 
@@ -159,11 +156,9 @@ class ExerciseDirective(SphinxDirective):
 class PredictDirective(ExerciseDirective):
     """``{predict} name``: a question before the result, with a place for its answer.
 
-    With ``:fold: 0`` the rest of its section is folded on the page until the reader has answered or
-    passed, with ``:fold: 2`` the next two sections too.
+    On a page the rest of its section waits until the reader has answered or asked for the result,
+    or the next section where nothing follows; and so do later texts with the answer's numbers.
     """
-
-    option_spec: ClassVar = {"fold": directives.nonnegative_int}
 
     def run(self) -> list[nodes.Node]:
         """Set the question and the place for its answer into a box."""
@@ -183,8 +178,6 @@ class PredictDirective(ExerciseDirective):
             "id": anchor,
             "aria-labelledby": f"{anchor}-title",
         }
-        if "fold" in self.options:
-            box["attributes"]["data-folds"] = str(self.options["fold"])
         return [box]
 
 
@@ -425,7 +418,7 @@ def parts(markdown: str) -> Iterator[str | Written]:
             continue
         yield "\n".join(text)
         text = []
-        body = [inner for inner in _until(lines, opening) if not inner.startswith(_FOLD)]
+        body = _until(lines, opening)
         question: list[str] = []
         solution: list[str] = []
         inside = iter(body)

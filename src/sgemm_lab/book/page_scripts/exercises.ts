@@ -4,14 +4,15 @@
 // what judges an answer. Its state stands in data-state: empty, wrong, right, or passed. Whoever
 // must know hears the event "lab-answered" on the document, with the box's name and state. What
 // has data-lab-after="name name" waits until those boxes are answered or passed: unseen, or where it
-// is a <details>, closed. A prediction with data-folds lets what tells its answer wait.
+// is a <details>, closed. A prediction lets what tells its answer wait.
 // An exercise of lines has an editor for a form; panel-lines.ts, which comes when the reader turns to
 // it, runs and judges what is written there.
 
-import { type JudgingData, judge, skippedText } from "./judging.ts";
+import { answerNumbers, type JudgingData, judge, skippedText } from "./judging.ts";
 
 const KEY = "sgemm-lab:answers";
 const DRAFTS = "sgemm-lab:lines";
+const ASKED = ':is([data-lab="exercise"], [data-lab="prediction"])';
 const SIGNS = { right: "✓", wrong: "✗", passed: "", empty: "" };
 
 interface StoredAnswer {
@@ -132,7 +133,8 @@ function close(box: Box) {
     if (field.type === "text") field.readOnly = true;
     else field.disabled = true;
   }
-  for (const button of box.form.querySelectorAll("button")) button.hidden = true;
+  const asking: NodeListOf<HTMLElement> = box.form.querySelectorAll("button, .lab-note");
+  for (const one of asking) one.hidden = true;
 }
 
 /** @param name of a box */
@@ -193,41 +195,44 @@ function moveOn(box: Box) {
   box.said.focus({ preventScroll: true });
 }
 
-/** What follows a prediction in its section, up to the next, and the sections after it. */
-function following(
-  element: HTMLElement,
-  sections: number,
-): { rest: Element[]; headings: Element[] } {
-  const rest: Element[] = [];
-  const headings: Element[] = [];
-  let next = element.nextElementSibling;
-  while (next && next.tagName !== "SECTION" && !next.matches('[data-lab="prediction"]')) {
-    rest.push(next);
-    next = next.nextElementSibling;
-  }
-  let section = element.closest("section");
-  for (let more = 0; more < sections && section; more += 1) {
-    section = section.nextElementSibling as HTMLElement | null;
-    for (const part of section?.children ?? []) {
-      (/^H\d$/.test(part.tagName) ? headings : rest).push(part);
-    }
-  }
-  return { rest, headings };
+/** What follows in a section, or the next section where nothing does, up to the next question. */
+function resultOf(element: HTMLElement): Element[] {
+  const upToNext = (parts: Element[]) => {
+    const end = parts.findIndex((part) => part.matches(`section, ${ASKED}`));
+    return end < 0 ? parts : parts.slice(0, end);
+  };
+  const parts = [...(element.parentElement?.children ?? [])];
+  const rest = parts.slice(parts.indexOf(element) + 1);
+  if (rest.length) return upToNext(rest);
+  const [, ...next] = element.closest("section")?.nextElementSibling?.children ?? [];
+  return upToNext(next);
 }
 
-function fold(box: Box) {
-  const { rest, headings } = following(box.element, Number(box.element.dataset.folds));
-  for (const part of [...rest, ...headings]) {
-    part.setAttribute("data-lab-after", box.name);
-    part.toggleAttribute("data-lab-hides", true);
-  }
-  const sections = headings.length > 1 ? ` with ${headings.length} sections` : "";
-  const says = `The page goes on here${sections} after Check or Pass.`;
-  const note = make("p", { class: "lab-folded" }, says);
-  box.element.append(note);
-  document.addEventListener("lab-answered", () => {
-    note.hidden = box.element.dataset.state !== "empty";
-  });
+/** What says the answer further down: each paragraph, row, picture or box with one of its numbers. */
+function mentionsOf(box: Box, data: JudgingData): Element[] {
+  const numbers = new RegExp(`(?<![\\d.,])(${answerNumbers(data).join("|")})(?![\\d³×])`);
+  const PARTS = ":is(p, li, tr, dd, figure, .lab-closing, .lab-widget)";
+  const found = [...document.querySelectorAll(`.bd-article ${PARTS}`)].filter(
+    (part) =>
+      box.element.compareDocumentPosition(part) & Node.DOCUMENT_POSITION_FOLLOWING &&
+      !part.closest(ASKED) &&
+      numbers.test(part.textContent ?? "") &&
+      (part.matches("figure") || !part.querySelector("p, li, tr")),
+  );
+  return found.map((part) => part.closest(".lab-closing, figure") ?? part);
+}
+
+/** Let what tells the answer to a prediction wait for the reader's. */
+function hideResult(box: Box, data: JudgingData) {
+  const hide = (parts: Element[], as: string) => {
+    for (const part of parts) {
+      const others = (part.getAttribute("data-lab-after") ?? "").split(" ");
+      part.setAttribute("data-lab-after", [...new Set([...others, box.name])].join(" ").trim());
+      if (!part.hasAttribute("data-lab-hides")) part.setAttribute("data-lab-hides", as);
+    }
+  };
+  hide(resultOf(box.element), "result");
+  hide(mentionsOf(box, data), "later");
 }
 
 /** Load what runs lines, once. */
@@ -311,14 +316,15 @@ function setUp(box: Box) {
     setUpLines(box);
     return;
   }
-  if ("folds" in box.element.dataset) fold(box);
   box.form.hidden = false;
   box.form.addEventListener("submit", (event) => {
     event.preventDefault();
     check(box);
   });
   if (box.prediction) {
-    const button = make("button", { type: "button", "data-lab": "pass" }, "Pass");
+    hideResult(box, box.data);
+    const says = "Show the result without predicting";
+    const button = make("button", { type: "button", "data-lab": "pass" }, says);
     button.addEventListener("click", () => {
       keep((kept) => {
         kept[box.name] = { answer: "", passed: true };
@@ -326,7 +332,8 @@ function setUp(box: Box) {
       pass(box);
       moveOn(box);
     });
-    box.form.append(button);
+    const note = "Until then the result is hidden, and what repeats it further down.";
+    box.form.append(button, make("p", { class: "lab-allows lab-note" }, note));
   }
   setState(box, "empty");
   const kept = storedUnder<StoredAnswer>(KEY)[box.name];
@@ -388,7 +395,7 @@ function openOnPaper() {
   });
 }
 
-const boxes = [...document.querySelectorAll("[data-lab=exercise], [data-lab=prediction]")]
+const boxes = [...document.querySelectorAll(ASKED)]
   .map((element) => boxOf(element as HTMLElement))
   .filter((box) => box !== null)
   .filter((box) => box.data.kind !== "lines" || window.labCompiles);

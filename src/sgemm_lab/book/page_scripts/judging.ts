@@ -122,3 +122,15 @@ export function skippedText(data: JudgingData) {
   const says = data.kind === "estimate" ? data.says : data.because;
   return `It is ${spelled(data.expected)}. ${says}`.trimEnd();
 }
+
+/** The numbers by which a text would give an answer away: with three digits or more, no sizes. */
+export function answerNumbers(data: JudgingData): string[] {
+  const said = skippedText(data).match(/(?<![×\d.,])\d[\d,]*(\.\d+)?(?![\d,³×])/g) ?? [];
+  const exact = data.kind === "choice" ? [] : [String(data.expected)];
+  const shorter = [...said, ...exact].filter((one) => one.includes(".") && !one.includes(","));
+  const forms = shorter.flatMap((one) => [2, 3].map((digits) => Number(one).toFixed(digits)));
+  const percents = exact.map((one) => `${(100 * Math.abs(Number(one) - 1)).toFixed(1)}\\s?%`);
+  const all = [...said, ...forms];
+  const telling = all.filter((one) => one.replace(/\D/g, "").length > 2 && Number(one) !== 1);
+  return [...new Set([...telling, ...percents])].map((one) => one.replaceAll(".", "\\."));
+}

@@ -22,7 +22,7 @@ _BOX = 40
 _GAP = 12
 _INSET = 10
 _TITLE = "What each part gives one SM in a clock"
-_NOW, _CEILING, _WAS = "limit", "ceiling", "before"
+_NOW, _BUSIEST, _WAS = "limit", "busiest", "before"
 
 
 class _Part(NamedTuple):
@@ -49,7 +49,7 @@ def machine_map(now: str = "", *, was: str = "", reached: float = 1.0, says: str
         was: the part that limited the kernel before; the same part where the limit stays, none in
             the first chapter.
         reached: the share of this limit that the kernel reaches. A kernel far below it mostly
-            waits: then the map calls it a ceiling.
+            waits: then the map says that latency bounds it.
         says: what the caption adds to the first sentence.
 
     Raises:
@@ -63,7 +63,7 @@ def machine_map(now: str = "", *, was: str = "", reached: float = 1.0, says: str
         if name and name not in names:
             raise LabError(f"The map has no '{name}': take one of {', '.join(names)}.")
     top, bottom = 2 * (_BOX + _GAP), parts[-1].y + _BOX
-    tags = {was: _WAS, now: _NOW if reached >= HOLDS else _CEILING}
+    tags = {was: _WAS, now: _NOW if reached >= HOLDS else _BUSIEST}
     frame = _Part("SMs", "", "line", 0, top, PANEL_WIDTH)
     shapes = [_frame(frame, bottom + _INSET - top, tags.get("SMs", ""))]
     shapes.append(words(_INSET, top + 18, f"one of {card.device.sms} SMs", bold=True))
@@ -116,9 +116,10 @@ def _sentence(now: str, was: str, reached: float) -> str:
         return "The nearer to the arithmetic, the more arrives in a clock."
     if reached < HOLDS:
         still = "still " if was == now else ""
+        part = f"{_called(now)}, {still}the busiest part, {'are' if _is_plural(now) else 'is'}"
         return (
-            f"No part is the limit: the warps wait. The lowest ceiling is {still}that of "
-            f"{_called(now)}; {percent(reached)} of it is reached."
+            f"The limit is latency: the warps wait. {part[0].upper()}{part[1:]} at "
+            f"{percent(reached)} of full rate."
         )
     if not was:
         return f"Here the limit is {_called(now)}."
@@ -129,12 +130,17 @@ def _sentence(now: str, was: str, reached: float) -> str:
 
 def _called(name: str) -> str:
     """Return the part's name within a sentence."""
-    plural = name.endswith("s") and name != "SMs"
-    return "the number of busy SMs" if name == "SMs" else f"the {name}" if plural else name
+    return (
+        "the number of busy SMs" if name == "SMs" else f"the {name}" if _is_plural(name) else name
+    )
+
+
+def _is_plural(name: str) -> bool:
+    return name.endswith("s") and name != "SMs"
 
 
 def _drawn(part: _Part, tag: str) -> list[str]:
-    now, was = tag in (_NOW, _CEILING), tag == _WAS
+    now, was = tag in (_NOW, _BUSIEST), tag == _WAS
     left, width = part.x + 1, part.width - 2
     solid = rectangle(left, part.y + 1, width, _BOX - 2, part.hue, 0.36 if now else 0.08)
     edge = 3 if now else 2 if was else 1
@@ -159,7 +165,7 @@ def _drawn(part: _Part, tag: str) -> list[str]:
 
 
 def _frame(part: _Part, height: float, tag: str) -> str:
-    now = tag in (_NOW, _CEILING)
+    now = tag in (_NOW, _BUSIEST)
     dashes = ' stroke-dasharray="5 4"' if tag == _WAS else ""
     shape = (
         f'<rect x="1" y="{part.y + 1:g}" width="{part.width - 2:g}" height="{height - 1:g}" '

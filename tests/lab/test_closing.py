@@ -111,6 +111,16 @@ def test_bounds_predict_only_what_they_hold(name: str) -> None:
     assert (box.box.bound[0] == "latency") == (box.now.share < 0.8)
 
 
+@pytest.mark.parametrize(("name", "said"), [("thread_tile_1d", True), ("producers", False)])
+def test_a_prediction_on_the_other_side_of_1_is_not_said(name: str, said: bool) -> None:
+    box = lab.closing(name, gap="A reason.")
+    assert box.measured is not None
+    assert box.predicted is not None
+    assert ((box.predicted.value > 1) == (box.measured.value > 1)) == said
+    why = next(text for term, text in box.rows if term.startswith("Why"))
+    assert ("The bounds predict" in why) == said
+
+
 def test_a_kernel_below_its_bound_names_its_longest_wait_and_its_share() -> None:
     found = lab.hardware("split")
     ready = ("selected", "not_selected")

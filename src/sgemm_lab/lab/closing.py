@@ -115,10 +115,13 @@ class Closing:
         """What changed, why the kernel gained what it did, and what was measured here."""
         rows = [("What changed", self.changed), ("Measured here", self.here)]
         if self.measured:
-            times, predicted = self.measured.value, self.predicted
+            times = self.measured.value
+            predicted = self.predicted.value if self.predicted else 1.0
+            # A prediction on the other side of 1 explains nothing of the factor.
+            explains = differ(predicted) and (predicted > 1) == (times > 1)
             said = [
                 "" if differ(times) else "No difference.",
-                f"The bounds predict {factor_text(predicted.value)}." if predicted else "",
+                f"The bounds predict {factor_text(predicted)}×." if explains else "",
                 self.gap,
             ]
             rows.insert(1, (f"Why {factor_text(times)}×", " ".join(filter(None, said))))

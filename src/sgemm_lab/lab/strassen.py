@@ -281,7 +281,8 @@ class StrassenResults:
              f"{plural(way.levels, 'level')}: {left:.1%} of the multiply-adds, and additions that "
              f"move {bytes_moved_text(way.moved_bytes)}."),
             (f"Why {speeds[1] / speeds[0]:.2f}×",
-             f"{1 / left:.2f}× without the additions and at the same share of full rate."),
+             f"The FLOP alone would give {1 / left:.2f}×. Additions take the rest, and leaves are "
+             f"slower: {leaves:.0%} of full rate instead of {speeds[0] / self.peak:.0%}."),
         ]  # fmt: skip
         numbers = [
             ("Bound",

@@ -1,10 +1,14 @@
 """Kernels as they were found somewhere, in the verbs of a notebook."""
 
+from pathlib import Path
+
 import pytest
 
 from sgemm_lab import lab
 from sgemm_lab.errors import LabError
 from sgemm_lab.lab.external import ExternalCounted
+from sgemm_lab.lab.sanitizer import CHECK, TOOLS
+from sgemm_lab.records.sanitizer import SANITIZER_RUNS
 
 FOUND = """
 #include <cstdio>
@@ -54,6 +58,19 @@ def test_a_pasted_kernel_stands_alone() -> None:
         lab.check("naive", kernel)
     with pytest.raises(LabError, match="Or say how its kernel is launched"):
         lab.mine(FOUND)
+
+
+def test_the_tools_are_compared_on_bugs_of_the_tests() -> None:
+    [run] = SANITIZER_RUNS.load_all()
+    folder = Path(__file__).parents[1]
+    texts = [path.read_text("utf-8") for path in (folder / "foreign_kernels").glob("*.cu")]
+    for kernel in run.kernels:
+        assert any(kernel.old in text for text in texts)
+        assert [one.tool for one in kernel.tools] == [*TOOLS, CHECK]
+    page = lab.sanitizer()._repr_html_()
+    total = sum(one.ran(CHECK).found for one in run.kernels)
+    assert f'<td>all</td><td class="number unbroken">{len(run.kernels)}</td>' in page
+    assert f"{total}</td></tr>" in page
 
 
 def test_bugs_in_public_samples_are_shown_with_their_lines() -> None:

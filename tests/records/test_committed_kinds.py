@@ -12,7 +12,7 @@ from record_samples import DEVICE
 
 import sgemm_lab.records
 from sgemm_lab.files import data_folder
-from sgemm_lab.records import dispatch_table, multi_gpu, others, strassen
+from sgemm_lab.records import dispatch_table, multi_gpu, others, sanitizer, strassen
 from sgemm_lab.records.gpu_record import Spread
 
 KINDS = {
@@ -20,6 +20,7 @@ KINDS = {
     "fewer": strassen.STRASSEN_RECORDS,
     "tuned": dispatch_table.TABLES,
     "others": others.COMPARISONS,
+    "sanitizer": sanitizer.SANITIZER_RUNS,
 }
 ENVIRONMENT = ("2026-01-02T03:04:05Z", "580.1", "13.0", "13.0", "14.2.0", "0.1.0", "cublasSgemm")
 

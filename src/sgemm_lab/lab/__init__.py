@@ -32,8 +32,8 @@ Products
     ``run_on_gpus``.
 Records
     ``recorded``, ``runs``, ``card``, ``find_gpu``, ``agreement``, ``effects``, ``errors``,
-    ``contributions``, ``library`` (cuBLAS), ``external_kernels``, ``public_bugs``; ``quote_gpu``
-    chooses the GPU that a page quotes.
+    ``contributions``, ``library`` (cuBLAS), ``external_kernels``, ``public_bugs``,
+    ``sanitizer``; ``quote_gpu`` chooses the GPU that a page quotes.
 Text
     ``say``, ``code``, ``table``, ``number``, ``bytes_text``, ``error_text``; ``written`` is what
     ``{value}`` applies (see :mod:`sgemm_lab.book.inline_values`).
@@ -97,6 +97,7 @@ from sgemm_lab.lab.request_painters import banks, coalescing
 from sgemm_lab.lab.requests import Request, request
 from sgemm_lab.lab.roofs import intensity, roofline
 from sgemm_lab.lab.sample_picture import spread
+from sgemm_lab.lab.sanitizer import sanitizer
 from sgemm_lab.lab.scores import scoreboard
 from sgemm_lab.lab.session import quote_gpu
 from sgemm_lab.lab.speed_error import speed_over_error
@@ -231,6 +232,7 @@ __all__ = [
     "roofline",
     "run_on_gpus",
     "runs",
+    "sanitizer",
     "say",
     "scoreboard",
     "seven_products",

@@ -82,8 +82,8 @@ extern "C" __global__ void __launch_bounds__(THREADS + PRODUCERS, 1)
     const long long end = tiles * windows * (me + 1) / gridDim.x;
 
     if (tid < STAGES) {
-        setUp(&filled[tid], PRODUCERS);
-        setUp(&emptied[tid], THREADS);
+        mbarrierInit(&filled[tid], PRODUCERS);
+        mbarrierInit(&emptied[tid], THREADS);
     }
     __syncthreads();
 
@@ -142,10 +142,10 @@ extern "C" __global__ void __launch_bounds__(THREADS + PRODUCERS, 1)
             at += last - first;
             const int zeros = at < end ? 0 : BK;
             for (int k0 = first * BK; k0 < last * BK + zeros; k0 += BK) {
-                waitFor(&emptied[now], 1 - phase);  // at once on the first round
+                mbarrierWait(&emptied[now], 1 - phase);  // at once on the first round
                 copyA(k0, now);
                 copyB(k0, now);
-                arriveWhenCopied(&filled[now]);
+                cpAsyncMbarrierArrive(&filled[now]);
                 now = now + 1 < STAGES ? now + 1 : 0;
                 if (now == 0) phase = 1 - phase;
             }
@@ -163,7 +163,7 @@ extern "C" __global__ void __launch_bounds__(THREADS + PRODUCERS, 1)
         for (int j = 0; j < TN; ++j) fragB[j] = Bs[window][k][warpCol + tileCol(tx, j)];
     };
 
-    waitFor(&filled[0], 0);
+    mbarrierWait(&filled[0], 0);
     loadA(0, 0);
     for (long long at = begin; at < end;) {
         const int tile = int(at / windows);
@@ -177,7 +177,7 @@ extern "C" __global__ void __launch_bounds__(THREADS + PRODUCERS, 1)
 #pragma unroll
             for (int k = 0; k < BK; ++k) {
                 const bool last = k == BK - 1;  // the next k is the first of the next K tile
-                if (last) waitFor(&filled[next], next ? phase : 1 - phase);
+                if (last) mbarrierWait(&filled[next], next ? phase : 1 - phase);
                 loadA(last ? next : now, (k + 1) % BK);
                 loadB(now, k);
                 for (int j = 0; j < TN; ++j) {
@@ -187,7 +187,7 @@ extern "C" __global__ void __launch_bounds__(THREADS + PRODUCERS, 1)
                     }
                 }
             }
-            arrive(&emptied[now]);  // I have read this K tile
+            mbarrierArrive(&emptied[now]);  // I have read this K tile
             now = next;
             if (now == 0) phase = 1 - phase;
         }

@@ -111,8 +111,8 @@ extern "C" __global__ void __launch_bounds__(THREADS + PRODUCERS, 1)
     };
 
     if (tid < STAGES) {
-        setUp(&filled[tid], 32);
-        setUp(&emptied[tid], THREADS);
+        mbarrierInit(&filled[tid], 32);
+        mbarrierInit(&emptied[tid], THREADS);
     }
     __syncthreads();
 
@@ -139,7 +139,7 @@ extern "C" __global__ void __launch_bounds__(THREADS + PRODUCERS, 1)
             const int stop = at < end ? last : last + 1;
 
             for (int w = first + (mine + COPYING - turn) % COPYING; w < stop; w += COPYING) {
-                waitFor(&emptied[now], 1 - phase);  // at once on the first round
+                mbarrierWait(&emptied[now], 1 - phase);  // at once on the first round
                 // A goes float by float: it can be transposed on the way, and need not be
                 // aligned.
                 const float* Alane = A + size_t(blockRow + rA) * K + w * BK + kA;
@@ -181,7 +181,7 @@ extern "C" __global__ void __launch_bounds__(THREADS + PRODUCERS, 1)
                         }
                     }
                 }
-                arriveWhenCopied(&filled[now]);
+                cpAsyncMbarrierArrive(&filled[now]);
                 now += COPYING;
                 if (now >= STAGES) now -= STAGES, phase = 1 - phase;
             }
@@ -200,7 +200,7 @@ extern "C" __global__ void __launch_bounds__(THREADS + PRODUCERS, 1)
         for (int j = 0; j < TN; ++j) fragB[j] = Bs[window][k][warpCol + tileCol(tx, j)];
     };
 
-    waitFor(&filled[0], 0);
+    mbarrierWait(&filled[0], 0);
     loadA(0, 0);
     for (long long at = begin; at < end;) {
         const int tile = tileAt(at);
@@ -214,7 +214,7 @@ extern "C" __global__ void __launch_bounds__(THREADS + PRODUCERS, 1)
 #pragma unroll
             for (int k = 0; k < BK; ++k) {
                 const bool last = k == BK - 1;  // the next k is the first of the next K tile
-                if (last) waitFor(&filled[next], next ? phase : 1 - phase);
+                if (last) mbarrierWait(&filled[next], next ? phase : 1 - phase);
                 loadA(last ? next : now, (k + 1) % BK);
                 loadB(now, k);
                 for (int j = 0; j < TN; ++j) {
@@ -224,7 +224,7 @@ extern "C" __global__ void __launch_bounds__(THREADS + PRODUCERS, 1)
                     }
                 }
             }
-            arrive(&emptied[now]);  // I have read this K tile
+            mbarrierArrive(&emptied[now]);  // I have read this K tile
             now = next;
             if (now == 0) phase = 1 - phase;
         }

@@ -142,7 +142,7 @@ extern "C" __global__ void __cluster_dims__(SPLIT, 1, 1)
     // Start to copy the K tile of k0, if there is one. A group may be empty: the last K tiles
     // are waited for like the others.
     auto fetch = [&](int k0, int window) {
-        if (k0 < K + BK) {  // behind the last K tile one with zeros, for those who look ahead
+        if (k0 < K + BK) {  // after the last K tile one of zeros, for warps that read ahead
             copyA(k0, window);
             copyB(k0, window);
         }

@@ -61,8 +61,8 @@ __device__ unsigned tf32(float x)
 }
 
 // Add 16 × 8 of A times 8 × 8 of B to 16 × 8 sums. Lane 4 * g + t has row g of A and the one 8
-// below, and column g of B, at k = t and t + 4. It has two sums of both rows, in what the
-// instruction calls columns 2 * t and 2 * t + 1. As B is read and C stored, they are 4 apart.
+// below, and column g of B, at k = t and t + 4. It has two sums in both rows, the instruction's
+// columns 2 * t and 2 * t + 1. B is read so that these are columns of C that are 4 apart.
 __device__ void addProducts(float* s, float* sBelow, const unsigned* a,
                             const unsigned* aBelow, const unsigned* b)
 {

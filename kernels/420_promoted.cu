@@ -1,15 +1,18 @@
-// title: Sums promoted
-// parent: three_products
-// change: Tensor cores add up one K tile, its small products first; FP32 adds the K tiles.
+// title: Three products for one
+// parent: mma_tf32:BM=64,BN=128,BK=32,TN=8,WN=32
+// change: Each number is two TF32 numbers, each product is three, and FP32 adds up the K tiles.
 // chapter: 12
 // grid: ceil(N / BN), ceil(M / BM)
 // block: BM * BN / (TM * TN), 1
 // shared: 4 * STAGES * BK * (BM + BN + 4 * PAD)
 // needs: sm_80
 // arithmetic: 3xtf32
+// variants: PASSES=1
 //
-// FP32 rounds a sum to nearest, a tensor core cuts it off: that errs always to the same side, and the
-// more, the larger the sum is already. So the cores' sums begin anew with each K tile.
+// big + small have 22 significant bits of a number's 24. The product of two small parts is left
+// out: it is 2⁻²² of the whole. FP32 rounds a sum to nearest, a tensor core truncates it, always
+// towards zero, and the more, the larger the sum is. So the cores' sums begin anew with each K tile.
+// Infinity has no small part, so what comes out as NaN is multiplied anew.
 
 constexpr int BM = 64;  // rows of C per block
 constexpr int BN = 128;  // columns of C per block
@@ -20,6 +23,7 @@ constexpr int PAD = 4;   // unused floats per row of As
 constexpr int WM = 64;   // rows of C per warp
 constexpr int WN = 32;   // columns of C per warp
 constexpr int STAGES = 3;  // K tiles in shared memory
+constexpr int PASSES = 2;  // over a K tile: its small products first. 1: its sums not promoted
 constexpr int THREADS = BM * BN / (TM * TN);
 constexpr int LANES_M = WM / TM;            // lanes of a warp along M
 constexpr int LANES_N = WN / TN;            // lanes of a warp along N
@@ -39,6 +43,7 @@ static_assert(TM % 4 == 0 && TN % 4 == 0,
               "A thread has groups of 4: TM and TN are multiples of 4.");
 static_assert(BK % 4 == 0 && BN % 4 == 0,
               "float4 holds 4 floats: BK and BN must be multiples of 4.");
+static_assert(PASSES == 1 || PASSES == 2, "A K tile takes 1 or 2 passes.");
 static_assert(STAGES >= 2, "One window is multiplied, another filled: STAGES is 2 or more.");
 static_assert(THREADS <= 1024, "A block has at most 1024 threads: make TM larger.");
 
@@ -62,8 +67,8 @@ __device__ void split(float x, unsigned& big, unsigned& small)
 }
 
 // Add 16 × 8 of A times 8 × 8 of B to 16 × 8 sums. Lane 4 * g + t has row g of A and the one 8
-// below, and column g of B, at k = t and t + 4. It has two sums of both rows. Which columns
-// of ours these are, no one asks, if B is read alike: here they are 4 apart.
+// below, and column g of B, at k = t and t + 4. It has two sums in both rows, the instruction's
+// columns 2 * t and 2 * t + 1. B is read so that these are columns of C that are 4 apart.
 __device__ void addProducts(float* s, float* sBelow, const unsigned* a,
                             const unsigned* aBelow, const unsigned* b)
 {
@@ -103,7 +108,7 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
     // Start to copy A's part of K tile w, float by float: it can be transposed on the
     // way, and need not be aligned.
     auto copyA = [&](int k0, int w) {
-#pragma unroll 2
+#pragma unroll PASSES == 2 ? 2 : BK / 8
         for (int k = 0; k < BK; k += 8) {
             const int leftA = k0 + k + kA < K ? M - blockRow - rA : 0;
             for (int i = 0; i < BM; i += A_STEP) {
@@ -152,8 +157,9 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
         fetch(later, later / BK % STAGES);
 
         float part[TM][TN] = {};  // the sums of this K tile
+        auto& sums = PASSES == 2 ? part : acc;
         // Less is cut off a sum while it is small: so the small products come first.
-#pragma unroll 2
+#pragma unroll PASSES == 2 ? 2 : BK / 8
         for (int k = 0; k < BK; k += 8) {
             unsigned bigA[TM][2], smallA[TM][2];  // my rows at k + tx and k + tx + 4
             for (int h = 0; h < 2; ++h) {
@@ -170,11 +176,15 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
                 }
                 const int c = j / 4 * 8 + j % 4;  // of acc: the sums of column j, and 4 behind
                 for (int i = 0; i < TM; i += 2) {
-                    addProducts(&part[i][c], &part[i + 1][c], smallA[i], smallA[i + 1], bigB);
-                    addProducts(&part[i][c], &part[i + 1][c], bigA[i], bigA[i + 1], smallB);
+                    addProducts(&sums[i][c], &sums[i + 1][c], smallA[i], smallA[i + 1], bigB);
+                    addProducts(&sums[i][c], &sums[i + 1][c], bigA[i], bigA[i + 1], smallB);
+                    if (PASSES == 1) {
+                        addProducts(&acc[i][c], &acc[i + 1][c], bigA[i], bigA[i + 1], bigB);
+                    }
                 }
             }
         }
+        if (PASSES == 1) continue;
 #pragma unroll 2
         for (int k = 0; k < BK; k += 8) {
             unsigned bigA[TM][2];

@@ -1,6 +1,6 @@
 // title: wgmma, TF32
-// parent: mma_tf32
-// change: TMA copies tiles and rounds them; four warps issue wgmma, which reads A from there.
+// parent: wgmma_minimal:BN=128
+// change: Warps read B of the next K tile during the products; bands of tiles; clusters share A.
 // chapter: 12
 // grid: min(SMS, CLUSTER * ceil(M / BM) * ceil(N / (CLUSTER * BN))), 1
 // block: THREADS, 1
@@ -10,12 +10,11 @@
 // map: mapB = tf32 B or workspace + 256 + 16 * M * ceil(K / 4), K x N, pitch 16 * ceil(N / 4), box BK x 32, swizzle 128
 // needs: sm_90a
 // arithmetic: tf32
-// variants: CLUSTER=1 STAGES=2
+// variants: CLUSTER=1 STAGES=2 CLUSTER=1,BAND=1
 //
-// One thread of a producer warp starts all copies: TMA moves whole boxes, rounds them to TF32 on the
-// way, stores them swizzled, and reports at a barrier how many bytes are there. wgmma multiplies
-// 64 × 8 numbers in registers of four warps by 8 × 256 in shared memory, where k must run along the
-// rows. It does in A, not in B. So C transposed is computed: the warps hold B transposed.
+// Two blocks of a cluster, in one row of tiles, share A: each copies half of its rows to both. Tiles
+// go in bands of 8 rows, for L2. While the tensor cores multiply a K tile, the warps read B of the
+// next, two neighbouring columns at once.
 
 constexpr int BM = 256;  // rows of C per block
 constexpr int BN = 128;  // columns of C per block
@@ -44,19 +43,19 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
     __shared__ Barrier filled[STAGES], emptied[STAGES];  // a K tile is there; all have read it
 
     const int tid = threadIdx.x;
-    const int block = blockInCluster();
+    const int block = clusterCtaRank();
     if (K % 4 || N % 4 || size_t(A) % 16 || size_t(B) % 16) {
         const int pitchA = (K + 3) / 4 * 4, pitchB = (N + 3) / 4 * 4;
         float* copyA = reinterpret_cast<float*>(workspace + 64);
         copyPadded(A, copyA, M, K, pitchA);
         copyPadded(B, copyA + size_t(M) * pitchA, K, N, pitchB);
-        syncGrid(workspace);
+        gridSync(workspace);
     }
     if (tid < STAGES) {
-        setUp(&filled[tid], 1);             // the thread that copies, and the bytes
-        setUp(&emptied[tid], 2 * CLUSTER);  // two warp groups of each block
+        mbarrierInit(&filled[tid], 1);             // the thread that copies, and the bytes
+        mbarrierInit(&emptied[tid], 2 * CLUSTER);  // two warp groups of each block
     }
-    syncCluster();
+    clusterSync();
 
     // Tiles go down the columns of a band: so blocks that run at the same time share rows and
     // columns in L2. A cluster has neighbours of one row of tiles.
@@ -81,12 +80,12 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
         for (int tile = first; tid == 0 && tile < tiles; tile += clusters) {
             place(tile, row, col);
             for (int k0 = 0; k0 < kTiles * BK; k0 += BK) {
-                waitFor(&emptied[now], 1 - phase);  // at once on the first round
-                arriveAndExpect(&filled[now], 4 * BK * (BM + BN));
+                mbarrierWait(&emptied[now], 1 - phase);  // at once on the first round
+                mbarrierArriveExpectTx(&filled[now], 4 * BK * (BM + BN));
                 const int part = block * (BM / CLUSTER);
-                copyBoxToAll(&As[now][part], mapA, k0, row + part, &filled[now], CLUSTER);
+                tmaLoadMulticast(&As[now][part], mapA, k0, row + part, &filled[now], CLUSTER);
                 for (int i = 0; i < BN / 32; ++i) {
-                    copyBox(&Bs[now][i], mapB, col + 32 * i, k0, &filled[now]);
+                    tmaLoad(&Bs[now][i], mapB, col + 32 * i, k0, &filled[now]);
                 }
                 next();
             }
@@ -116,25 +115,25 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
         };
         auto multiply = [&](int kTile, unsigned (&fragB)[STEPS][4],
                             unsigned (&fragNext)[STEPS][4]) {
-            openGroup();
-            const unsigned long long a = describe(&As[now], 1024, 0, 1);
+            wgmmaFence();
+            const unsigned long long a = matrixDescriptor(&As[now], 1024, 0, 1);
             for (int s = 0; s < STEPS; ++s) {  // 8 k further are 32 bytes, 2 units of 16
                 wgmma64x256x8(acc, fragB[s], a + 2 * s, kTile + s > 0);
             }
-            commitProducts();
+            wgmmaCommit();
             const int read = now;
             next();
             if (kTile + 1 < kTiles) {  // meanwhile
-                waitFor(&filled[now], phase);
+                mbarrierWait(&filled[now], phase);
                 readB(fragNext);
             }
-            waitForProducts<0>();
-            if (id < CLUSTER) arriveAt(&emptied[read], id);  // my group has read this K tile
+            wgmmaWait<0>();
+            if (id < CLUSTER) mbarrierArriveCluster(&emptied[read], id);  // we have read it
         };
 
         for (int tile = first; tile < tiles; tile += clusters) {
             place(tile, row, col);
-            waitFor(&filled[now], phase);
+            mbarrierWait(&filled[now], phase);
             readB(even);
             for (int kTile = 0; kTile < kTiles; kTile += 2) {
                 multiply(kTile, even, odd);
@@ -151,5 +150,5 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
             }
         }
     }
-    syncCluster();  // no block ends while another may write into its shared memory
+    clusterSync();  // no block ends while another may write into its shared memory
 }

@@ -78,24 +78,24 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
     __shared__ Barrier filled[STAGES], emptied[STAGES];  // a K tile is there; all have read it
 
     const int tid = threadIdx.x;
-    const int block = blockInCluster();
+    const int block = clusterCtaRank();
     const int pitchA = (K + 7) / 8 * 8, pitchB = (N + 7) / 8 * 8;
     auto* halfA = reinterpret_cast<unsigned short*>(workspace + 64);
     auto* halfB = halfA + size_t(M) * pitchA;
     if (INPUT == 32) {
         roundMatrix(A, halfA, M, K, pitchA);
         roundMatrix(B, halfB, K, N, pitchB);
-        syncGrid(workspace);
+        gridSync(workspace);
     } else if (pitchA != K || pitchB != N || size_t(A) % 16 || size_t(B) % 16) {
         copyPadded(reinterpret_cast<const unsigned short*>(A), halfA, M, K, pitchA);
         copyPadded(reinterpret_cast<const unsigned short*>(B), halfB, K, N, pitchB);
-        syncGrid(workspace);
+        gridSync(workspace);
     }
     if (tid < STAGES) {
-        setUp(&filled[tid], 1);             // the thread that copies, and the bytes
-        setUp(&emptied[tid], 2 * CLUSTER);  // two warp groups of each block
+        mbarrierInit(&filled[tid], 1);             // the thread that copies, and the bytes
+        mbarrierInit(&emptied[tid], 2 * CLUSTER);  // two warp groups of each block
     }
-    syncCluster();
+    clusterSync();
 
     // Tiles go down the columns of a band: so blocks that run at the same time share rows and
     // columns in L2. A cluster has neighbours of one column of tiles.
@@ -120,11 +120,12 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
         for (int tile = first; tid == 0 && tile < tiles; tile += clusters) {
             place(tile, row, col);
             for (int k0 = 0; k0 < kTiles * BK; k0 += BK) {
-                waitFor(&emptied[now], 1 - phase);  // at once on the first round
-                arriveAndExpect(&filled[now], 2 * BK * (BM + BN));
-                copyBox(&As[now], mapA, k0, row, &filled[now]);
+                mbarrierWait(&emptied[now], 1 - phase);  // at once on the first round
+                mbarrierArriveExpectTx(&filled[now], 2 * BK * (BM + BN));
+                tmaLoad(&As[now], mapA, k0, row, &filled[now]);
                 for (int i = block; i < BN / 64; i += CLUSTER) {
-                    copyBoxToAll(&Bs[now][i], mapB, col + 64 * i, k0, &filled[now], CLUSTER);
+                    tmaLoadMulticast(&Bs[now][i], mapB, col + 64 * i, k0, &filled[now],
+                                     CLUSTER);
                 }
                 next();
             }
@@ -141,24 +142,24 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
             place(tile, row, col);
             int read = 0;  // the stage before
             for (int kTile = 0; kTile < kTiles; ++kTile) {
-                waitFor(&filled[now], phase);
-                openGroup();
-                const unsigned long long a = describe(&As[now][group * 64], 1024, 0, 1);
-                const unsigned long long b = describe(&Bs[now], 1024, BK * 128, 1);
+                mbarrierWait(&filled[now], phase);
+                wgmmaFence();
+                const unsigned long long a = matrixDescriptor(&As[now][group * 64], 1024, 0, 1);
+                const unsigned long long b = matrixDescriptor(&Bs[now], 1024, BK * 128, 1);
                 // 16 k further are 32 bytes of A and 16 rows of B, in units of 16 bytes.
                 for (int s = 0; s < BK / 16; ++s) {
                     wgmma64x256x16(acc, a + 2 * s, b + 128 * s, kTile + s > 0);
                 }
-                commitProducts();
+                wgmmaCommit();
                 if (kTile > 0) {
-                    waitForProducts<1>();  // those of the stage before
-                    if (id < CLUSTER) arriveAt(&emptied[read], id);
+                    wgmmaWait<1>();  // those of the stage before
+                    if (id < CLUSTER) mbarrierArriveCluster(&emptied[read], id);
                 }
                 read = now;
                 next();
             }
-            waitForProducts<0>();
-            if (id < CLUSTER) arriveAt(&emptied[read], id);
+            wgmmaWait<0>();
+            if (id < CLUSTER) mbarrierArriveCluster(&emptied[read], id);
 
             // acc[4 * j + 2 * h] and the next are neighbours in row g + 8 * h of my warp's 16.
             row += group * 64;
@@ -166,8 +167,8 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
                 // Two boxes take turns: one is filled while TMA stores the other.
                 for (int box = 0; box < BN / 32; ++box) {
                     auto& to = Cs[group][box % 2];
-                    if (id == 0) waitForStores<1>();
-                    syncGroup(group);
+                    if (id == 0) tmaStoreWait<1>();
+                    warpGroupSync(group);
                     for (int j = 0; j < 4; ++j) {
                         for (int h = 0; h < 2; ++h) {
                             const int piece = (2 * j + t / 2) ^ g;  // swizzled
@@ -177,9 +178,9 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
                                             acc[16 * box + 4 * j + 2 * h + 1]);
                         }
                     }
-                    letTensorCoresSee();
-                    syncGroup(group);
-                    if (id == 0) storeBox(&to, mapC, col + 32 * box, row);
+                    fenceProxyAsyncShared();
+                    warpGroupSync(group);
+                    if (id == 0) tmaStore(&to, mapC, col + 32 * box, row);
                 }
             } else {
                 for (int h = 0; h < 2; ++h) {
@@ -192,7 +193,7 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
                 }
             }
         }
-        if (id == 0) waitForStores<0>();  // shared memory is read until then
+        if (id == 0) tmaStoreWait<0>();  // shared memory is read until then
     }
-    syncCluster();  // no block ends while another may write into its shared memory
+    clusterSync();  // no block ends while another may write into its shared memory
 }

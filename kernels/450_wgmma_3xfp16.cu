@@ -13,11 +13,11 @@
 // needs: sm_90a
 // arithmetic: 3xfp16
 //
-// The ideas of `three_products` and `promoted` with FP16, which is twice as fast as TF32 and keeps as
-// many bits, in a smaller range. So numbers are first multiplied by powers of two, without an error:
-// for each k, column of A and row of B get numbers of one size, and in each row of A and column of B
-// the largest comes just below 2¹⁵. C is divided by them at the end. Elements that come out as NaN
-// are computed again in FP32.
+// The ideas of `promoted` with FP16, which is twice as fast as TF32 and keeps as many bits, in a
+// smaller range. So numbers are first multiplied by powers of two, without an error: for each k,
+// column of A and row of B get numbers of one size, and in each row of A and column of B the largest
+// comes just below 2¹⁵. C is divided by them at the end. Elements that come out as NaN are computed
+// again in FP32.
 
 constexpr int BM = 128;  // rows of C per block
 constexpr int BN = 128;  // columns of C per block
@@ -218,14 +218,14 @@ __device__ void splitBoth(const float* A, const float* B, const Split& split, in
         split.largestB[i] = NONE;  // and columnsA behind it
     }
     largestOfRows<ALIGNED>(B, split.rowsB, K, N);
-    syncGrid(workspace);
+    gridSync(workspace);
     largestOfColumns<ALIGNED, false>(A, split.columnsA, M, K, balance);
-    syncGrid(workspace);
+    gridSync(workspace);
     splitA<ALIGNED>(A, split.bigA, split.smallA, split.largestA, M, K, pitchA, balance);
     largestOfColumns<ALIGNED, true>(B, split.largestB, K, N, balance);
-    syncGrid(workspace);
+    gridSync(workspace);
     splitB<ALIGNED>(B, split.bigB, split.smallB, split.largestB, N, K, pitchB, balance);
-    syncGrid(workspace);
+    gridSync(workspace);
 }
 
 extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THREADS, 1)
@@ -242,7 +242,7 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
     __shared__ Barrier filled[STAGES], emptied[STAGES];  // a K tile is there; all have read it
 
     const int tid = threadIdx.x;
-    const int block = blockInCluster();
+    const int block = clusterCtaRank();
     const int pitchA = (K + 7) / 8 * 8, pitchB = (N + 7) / 8 * 8;
     Split split;
     split.largestA = reinterpret_cast<int*>(workspace) + 64;
@@ -260,10 +260,10 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
         splitBoth<false>(A, B, split, M, N, K, pitchA, pitchB, workspace);
     }
     if (tid < STAGES) {
-        setUp(&filled[tid], 1);             // the thread that copies, and the bytes
-        setUp(&emptied[tid], 2 * CLUSTER);  // two warp groups of each block
+        mbarrierInit(&filled[tid], 1);             // the thread that copies, and the bytes
+        mbarrierInit(&emptied[tid], 2 * CLUSTER);  // two warp groups of each block
     }
-    syncCluster();
+    clusterSync();
 
     // Tiles go down the columns of a band: so blocks that run at the same time share rows and
     // columns in L2. A cluster has neighbours of one column of tiles.
@@ -288,14 +288,14 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
         for (int tile = first; tid == 0 && tile < tiles; tile += clusters) {
             place(tile, row, col);
             for (int k0 = 0; k0 < kTiles * BK; k0 += BK) {
-                waitFor(&emptied[now], 1 - phase);  // at once on the first round
-                arriveAndExpect(&filled[now], 4 * BK * (BM + BN));
-                copyBox(&As[now][0], mapBigA, k0, row, &filled[now]);
-                copyBox(&As[now][1], mapSmallA, k0, row, &filled[now]);
+                mbarrierWait(&emptied[now], 1 - phase);  // at once on the first round
+                mbarrierArriveExpectTx(&filled[now], 4 * BK * (BM + BN));
+                tmaLoad(&As[now][0], mapBigA, k0, row, &filled[now]);
+                tmaLoad(&As[now][1], mapSmallA, k0, row, &filled[now]);
                 for (int i = block; i < BN / 64; i += CLUSTER) {
                     const int c = col + 64 * i;
-                    copyBoxToAll(&Bs[now][0][i], mapBigB, c, k0, &filled[now], CLUSTER);
-                    copyBoxToAll(&Bs[now][1][i], mapSmallB, c, k0, &filled[now], CLUSTER);
+                    tmaLoadMulticast(&Bs[now][0][i], mapBigB, c, k0, &filled[now], CLUSTER);
+                    tmaLoadMulticast(&Bs[now][1][i], mapSmallB, c, k0, &filled[now], CLUSTER);
                 }
                 next();
             }
@@ -310,12 +310,12 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
             place(tile, row, col);
             float acc[64] = {}, part[64];
             for (int kTile = 0; kTile < kTiles; ++kTile) {
-                waitFor(&filled[now], phase);
-                openGroup();
+                mbarrierWait(&filled[now], phase);
+                wgmmaFence();
                 unsigned long long a[2], b[2];  // big and small
                 for (int i = 0; i < 2; ++i) {
-                    a[i] = describe(&As[now][i][group * 64], 1024, 0, 1);
-                    b[i] = describe(&Bs[now][i], 1024, BK * 128, 1);
+                    a[i] = matrixDescriptor(&As[now][i][group * 64], 1024, 0, 1);
+                    b[i] = matrixDescriptor(&Bs[now][i], 1024, BK * 128, 1);
                 }
                 // Less is cut off a sum while it is small: so the small products come first.
                 for (int s = 0; s < BK / 16; ++s) {
@@ -325,9 +325,9 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
                 for (int s = 0; s < BK / 16; ++s) {
                     wgmma64x128x16(part, a[0] + 2 * s, b[0] + 128 * s, 1);
                 }
-                commitProducts();
-                waitForProducts<0>();
-                if (id < CLUSTER) arriveAt(&emptied[now], id);
+                wgmmaCommit();
+                wgmmaWait<0>();
+                if (id < CLUSTER) mbarrierArriveCluster(&emptied[now], id);
                 for (int i = 0; i < 64; ++i) acc[i] += part[i];
                 next();
             }
@@ -362,5 +362,5 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
             }
         }
     }
-    syncCluster();  // no block ends while another may write into its shared memory
+    clusterSync();  // no block ends while another may write into its shared memory
 }

@@ -46,26 +46,27 @@ __device__ void waitForGroups()
     asm volatile("cp.async.wait_group %0;" ::"n"(LEFT) : "memory");
 }
 
-// Let `count` arrivals complete a phase of a barrier.
-__device__ void setUp(Barrier* barrier, int count)
+// Set up a barrier: `count` arrivals complete a phase.
+__device__ void mbarrierInit(Barrier* barrier, int count)
 {
     asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(inShared(barrier)), "r"(count));
 }
 
 // Arrive now.
-__device__ void arrive(Barrier* barrier)
+__device__ void mbarrierArrive(Barrier* barrier)
 {
     asm volatile("mbarrier.arrive.shared.b64 _, [%0];" ::"r"(inShared(barrier)) : "memory");
 }
 
-// Arrive as soon as all copies that this thread has started are there.
-__device__ void arriveWhenCopied(Barrier* barrier)
+// Arrive as soon as all copies that this thread has started have landed.
+__device__ void cpAsyncMbarrierArrive(Barrier* barrier)
 {
     asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(inShared(barrier)));
 }
 
-// Wait until a phase is complete. Phases are told apart by their last bit: 0, 1, 0, 1, ...
-__device__ void waitFor(Barrier* barrier, int phase)
+// Wait until a phase is complete. Phases are named by their parity: 0, 1, 0, 1, ... Of a new
+// barrier phase 1, the one before phase 0, counts as complete.
+__device__ void mbarrierWait(Barrier* barrier, int phase)
 {
     asm volatile("{ .reg .pred over; again: mbarrier.try_wait.parity.shared.b64 over, [%0], %1;"
                  " @!over bra again; }" ::"r"(inShared(barrier)), "r"(phase) : "memory");
@@ -94,10 +95,9 @@ __device__ float4 add4(float4 v, const float* x, int left, bool aligned)
     return make_float4(v.x + w[0], v.y + w[1], v.z + w[2], v.w + w[3]);
 }
 
-// Tensor cores read shared memory by another way than threads: let them see what is there. This
-// waits for all loads and copies that the thread itself has started. So it is for those who
-// multiply: the others start them ahead.
-__device__ void letTensorCoresSee()
+// Make what threads have written to shared memory visible to tensor cores and TMA: these use the
+// async proxy, another path to memory than the threads' loads and stores.
+__device__ void fenceProxyAsyncShared()
 {
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
@@ -105,16 +105,16 @@ __device__ void letTensorCoresSee()
 // A description of a matrix in global memory, by which TMA copies boxes of it. The driver makes it.
 struct alignas(64) TensorMap { unsigned long long words[16]; };
 
-// Arrive, and let the phase wait for so many bytes of copies too.
-__device__ void arriveAndExpect(Barrier* barrier, int bytes)
+// Arrive, and let the phase wait for this many bytes of TMA copies too.
+__device__ void mbarrierArriveExpectTx(Barrier* barrier, int bytes)
 {
     asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(inShared(barrier)),
                  "r"(bytes) : "memory");
 }
 
-// Start to copy a box whose first element is in row y, column x. Its bytes count at the barrier.
-// Outside of the matrix there are zeros.
-__device__ void copyBox(void* to, const TensorMap& map, int x, int y, Barrier* barrier)
+// Start to copy the box whose first element is in row y, column x. Its bytes count at the barrier.
+// What is outside the matrix becomes zero.
+__device__ void tmaLoad(void* to, const TensorMap& map, int x, int y, Barrier* barrier)
 {
     asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes "
                  "[%0], [%1, {%2, %3}], [%4];" ::"r"(inShared(to)), "l"(&map), "r"(x), "r"(y),
@@ -122,7 +122,7 @@ __device__ void copyBox(void* to, const TensorMap& map, int x, int y, Barrier* b
 }
 
 // The same, to the same place in all blocks of the cluster, and at the barrier of each.
-__device__ void copyBoxToAll(void* to, const TensorMap& map, int x, int y, Barrier* barrier,
+__device__ void tmaLoadMulticast(void* to, const TensorMap& map, int x, int y, Barrier* barrier,
                              int blocks)
 {
     asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes"
@@ -132,57 +132,57 @@ __device__ void copyBoxToAll(void* to, const TensorMap& map, int x, int y, Barri
 }
 
 // Start to store a box, a group of its own. Outside of the matrix nothing is stored.
-__device__ void storeBox(const void* from, const TensorMap& map, int x, int y)
+__device__ void tmaStore(const void* from, const TensorMap& map, int x, int y)
 {
     asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%1, %2}], [%3]; "
                  "cp.async.bulk.commit_group;" ::"l"(&map), "r"(x), "r"(y), "r"(inShared(from))
                  : "memory");
 }
 
-// Wait until the stores that this thread has started have read shared memory, but LEFT of them.
+// Wait until at most the LEFT youngest stores of this thread still read shared memory.
 template <int LEFT>
-__device__ void waitForStores()
+__device__ void tmaStoreWait()
 {
     asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(LEFT) : "memory");
 }
 
 // A barrier for the 128 threads of a warp group.
-__device__ void syncGroup(int group)
+__device__ void warpGroupSync(int group)
 {
     asm volatile("bar.sync %0, 128;" ::"r"(group + 1) : "memory");
 }
 
-// Arrive at the barrier that stands at the same place in a block of the cluster.
-__device__ void arriveAt(Barrier* barrier, int block)
+// Arrive at the barrier at the same place in another block of the cluster.
+__device__ void mbarrierArriveCluster(Barrier* barrier, int block)
 {
     asm volatile("{ .reg .b32 there; mapa.shared::cluster.u32 there, %0, %1; "
                  "mbarrier.arrive.shared::cluster.b64 _, [there]; }" ::"r"(inShared(barrier)),
                  "r"(block) : "memory");
 }
 
-// My block's number in its cluster.
-__device__ int blockInCluster()
+// My block's rank in its cluster.
+__device__ int clusterCtaRank()
 {
     int block;
     asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(block));
     return block;
 }
 
-// Barriers that were set up can be used by all blocks of the cluster afterwards.
-__device__ void syncCluster()
+// Wait for all blocks of the cluster. Afterwards they can use barriers set up before.
+__device__ void clusterSync()
 {
     asm volatile("fence.mbarrier_init.release.cluster; barrier.cluster.arrive; "
                  "barrier.cluster.wait;" ::: "memory");
 }
 
-// What threads and TMA have written is there for threads and TMA.
-__device__ void letTmaSee() { asm volatile("fence.proxy.async;" ::: "memory"); }
+// Make what threads have written visible to TMA, in global memory too.
+__device__ void fenceProxyAsync() { asm volatile("fence.proxy.async;" ::: "memory"); }
 
 // Wait until all blocks of the grid are here. All run at once: there are no more than SMs. TMA
 // sees then what they have stored.
-__device__ void syncGrid(unsigned* counters)
+__device__ void gridSync(unsigned* counters)
 {
-    letTmaSee();
+    fenceProxyAsync();
     __syncthreads();
     if (threadIdx.x == 0) {
         __threadfence();
@@ -196,22 +196,22 @@ __device__ void syncGrid(unsigned* counters)
         __threadfence();
     }
     __syncthreads();
-    letTmaSee();
+    fenceProxyAsync();
 }
 
-// A descriptor: where wgmma finds a tile. Its rows of a swizzle's width lie in groups of eight,
-// `groups` bytes apart. If the tile is wider than the swizzle, its parts are `parts` bytes apart.
-// Kinds of swizzle: 1 is 128 bytes, 2 is 64.
-__device__ unsigned long long describe(const void* tile, int groups, int parts, int swizzle)
+// The descriptor of a tile in shared memory. `groups`, the stride byte offset, is the distance of
+// two groups of 8 rows. `parts`, the leading byte offset, is the distance of two parts of a tile
+// that is wider than its swizzle. Kinds of swizzle: 1 is 128 bytes, 2 is 64.
+__device__ unsigned long long matrixDescriptor(const void* tile, int groups, int parts, int swizzle)
 {
     return (inShared(tile) & 0x3FFFF) >> 4 | (unsigned long long)(parts >> 4) << 16 |
            (unsigned long long)(groups >> 4) << 32 | (unsigned long long)swizzle << 62;
 }
 
-// Start to add 64 × 8 TF32 numbers in registers times 8 × 256 in shared memory to 64 × 256 sums; if
-// `add` is 0, to set them. Lane 4 * g + t of warp w has of the first factor row 16 * w + g at k = t
-// (a[0]) and t + 4 (a[2]), and the row 8 below (a[1], a[3]). In d[4 * j + 2 * h + i] it has the sum in
-// row 16 * w + g + 8 * h, column 8 * j + 2 * t + i.
+// Start to multiply 64 × 8 TF32 numbers in registers by 8 × 256 in shared memory and add to 64 × 256
+// sums; if `add` is 0, the sums begin at zero. Lane 4 * g + t of warp w has, of the first factor, row
+// 16 * w + g at k = t (a[0]) and t + 4 (a[2]), and the row 8 below (a[1], a[3]). In
+// d[4 * j + 2 * h + i] it has the sum in row 16 * w + g + 8 * h, column 8 * j + 2 * t + i.
 __device__ void wgmma64x256x8(float (&d)[128], const unsigned (&a)[4], unsigned long long b, int add)
 {
     asm volatile(
@@ -248,8 +248,8 @@ __device__ void wgmma64x256x8(float (&d)[128], const unsigned (&a)[4], unsigned 
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(add));
 }
 
-// The same for 64 × 16 FP16 numbers times 16 × 256, both in shared memory. In the second factor
-// columns are neighbours.
+// The same for 64 × 16 FP16 numbers by 16 × 256, both in shared memory: a row of the first factor
+// and a row of the second are contiguous.
 __device__ void wgmma64x256x16(float (&d)[128], unsigned long long a, unsigned long long b, int add)
 {
     asm volatile(
@@ -286,7 +286,7 @@ __device__ void wgmma64x256x16(float (&d)[128], unsigned long long a, unsigned l
         : "l"(a), "l"(b), "r"(add));
 }
 
-// The same for 64 × 16 FP16 numbers times 16 × 128.
+// The same for 64 × 16 FP16 numbers by 16 × 128.
 __device__ void wgmma64x128x16(float (&d)[64], unsigned long long a, unsigned long long b, int add)
 {
     asm volatile(
@@ -310,15 +310,15 @@ __device__ void wgmma64x128x16(float (&d)[64], unsigned long long a, unsigned lo
         : "l"(a), "l"(b), "r"(add));
 }
 
-// Before the first of these instructions: they take what the registers hold now.
-__device__ void openGroup() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+// Before the first wgmma of a group: makes earlier accesses to its registers visible to it.
+__device__ void wgmmaFence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
 
-// After the last of them: they are a group.
-__device__ void commitProducts() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
+// After the last wgmma of a group: those since the last commit are one group.
+__device__ void wgmmaCommit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
 
-// Wait until all groups are done but the LEFT youngest.
+// Wait until at most the LEFT youngest groups of wgmma are pending.
 template <int LEFT>
-__device__ void waitForProducts()
+__device__ void wgmmaWait()
 {
     asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(LEFT) : "memory");
 }

@@ -263,8 +263,9 @@ ANEW = {
     "the multiply-add can stay.",
     "wgmma_fp16": "Both factors come from shared memory, a first pass rounds, and TMA stores C.",
     "wgmma_3xfp16": "Its first pass scales and splits A and B, and a K tile has its own sums.",
-    "wgmma_tf32": "Its instruction takes B from registers and A from shared memory in a layout of "
+    "wgmma_minimal": "Its instruction takes B from registers, A from shared memory in a layout of "
     "its own, and 128 sums of each thread: no line of a kernel before it does so.",
+    "wgmma_tf32": "Variants that are measured take the bands and the clusters away again.",
 }
 """Kernels that begin anew, since no small step leads to their instruction, and why."""
 
@@ -286,6 +287,7 @@ TOGETHER = {
         50,
         "The store needs the copies to place columns, and no cluster to add sums.",
     ),
+    "promoted": (70, "Three products reach the error of FP32 only with promoted sums."),
     "stream_k": (80, "An even split needs blocks that go from tile to tile."),
     "per_warp_stages": (
         100,

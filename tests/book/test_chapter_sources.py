@@ -17,8 +17,6 @@ _FOLDED = re.compile(r"^(:{3,})\{(?:dropdown|solution)\}.*?^\1$", re.MULTILINE |
 _FENCE = re.compile(r"^(`{3,}).*?^\1$", re.MULTILINE | re.DOTALL)
 MOST_WORDS = 1500
 """Of a page, outside its folds, its cells and its pictures."""
-MORE_WORDS = {"12_tensor_cores": 1730}
-"""Pages that may have more, and how many."""
 _VALUE = re.compile(r"\{value\}`([^`]+)`")
 
 each_chapter = pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda path: path.stem)
@@ -66,7 +64,7 @@ def prose(chapter: Path) -> list[str]:
 
 @each_chapter
 def test_a_page_is_short(chapter: Path) -> None:
-    assert len(prose(chapter)) <= MORE_WORDS.get(chapter.stem, MOST_WORDS)
+    assert len(prose(chapter)) <= MOST_WORDS
 
 
 def test_a_term_is_defined_once() -> None:

@@ -106,7 +106,7 @@ def test_an_edit_is_compiled_in_the_page_and_stepped_through_and_reads_too_early
     opened: OpenedPanel,
 ) -> None:
     order = ("const int i = j % 2 ? TM - 1 - s : s;", "const int i = s;")
-    wait = ("waitFor(&filled[0], 0);", "")
+    wait = ("mbarrierWait(&filled[0], 0);", "")
     assert opened.edit(order, wait) == "✗ What nothing wrote is read at 1³"
     assert "Compiled by clang" in opened.part("verdict").inner_text()
     steps = opened.step_through()

@@ -46,7 +46,10 @@ def test_the_command_writes_and_does_not_overwrite(
     call = ["export", "wgmma_tf32:STAGES=2", "--out", str(tmp_path)]
     assert main(call) == main(call) == 0
     path = tmp_path / "wgmma_tf32-STAGES2.cu"
-    command = "nvcc -O3 -std=c++17 -arch=sm_90a -o wgmma_tf32-STAGES2 wgmma_tf32-STAGES2.cu -lcuda"
+    command = (
+        "nvcc -O3 -std=c++17 -gencode arch=compute_90a,code=sm_90a "
+        "-o wgmma_tf32-STAGES2 wgmma_tf32-STAGES2.cu -lcuda"
+    )
     assert command in capsys.readouterr().out
     assert command in path.read_text()
     path.write_text("mine")

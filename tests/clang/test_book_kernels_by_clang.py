@@ -70,10 +70,7 @@ TIMES_ONE = (
 )
 DIFFERENCES: dict[str, dict[str, str]] = {
     **{name: {"flop": ONES} for name in TIMES_ONE},
-    **{
-        name: dict.fromkeys(AS_WRITTEN, JOINED)
-        for name in ("mma_tf32", "three_products", "promoted")
-    },
+    **{name: dict.fromkeys(AS_WRITTEN, JOINED) for name in ("mma_tf32", "promoted")},
     "one_column": {"flop": LANES},
     "one_column:TM=1": {"flop": LANES, **dict.fromkeys(MERGED_LOADS[:2], KNOWN)},
     "register_cache:BM=128,BN=128,TM=8,TN=8": dict.fromkeys(MERGED_LOADS, UNROLLED),

@@ -101,7 +101,7 @@ def test_barriers_of_some_warps_count_as_barriers_of_a_block_do() -> None:
 
 
 def test_a_named_barrier_of_those_who_multiply_orders_them_alone() -> None:
-    read = "arrive(&emptied[now]);  // I have read this K tile"
+    read = "mbarrierArrive(&emptied[now]);  // I have read this K tile"
     found = trace_steps(
         edited(read, f'{read}\n            asm volatile("bar.sync 1, 256;");'), SIZE
     )
@@ -115,7 +115,7 @@ def test_a_named_barrier_of_those_who_multiply_orders_them_alone() -> None:
 
 
 def test_a_launch_that_races_keeps_the_order_in_which_it_went_wrong() -> None:
-    found = trace_steps(edited("waitFor(&filled[0], 0);", ""), SIZE)
+    found = trace_steps(edited("mbarrierWait(&filled[0], 0);", ""), SIZE)
     assert any("no barrier" in problem for problem in found["problems"])
     windows = [step["window"] for step in found["blocks"][0]]
     assert windows != sorted(windows)
@@ -123,7 +123,7 @@ def test_a_launch_that_races_keeps_the_order_in_which_it_went_wrong() -> None:
 
 def test_a_launch_that_waits_for_ever_is_told() -> None:
     with pytest.raises(LabError, match="The kernel waits for ever"):
-        trace_steps(edited("waitFor(&emptied[now], 1 - phase);", ""), SIZE)
+        trace_steps(edited("mbarrierWait(&emptied[now], 1 - phase);", ""), SIZE)
 
 
 def test_a_bulk_copy_is_no_step_of_a_thread_and_is_refused() -> None:

@@ -119,8 +119,9 @@ def of_step_traces() -> Iterator[StepTraceCase]:
     producers = load_kernel("producers:BM=64,BN=64,TM=4,TN=4,WM=16,WN=32,STAGES=2")
     yield StepTraceCase(producers, (6, 12, 9))
     for name, left_out in (
-        ("stuck", "waitFor(&emptied[now], 1 - phase);"), ("early", "waitFor(&filled[0], 0);"),
-    ):  # fmt: skip
+        ("stuck", "mbarrierWait(&emptied[now], 1 - phase);"),
+        ("early", "mbarrierWait(&filled[0], 0);"),
+    ):
         assert left_out in producers.source
         yield StepTraceCase(parse_kernel(name, producers.source.replace(left_out, "")), (4, 4, 20))
 

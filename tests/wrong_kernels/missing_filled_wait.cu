@@ -59,25 +59,25 @@ __device__ void copy16(float* to, const float* from, bool there)
 }
 
 // Let `count` arrivals complete a phase of a barrier.
-__device__ void setUp(Barrier* barrier, int count)
+__device__ void mbarrierInit(Barrier* barrier, int count)
 {
     asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(inShared(barrier)), "r"(count));
 }
 
 // Arrive now.
-__device__ void arrive(Barrier* barrier)
+__device__ void mbarrierArrive(Barrier* barrier)
 {
     asm volatile("mbarrier.arrive.shared.b64 _, [%0];" ::"r"(inShared(barrier)) : "memory");
 }
 
 // Arrive as soon as all copies that this thread has started are there.
-__device__ void arriveWhenCopied(Barrier* barrier)
+__device__ void cpAsyncMbarrierArrive(Barrier* barrier)
 {
     asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(inShared(barrier)));
 }
 
 // Wait until a phase is complete. Phases are told apart by their last bit: 0, 1, 0, 1, ...
-__device__ void waitFor(Barrier* barrier, int phase)
+__device__ void mbarrierWait(Barrier* barrier, int phase)
 {
     asm volatile("{ .reg .pred over; again: mbarrier.try_wait.parity.shared.b64 over, [%0], %1;"
                  " @!over bra again; }" ::"r"(inShared(barrier)), "r"(phase) : "memory");
@@ -124,8 +124,8 @@ extern "C" __global__ void __launch_bounds__(THREADS + PRODUCERS, 1)
     const int blockCol = blockIdx.x * BN;
 
     if (tid < STAGES) {
-        setUp(&filled[tid], PRODUCERS);
-        setUp(&emptied[tid], THREADS);
+        mbarrierInit(&filled[tid], PRODUCERS);
+        mbarrierInit(&emptied[tid], THREADS);
     }
     __syncthreads();
 
@@ -176,10 +176,10 @@ extern "C" __global__ void __launch_bounds__(THREADS + PRODUCERS, 1)
         };
         // Behind the last window one with zeros, for those who look ahead.
         for (int k0 = 0; k0 < K + BK; k0 += BK) {
-            waitFor(&emptied[now], 1 - phase);  // at once on the first round
+            mbarrierWait(&emptied[now], 1 - phase);  // at once on the first round
             copyA(k0, now);
             copyB(k0, now);
-            arriveWhenCopied(&filled[now]);
+            cpAsyncMbarrierArrive(&filled[now]);
             now = now + 1 < STAGES ? now + 1 : 0;
             if (now == 0) phase = 1 - phase;
         }
@@ -196,7 +196,7 @@ extern "C" __global__ void __launch_bounds__(THREADS + PRODUCERS, 1)
         for (int j = 0; j < TN; ++j) fragB[j] = Bs[window][k][warpCol + tileCol(tx, j)];
     };
 
-    waitFor(&filled[0], 0);
+    mbarrierWait(&filled[0], 0);
     loadA(0, 0);
     float acc[TM][TN] = {};
     for (int k0 = 0; k0 < K; k0 += BK) {
@@ -214,7 +214,7 @@ extern "C" __global__ void __launch_bounds__(THREADS + PRODUCERS, 1)
                 }
             }
         }
-        arrive(&emptied[now]);  // I have read this window
+        mbarrierArrive(&emptied[now]);  // I have read this window
         now = next;
         if (now == 0) phase = 1 - phase;
     }

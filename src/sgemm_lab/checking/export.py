@@ -40,11 +40,14 @@ TensorMap encoded(CUtensorMapDataType type, const void* matrix, double rows, dou
 
 def build_command(kernel: Kernel) -> str:
     """Return the command that compiles the exported file."""
-    exact = kernel.needs is not None and kernel.needs.endswith("a")
-    target = kernel.needs if exact else "native"
+    target = "-arch=native"
+    if kernel.needs is not None and kernel.needs.endswith("a"):
+        # With -arch=sm_90a, nvcc 13.0 also compiles for sm_90, which lacks the instructions.
+        virtual = kernel.needs.replace("sm_", "compute_")
+        target = f"-gencode arch={virtual},code={kernel.needs}"
     name = file_stem(kernel)
     libraries = " -lcuda" if kernel.maps else ""
-    return f"nvcc -O3 -std=c++17 -arch={target} -o {name} {name}.cu{libraries}"
+    return f"nvcc -O3 -std=c++17 {target} -o {name} {name}.cu{libraries}"
 
 
 def exported(kernel: Kernel, size: Size) -> str:

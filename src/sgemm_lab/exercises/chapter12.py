@@ -13,18 +13,22 @@ _SQUARE = (4096, 4096, 4096)
 _ROW, _COLUMN = 3, 5
 _PIECE, _PIECE_ROW = 3, 13
 """As exercise 12.3 gives them."""
-_ADD = "                    addProducts(&acc[i][c], &acc[i + 1][c], "
+_ADD = "                    addProducts(&sums[i][c], &sums[i + 1][c], "
 _SMALL_BIG = f"{_ADD}smallA[i], smallA[i + 1], bigB);"
 _BIG_SMALL = f"{_ADD}bigA[i], bigA[i + 1], smallB);"
-_FENCE = "            openGroup();"
+_FENCE = "                wgmmaFence();"
 _LOOP = """\
-            const unsigned long long a = describe(&As[now], 1024, 0, 1);
-            for (int s = 0; s < STEPS; ++s) {  // 8 k further are 32 bytes, 2 units of 16
-                wgmma64x256x8(acc, fragB[s], a + 2 * s, kTile + s > 0);
-            }"""
-_COMMIT = "            commitProducts();"
-_PRODUCTS = f"{_FENCE}\n{_LOOP}\n{_COMMIT}"
-_NO_PRODUCTS = "            // the products of this K tile are missing here"
+                const unsigned long long a = matrixDescriptor(&As[now], 1024, 0, 1);
+                for (int s = 0; s < BK / 8; ++s) {  // 8 k further are 32 bytes, 2 units of 16
+                    wgmma64x256x8(acc, fragB[s], a + 2 * s, k + s > 0);
+                }"""
+_COMMIT = "                wgmmaCommit();"
+_WAIT = "                wgmmaWait<0>();"
+_RELEASE = (
+    "                if (tid % 128 == 0) mbarrierArrive(&emptied[now]);  // my group has read it"
+)
+_PRODUCTS = "\n".join((_FENCE, _LOOP, _COMMIT, _WAIT, _RELEASE))
+_NO_PRODUCTS = "                // the products of this K tile are missing here"
 
 
 def _lane() -> float:
@@ -95,7 +99,7 @@ EXERCISES = (
     ),
     Lines(
         name="12.4",
-        kernel="three_products",
+        kernel="promoted:PASSES=1",
         place=f"{_SMALL_BIG}\n{_BIG_SMALL}",
         start="                    // two products are missing here",
         criteria=always("three products keep what FP32 keeps."),
@@ -108,17 +112,19 @@ EXERCISES = (
     ),
     Lines(
         name="12.5",
-        kernel="wgmma_tf32:CLUSTER=1",
+        kernel="wgmma_minimal",
         place=_PRODUCTS,
         start=_NO_PRODUCTS,
         criteria=always("a warp group multiplies from shared memory."),
         solution=_PRODUCTS,
         wrong=(
             (_NO_PRODUCTS, "on whole numbers"),
-            (f"{_LOOP}\n{_COMMIT}", "wgmma.fence before the first product"),
-            (f"{_FENCE}\n{_LOOP}", "a wgmma product may still read"),
+            ("\n".join((_LOOP, _COMMIT, _WAIT, _RELEASE)), "wgmma.fence before the first product"),
+            ("\n".join((_FENCE, _LOOP, _WAIT, _RELEASE)), "a wgmma product"),
+            ("\n".join((_FENCE, _LOOP, _COMMIT, _RELEASE, _WAIT)), "which the wgmma product"),
+            ("\n".join((_FENCE, _LOOP, _COMMIT, _WAIT)), "waits for ever"),
             (_PRODUCTS.replace("a + 2 * s", "a + s"), "hold NaN and infinity"),
-            (_PRODUCTS.replace("kTile + s > 0", "s > 0"), "on whole numbers"),
+            (_PRODUCTS.replace("k + s > 0", "s > 0"), "on whole numbers"),
         ),
     ),
 )

@@ -45,6 +45,11 @@ _OF_NAME = re.compile(r"^Line \d+ of __nv_name_map: ")
 _SMALL_FLOATS = {"cuda_fp16.h": r"\b(?:__)?half2?\b", "cuda_bf16.h": r"\b(?:__)?nv_bfloat16"}
 """Headers of 16-bit floats and the names that they declare."""
 
+_UNSPACED = re.compile(r'("C")(?=__)')
+"""extern "C"__global__ would be a literal with a suffix."""
+_CONSTANT = re.compile(r"^(?:static )?const (?=\w+ \w+ *=[^;\"]*;)", re.M)
+"""A constant of the file."""
+
 _PRELUDE = "cuda_runtime.h"
 """The header that nvcc includes in every file."""
 
@@ -202,15 +207,20 @@ def _compiled(
     headers |= dict.fromkeys(missing, "")
     if any(name.startswith("curand") for name in sources.cuda):
         headers.pop("curand.h", None)  # the device header includes the host's
+    options += [f"--pre-include={header}" for header in _prelude(part, sources)]
+    text = _UNSPACED.sub(r"\1 ", part.text)
     try:
-        ptx, lowered = source_ptx(
-            part.text,
-            pasted.name,
-            target,
-            options=[*options, *(f"--pre-include={header}" for header in _prelude(part, sources))],
-            headers=headers,
-            name=name,
-        )
+        try:
+            ptx, lowered = source_ptx(
+                text, pasted.name, target, options=options, headers=headers, name=name
+            )
+        except CompileError as error:
+            if "dynamic initialization" not in str(error):
+                raise
+            text = _CONSTANT.sub("constexpr ", text)  # what nvcc takes as constant
+            ptx, lowered = source_ptx(
+                text, pasted.name, target, options=options, headers=headers, name=name
+            )
     except CompileError as error:
         raise CompileError(f"{error}{_hint(str(error), sources, missing)}", error.lines) from None
     return _WARP_SIZE.sub(str(WARP), ptx), lowered
@@ -224,6 +234,8 @@ def _prelude(part: DevicePart, sources: Sources) -> list[str]:
         for name, words in _SMALL_FLOATS.items():
             if re.search(words, texts) and any((f / name).is_file() for f in cuda_folders()):
                 found.append(name)
+        if "numeric_limits" in texts:
+            found.append("limits")
     return found
 
 

@@ -15,7 +15,7 @@ Verdict = Literal["right", "wrong", "would be wrong", "no fault found", "not run
 LAUNCH_SECONDS = 20.0
 """Default time limit of one launch."""
 
-FILE_SECONDS, KERNEL_SECONDS = 40.0, 8.0
+FILE_SECONDS, KERNEL_SECONDS = 30.0, 6.0
 """Processor time for a whole file, and for a kernel of many while any is left."""
 
 

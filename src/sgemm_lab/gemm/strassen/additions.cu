@@ -139,11 +139,11 @@ extern "C" __global__ void join(const float* P1, const float* P2, const float* P
         const float4 p5 = *reinterpret_cast<const float4*>(P5 + place);
         const float4 p6 = *reinterpret_cast<const float4*>(P6 + place);
         const float4 p7 = *reinterpret_cast<const float4*>(P7 + place);
-        const float4 u2 = p1 + p6;
-        const float4 u3 = u2 + p7;
+        const float4 u2 = p1 + p3;
+        const float4 u3 = u2 + p4;
         store4(quadrant(whole, 0, 0, halfRows, halfColumns), row, column, p1 + p2);
-        store4(quadrant(whole, 0, 1, halfRows, halfColumns), row, column, (u2 + p5) + p3);
-        store4(quadrant(whole, 1, 0, halfRows, halfColumns), row, column, u3 - p4);
+        store4(quadrant(whole, 0, 1, halfRows, halfColumns), row, column, (u2 + p5) + p6);
+        store4(quadrant(whole, 1, 0, halfRows, halfColumns), row, column, u3 - p7);
         store4(quadrant(whole, 1, 1, halfRows, halfColumns), row, column, u3 + p5);
     }
 }
@@ -177,7 +177,7 @@ extern "C" __global__ void spread(const float* P, float* C, int stride, int rows
 
 // Two levels in one pass. What the outer level makes is cut into quadrants by the inner level, and
 // stays in registers in between. The 49 factors, or products, lie one after the other, in the order
-// of the products: 7 · outer + inner, each in the order P1 P2 P6 P7 P5 P3 P4.
+// of the products: 7 · outer + inner.
 
 // One place of each quadrant of a matrix.
 struct Four {

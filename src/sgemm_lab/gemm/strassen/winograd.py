@@ -49,21 +49,21 @@ RIGHT = (
 PRODUCTS = (
     Product("P1", "A11", "B11"),
     Product("P2", "A12", "B21"),
-    Product("P6", "S2", "T2"),
-    Product("P7", "S3", "T3"),
+    Product("P3", "S2", "T2"),
+    Product("P4", "S3", "T3"),
     Product("P5", "S1", "T1"),
-    Product("P3", "S4", "B22"),
-    Product("P4", "A22", "T4"),
+    Product("P6", "S4", "B22"),
+    Product("P7", "A22", "T4"),
 )
 """In this order each quadrant of C can be accumulated product by product, as in ``RESULT``."""
 
 RESULT = (
     Sum("C11", "P1", 1, "P2"),
-    Sum("U2", "P1", 1, "P6"),
-    Sum("U3", "U2", 1, "P7"),
+    Sum("U2", "P1", 1, "P3"),
+    Sum("U3", "U2", 1, "P4"),
     Sum("U4", "U2", 1, "P5"),
-    Sum("C12", "U4", 1, "P3"),
-    Sum("C21", "U3", -1, "P4"),
+    Sum("C12", "U4", 1, "P6"),
+    Sum("C21", "U3", -1, "P7"),
     Sum("C22", "U3", 1, "P5"),
 )
 """Sums of products; C11 to C22 are the quadrants of C."""

@@ -238,12 +238,15 @@ def test_the_swizzle_puts_one_piece_of_eight_rows_into_all_banks() -> None:
 def test_a_cluster_copies_half_of_a_for_both_blocks_and_multiplies_its_own_columns() -> None:
     steps = lab.warp_group_steps("wgmma_tf32")
     assert list(steps) == [
-        "the tiles", "the copies", "k = 0 to 7", "k = 8 to 15", "k = 16 to 23", "k = 24 to 31",
+        "the tiles", "the copies", "the stages",
+        "k = 0 to 7", "k = 8 to 15", "k = 16 to 23", "k = 24 to 31",
     ]  # fmt: skip
     assert "Warp group 2 of block 1 has columns 192 to 255 of C." in steps["the tiles"].text
     for half in ("Block 0 copies rows 0 to 127", "Block 1 copies rows 128 to 255"):
         assert f"{half} of A for both blocks." in steps["the copies"].text
     assert "half of the rows of A for both blocks" in steps["the copies"].text
+    assert "4 stages of 48 KB in shared memory." in steps["the stages"].text
+    assert "group 2: columns 64–127" in steps["the stages"].html
 
 
 def test_multicast_halves_what_l2_delivers() -> None:

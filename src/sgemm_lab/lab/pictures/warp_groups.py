@@ -18,11 +18,19 @@ from sgemm_lab.hardware import FLOAT_BYTES
 from sgemm_lab.kernel import ENTRY, Kernel
 from sgemm_lab.lab.arguments import kernel_of
 from sgemm_lab.lab.output import Output
-from sgemm_lab.lab.pictures.frame import colour, drawing, outline, panel, rectangle, words
+from sgemm_lab.lab.pictures.frame import (
+    PANEL_WIDTH,
+    colour,
+    drawing,
+    outline,
+    panel,
+    rectangle,
+    words,
+)
 from sgemm_lab.lab.pictures.matrices import PALE
 from sgemm_lab.simulator import simulate
 from sgemm_lab.simulator.group import STORE, Access, BulkCopy, ThreadGroup
-from sgemm_lab.text import bytes_text
+from sgemm_lab.text import bytes_text, plural
 
 BLOCKS = 2
 """Blocks that are watched, neighbours in a row of tiles: a cluster, where the kernel has one."""
@@ -31,6 +39,8 @@ GROUP = 128
 _K = 8
 """k of one ``wgmma`` in TF32."""
 _LETTER, _GAP = 16, 14
+_STAGES_STEP = 2
+"""The step that draws shared memory."""
 
 
 class Part(NamedTuple):
@@ -139,6 +149,7 @@ def warp_group_steps(name: str | Kernel) -> dict[str, Output]:
     tile, seen = Tile.from_constants(kernel.values), watched(kernel)
     (_, number), (first, last) = next(iter(seen.columns.items()))
     wide, groups = last - first + 1, len(seen.columns) // BLOCKS
+    stages, each = kernel.values["STAGES"], tile.bk * (tile.bm + tile.bn) * FLOAT_BYTES
     of_a = "half of the rows of A **for both blocks**" if _multicasts(seen) else "the rows of A"
     whose = " ".join(
         f"Warp group {group} of block {block} has columns {low} to {high} of C."
@@ -157,6 +168,12 @@ def warp_group_steps(name: str | Kernel) -> dict[str, Output]:
             f"A K tile is {tile.bk} deep. One thread of each block copies {of_a}, and its own "
             f"**{tile.bn} columns** of B.",
         ),
+        (
+            "the stages",
+            f"A block has {stages} stages: group 0 fills them, the other groups multiply.",
+            f"**{plural(stages, 'stage')}** of {bytes_text(each)} in shared memory. A group that "
+            "multiplies reads all of **As** and its half of **Bs**.",
+        ),
         *(
             (
                 f"k = {k} to {k + _K - 1}",
@@ -169,7 +186,7 @@ def warp_group_steps(name: str | Kernel) -> dict[str, Output]:
     ]
     return {
         step: panel(
-            step, drawing(_cluster(tile, seen, at), _height(tile), described), described, says
+            step, drawing(_drawn(tile, seen, stages, at), _height(tile), described), described, says
         )
         for at, (step, described, says) in enumerate(steps)
     }
@@ -191,8 +208,40 @@ def _height(tile: Tile) -> float:
     return _LETTER + tile.bk + _GAP + tile.bm + 4
 
 
+def _drawn(tile: Tile, seen: Watched, stages: int, step: int) -> Iterator[str]:
+    return _block(seen, stages) if step == _STAGES_STEP else _cluster(tile, seen, step)
+
+
+def _block(seen: Watched, stages: int) -> Iterator[str]:
+    """Draw the warp groups of block 0, and between them the stages in shared memory."""
+    groups = {number: columns for (block, number), columns in seen.columns.items() if not block}
+    gap = 8
+    wide = (PANEL_WIDTH + gap) / stages - gap
+    yield outline(80, 20, 180, 36)
+    yield words(170, 43, "group 0: one thread copies", anchor="middle")
+    yield words(170, 84, "▼ copied when emptied", anchor="middle", bold=True)
+    for stage in range(stages):
+        x = stage * (wide + gap)
+        yield words(x + wide / 2, 116, f"stage {stage}", anchor="middle")
+        half = wide / len(groups)
+        for left, top, width, high, text in (
+            (x, 124, wide, 64, "As"),
+            *((x + i * half, 192, half, 32, f"Bs {group}") for i, group in enumerate(groups)),
+        ):
+            yield rectangle(left, top, width, high, "shared", PALE)
+            yield outline(left, top, width, high, "shared")
+            yield words(left + width / 2, top + high / 2 + 5, text, anchor="middle")
+    yield words(170, 252, "▼ multiplied when filled", anchor="middle", bold=True)
+    each = (PANEL_WIDTH + gap) / len(groups) - gap
+    for i, (number, (first, last)) in enumerate(groups.items()):
+        x = i * (each + gap)
+        yield rectangle(x, 268, each, 36, "register", PALE)
+        yield outline(x, 268, each, 36, "register")
+        yield words(x + each / 2, 291, f"group {number}: columns {first}–{last}", anchor="middle")
+
+
 def _cluster(tile: Tile, seen: Watched, step: int) -> Iterator[str]:
-    """Draw A, B and C in one of the steps: 0 who makes what, 1 the copies, then ``wgmma``."""
+    """Draw A, B and C in one of the steps: 0 who makes what, 1 the copies, from 3 on ``wgmma``."""
     left = top = _LETTER
     x, y = left + tile.bk + _GAP, top + tile.bk + _GAP
     for letter, at in (("A", (left - 14, y + 12)), ("B", (x - 14, top + 12))):
@@ -204,7 +253,7 @@ def _cluster(tile: Tile, seen: Watched, step: int) -> Iterator[str]:
     yield outline(left, y, tile.bk, tile.bm)
     for (block, number), (first, last) in seen.columns.items():
         wide, middle = last - first + 1, x + (first + last + 1) / 2
-        now = step > 1 and (block, number) == next(iter(seen.columns))
+        now = step > _STAGES_STEP and (block, number) == next(iter(seen.columns))
         if step != 1:
             yield rectangle(x + first, y, wide, tile.bm, "register", 0.7 if now else PALE / 2)
             ink = "bg" if now else "fg"
@@ -212,7 +261,7 @@ def _cluster(tile: Tile, seen: Watched, step: int) -> Iterator[str]:
             yield words(middle, y + tile.bm / 2 + 16, f"of block {block}", anchor="middle", hue=ink)
             yield outline(x + first, y, wide, tile.bm, "register")
         if now:
-            k = (step - 2) * _K
+            k = (step - _STAGES_STEP - 1) * _K
             yield rectangle(left + k, y, _K, tile.bm, "shared")
             yield rectangle(x + first, top + k, wide, _K, "register")
     for block in range(BLOCKS):

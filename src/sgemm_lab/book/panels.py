@@ -209,7 +209,10 @@ def site_files(
     }
     for name in asked:
         files |= exercises.lines_files(name)
-    judged = {kernel for name in asked for kernel in exercises.lines_kernels(name)}
+    # A file has the PTX of a kernel with all its constants.
+    judged = {
+        kernel.partition(":")[0] for name in asked for kernel in exercises.lines_kernels(name)
+    }
     shipped = shipped_kernels()
     for name in sorted({*names, *judged}):
         texts = {one.name: shipped_text(one) for one in shipped if one.base_name == name}

@@ -47,10 +47,14 @@ export async function shipped(
   book: string,
   source: string,
 ): Promise<Compiled | null> {
-  await script(`panel-ptx-${name}.js`);
+  const [base] = name.split(":");
+  await script(`panel-ptx-${base}.js`);
   const kernel = parseKernel(name, book);
-  for (const [called, ptx] of Object.entries(window.labPtx[name])) {
-    if (sameCode(withSettings(kernel, called.split(":")[1]).source, source)) {
+  for (const [called, ptx] of Object.entries(window.labPtx[base])) {
+    // A name with constants stands for these alone: they are in the source that it comes with.
+    if (name !== base && name !== called) continue;
+    const settings = name === base ? called.split(":")[1] : undefined;
+    if (sameCode(withSettings(kernel, settings).source, source)) {
       return { ptx, by: "Compiled by NVRTC when the book was made." };
     }
   }

@@ -198,7 +198,7 @@ def run_on_gpus(layout: str, size: AnySize, gpus: int = 4) -> Output:
         )
     else:
         in_numpy(plan)
-        note = "Run in NumPy, a GPU after the other. Sampled rows of C are right."
+        note = "Run in NumPy, one GPU at a time. Sampled rows of C are right."
     rows = [
         [
             f"GPU {gpu}",

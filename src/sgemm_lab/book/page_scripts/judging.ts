@@ -130,7 +130,9 @@ export function answerNumbers(data: JudgingData): string[] {
   const shorter = [...said, ...exact].filter((one) => one.includes(".") && !one.includes(","));
   const forms = shorter.flatMap((one) => [2, 3].map((digits) => Number(one).toFixed(digits)));
   const percents = exact.map((one) => `${(100 * Math.abs(Number(one) - 1)).toFixed(1)}\\s?%`);
+  const whole = exact.map((one) => Math.round(Number(one))).filter((one) => one >= 10);
   const all = [...said, ...forms];
   const telling = all.filter((one) => one.replace(/\D/g, "").length > 2 && Number(one) !== 1);
-  return [...new Set([...telling, ...percents])].map((one) => one.replaceAll(".", "\\."));
+  const words = [...telling, ...percents, ...whole.map((one) => `${one} times`)];
+  return [...new Set(words)].map((one) => one.replaceAll(".", "\\."));
 }

@@ -95,7 +95,6 @@ class MultiGpuResults(RecordQueries):
         ]  # fmt: skip
         numbers = [
             ("Bound", f"{gpus} × {most / gpus:.1f} TFLOP/s, the speed of cuBLAS on a part of C"),
-            ("Before", f"One GPU, bound by arithmetic: {one.tflops:.1f} TFLOP/s on all of C."),
             ("Factor", f"{before:.1f} ÷ {now:.2f} ms = {before / now:.2f}"),
             ("Estimated",
              f"{before:.1f} ÷ {predicted:.2f} ms = {before / predicted:.2f}, from the times of the "

@@ -288,8 +288,6 @@ class StrassenResults:
             ("Bound",
              f"Arithmetic: {self.peak:.1f} TFLOP/s of the FP32 units ÷ {left:.3f} of the FLOP = "
              f"{self.peak / left:.1f} TFLOP/s"),
-            ("Before",
-             f"No levels, bound by arithmetic: {speeds[0] / self.peak:.1%} of full rate."),
             ("Factor",
              f"{speeds[1]:.1f} ÷ {speeds[0]:.1f} TFLOP/s = {speeds[1] / speeds[0]:.2f}; "
              f"{times.share(way):.2f} over cuBLAS in the same run"),

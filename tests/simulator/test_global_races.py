@@ -72,6 +72,12 @@ FINE = {
                 atomicExch(&z[0], 0);
                 done = true;
             }""",
+    "a first guess of a compare-and-swap": """int seen = y[0], mine = 64 * blockIdx.x + threadIdx.x;
+        while (seen < mine) {
+            int was = atomicCAS(y, seen, mine);
+            if (was == seen) break;
+            seen = was;
+        }""",
     "a barrier of half a warp": """__shared__ int s[32];
         int t = threadIdx.x % 32;
         if (threadIdx.x >= 32) return;

@@ -51,7 +51,7 @@ SAME_VALUE = "All write the same value, so any order will do."
 NOT_JUDGED = "The result was not judged, for nothing was expected of an array."
 
 TRY_SECONDS, CLIPPED_SECONDS, TRIES_SECONDS = 4.0, 10.0, 20.0
-"""Time limits of one assumed launch; of one with a few blocks of the file's own size; of all."""
+"""Time limits of one assumed launch; of the file's own, or a few of its blocks; of all."""
 
 TOLERANCE = {"half": 2.0**-9, "bfloat16": 2.0**-6, "float": 1e-5, "double": 1e-12}
 """Default tolerance of an element, relative to the larger of 1 and the expected value."""
@@ -235,7 +235,8 @@ def count_assumed(
         left = end - time.monotonic()
         if left < 0:
             break
-        seconds = min(CLIPPED_SECONDS if one.clipped else TRY_SECONDS, settings.time_limit, left)
+        longest = CLIPPED_SECONDS if one.clipped or one.certain else TRY_SECONDS
+        seconds = min(longest, settings.time_limit, left)
         limited = replace(settings, time_limit=seconds)
         try:
             done = count_prepared(one.prepared, size, expect, tolerance, limited)

@@ -111,6 +111,7 @@ class GlobalRaceDetector:
         self._word_bytes = _smallest_access(instructions)
         self._fences = any(i.parts[0] in ("membar", "fence") or _ORDERED & set(i.parts)
                            for i in instructions)  # fmt: skip
+        self._swaps = np.array([i.parts[0] == "atom" and "cas" in i.parts for i in instructions])
         self._spans: list[tuple[int, int]] | None = None
         self._writers = self._readers = self._first_readers = _Uses.of(0)
         self._fence_times: dict[int, int] = {}
@@ -242,8 +243,9 @@ class GlobalRaceDetector:
 
     def _read(self, use: _Use) -> None:
         for index in self._words(use):
-            wrong = self._races(self._writers, index, use)
             at = self._writers
+            # What a compare-and-swap wrote is read as a first guess: the next one compares again.
+            wrong = self._races(at, index, use) & ~self._swaps[at.site[index]]
             self._report(use, index, wrong, at.block[index], at.thread[index], at.site[index])
             kept = ~self._first_readers.used[index]
             if kept.any():

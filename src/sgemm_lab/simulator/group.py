@@ -121,13 +121,15 @@ class TensorWatch(Protocol):
 
 
 class Observer(Protocol):
-    """Is notified of every access while the kernel runs."""
+    """Is notified of every access while the kernel runs. A subclass overrides what it needs."""
 
     def on_access(self, access: Access) -> None:
         """Called when the addresses are known, before anything moves."""
+        return None
 
     def on_values(self, access: Access, values: list[npt.NDArray[Any]]) -> None:
         """Called with the elements moved: one array per element, one entry per legal lane."""
+        return None
 
     def on_copies_landed(
         self, group: "ThreadGroup", lanes: npt.NDArray[np.intp], positions: npt.NDArray[np.int64]
@@ -136,12 +138,15 @@ class Observer(Protocol):
 
         ``positions`` are the indices in shared memory of every 4-byte word written.
         """
+        return None
 
     def on_bulk_copy(self, copy: BulkCopy) -> None:
         """Called when a bulk copy starts."""
+        return None
 
     def on_bulk_landed(self, copy: BulkCopy) -> None:
         """Called when the words of a bulk copy are in shared memory."""
+        return None
 
 
 class ProductListener(Protocol):

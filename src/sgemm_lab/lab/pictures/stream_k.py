@@ -24,7 +24,7 @@ from sgemm_lab.lab.pictures.frame import (
     words,
 )
 from sgemm_lab.simulator import simulate
-from sgemm_lab.simulator.group import LOAD, Access, BulkCopy, ThreadGroup
+from sgemm_lab.simulator.group import LOAD, Access, Observer
 from sgemm_lab.text import plural
 
 WINDOWS = 3
@@ -151,14 +151,11 @@ def _in_words(share: Sequence[Piece]) -> str:
     return f"multiplies {said}" if said else "is idle"
 
 
-class _Reads:
+class _Reads(Observer):
     """Remembers what each block reads from copies of B, in order. An observer."""
 
     def __init__(self) -> None:
         self.seen: dict[int, dict[int, None]] = {}
-
-    def on_access(self, access: Access) -> None:
-        """What is read tells more than where it is."""
 
     def on_values(self, access: Access, values: list[npt.NDArray[Any]]) -> None:
         """Note codes of B. Those of A are 0, and so are windows behind the last one."""
@@ -171,17 +168,6 @@ class _Reads:
             for code in np.unique(values[0][blocks == block]).tolist():
                 if code >= 1:
                     self.seen.setdefault(block, {})[int(code)] = None
-
-    def on_copies_landed(
-        self, group: ThreadGroup, lanes: npt.NDArray[np.intp], positions: npt.NDArray[np.int64]
-    ) -> None:
-        """A copy is no product."""
-
-    def on_bulk_copy(self, copy: BulkCopy) -> None:
-        """A copy is no product."""
-
-    def on_bulk_landed(self, copy: BulkCopy) -> None:
-        """A copy is no product."""
 
 
 def k_split_lengths(

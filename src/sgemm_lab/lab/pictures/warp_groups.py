@@ -6,10 +6,9 @@ copy brings says where it is from.
 
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from sgemm_lab.counting.kernel_counts import book_arguments
 from sgemm_lab.cuda.shipped_ptx import kernel_ptx
@@ -29,7 +28,7 @@ from sgemm_lab.lab.pictures.frame import (
 )
 from sgemm_lab.lab.pictures.matrices import PALE
 from sgemm_lab.simulator import simulate
-from sgemm_lab.simulator.group import STORE, Access, BulkCopy, ThreadGroup
+from sgemm_lab.simulator.group import STORE, Access, BulkCopy, Observer
 from sgemm_lab.text import bytes_text, plural
 
 BLOCKS = 2
@@ -91,7 +90,7 @@ def watched(kernel: Kernel) -> Watched:
     return Watched(seen.copies, {owner: seen.columns[owner] for owner in sorted(seen.columns)})
 
 
-class _Moves:
+class _Moves(Observer):
     """Remembers what is copied, and which warp group stores which columns of C. An observer."""
 
     def __init__(self, columns_of_c: int) -> None:
@@ -115,14 +114,6 @@ class _Moves:
             last = int(mine.max()) + access.site.words - 1
             self.columns[block, number] = (min(low, int(mine.min())), max(high, last))
 
-    def on_values(self, access: Access, values: list[npt.NDArray[Any]]) -> None:
-        """Where an element is stored tells enough."""
-
-    def on_copies_landed(
-        self, group: ThreadGroup, lanes: npt.NDArray[np.intp], positions: npt.NDArray[np.int64]
-    ) -> None:
-        """Nothing is copied so."""
-
     def on_bulk_copy(self, copy: BulkCopy) -> None:
         """Note what is copied, by which block and into which."""
         values = copy.data.view(np.float32)
@@ -135,9 +126,6 @@ class _Moves:
         part = Part(matrix, int(places.min()), int(places.max()), block)
         into = int(batch.blocks[copy.positions[0] // copy.access.memory.stride])
         self.copies.setdefault(part, []).append(into)
-
-    def on_bulk_landed(self, copy: BulkCopy) -> None:
-        """It was noted when it started."""
 
 
 def warp_group_steps(name: str | Kernel) -> dict[str, Output]:

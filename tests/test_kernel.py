@@ -493,12 +493,15 @@ def test_a_fingerprint_ignores_comments_and_white_space_alone() -> None:
         ("tiled:TILE=16", "tiled, TILE = 16"),
         ("thread_tile_1d:BK=8", "thread_tile_1d, BK = 8"),
         ("register_cache:BM=128,TM=8", "register_cache 8 × 4"),
+        ("one_row:TM=4", "one_row, TM = 4"),
         ("register_cache:BM=128,BN=128,TM=8,TN=8", "register_cache 8 × 8"),
         ("register_cache:BM=128,BN=128,BK=16,TM=8,TN=8", "register_cache 8 × 8, BK = 16"),
     ],
 )
 def test_a_kernel_is_called_by_the_size_of_its_tile(name: str, called: str) -> None:
-    assert load_kernel(name).display_name == called
+    kernel = load_kernel(name)
+    assert kernel.display_name == called
+    assert kernel.display_title == kernel.title + called.removeprefix(kernel.base_name)
 
 
 @given(

@@ -162,10 +162,17 @@ class Kernel:
         """
         base, _, constants = self.name.partition(":")
         given = dict(pair.partition("=")[::2] for pair in constants.split(",") if pair)
-        tile = ("BM", "BN", "TM", "TN") if {"TM", "TN"} & given.keys() else ()
+        sides = {"TM", "TN"}
+        is_tile = sides & given.keys() and sides <= self.values.keys()
+        tile = ("BM", "BN", "TM", "TN") if is_tile else ()
         size = f" {self.values['TM']} × {self.values['TN']}" if tile else ""
         others = [f", {name} = {value}" for name, value in given.items() if name not in tile]
         return f"{base}{size}{''.join(others)}"
+
+    @property
+    def display_title(self) -> str:
+        """The title, with the constants as in ``display_name``: "Sliding window, BK = 32"."""
+        return f"{self.title}{self.display_name.removeprefix(self.base_name)}"
 
     @cached_property
     def fingerprint(self) -> str:

@@ -32,7 +32,7 @@ def test_the_largest_square_up_to_4096_stands_there() -> None:
     assert (naive.share, naive.at_smaller_size) == (pytest.approx(0.25), False)
     assert (tiled.share, tiled.at_smaller_size) == (pytest.approx(0.5), True)
     assert naive.title == naive.kernel.title
-    assert tiled.title == "Tiled, TILE=16 (at 512³)"
+    assert tiled.title == "Tiled, TILE = 16 (at 512³)"
     bound = naive.bound
     assert bound is not None
     assert bound.gflops > naive.score.gflops

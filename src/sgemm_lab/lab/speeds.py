@@ -289,9 +289,10 @@ def _points(known: Sequence[Score], name: str | None, shares: bool) -> dict[int,
 def title_of(name: str) -> str:
     """Return a kernel's title; a variant's with its constants, a reader's own as theirs."""
     base, _, constants = name.partition(":")
-    titles = {kernel.name: kernel.title for kernel in load_kernels()}
-    title = titles.get(base, f"yours ({base})")
-    return f"{title}, {constants.replace('=', ' ').replace(',', ', ')}" if constants else title
+    if base in {kernel.name for kernel in load_kernels()}:
+        return load_kernel(name).display_title
+    given = constants.replace("=", " = ").split(",") if constants else []
+    return ", ".join([f"yours ({base})", *given])
 
 
 def measure(*names: str | Kernel, size: AnySize = 4096) -> Speeds:

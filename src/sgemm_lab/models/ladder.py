@@ -63,10 +63,8 @@ class LadderStep:
     @property
     def title(self) -> str:
         """The kernel's title, with the constants of a variant and a smaller size."""
-        _, _, constants = self.kernel.name.partition(":")
-        parts = [self.kernel.title, *([constants.replace(",", ", ")] if constants else [])]
         smaller = f" (at {self.score.m}³)" if self.score and self.at_smaller_size else ""
-        return ", ".join(parts) + smaller
+        return self.kernel.display_title + smaller
 
     @property
     def share(self) -> float:

@@ -82,24 +82,26 @@ TRIED: dict[int | str, tuple[Idea, ...]] = {
 
 def tried(of: int | str) -> Output:
     """Return a table of ``TRIED`` of a chapter or a kernel, each idea without and with it."""
-    record = session.book_records()[0]
-    lines = []
+    records = session.book_records()
+    lines, notes = [], []
     for idea in TRIED[of]:
         size = (idea.side, idea.side, idea.side)
-        found, base = _latest(record, idea.name, size), _latest(record, idea.before, size)
+        pairs = [(_latest(one, idea.name, size), _latest(one, idea.before, size), one)
+                 for one in records]  # fmt: skip
+        found, base, record = next((pair for pair in pairs if pair[0] and pair[1]), pairs[0])
         compared = idea.compared or idea.before
+        notes.append(f"{record.gpu.name}, {size_text(size)}")
         if found is None or base is None:
             lines.append([idea.words, compared, "not measured", "", ""])
             continue
         ratio = found.gflops / base.gflops
         speeds = [number(base.gflops), number(found.gflops)]
         lines.append([idea.words, compared, *speeds, comparison(ratio)])
-    sizes = dict.fromkeys(size_text((idea.side,) * 3) for idea in TRIED[of])
     return table(
         ["idea", "compared with", "GFLOP/s of that", "with it", ""],
         lines,
         numbers=2,
-        note=f"{record.gpu.name}, {' and '.join(sizes)}, the latest run of each.",
+        note=f"{' and '.join(dict.fromkeys(notes))}, the latest run of each.",
     )
 
 

@@ -72,12 +72,6 @@ FINE = {
                 atomicExch(&z[0], 0);
                 done = true;
             }""",
-    "a first guess of a compare-and-swap": """int seen = y[0], mine = 64 * blockIdx.x + threadIdx.x;
-        while (seen < mine) {
-            int was = atomicCAS(y, seen, mine);
-            if (was == seen) break;
-            seen = was;
-        }""",
     "a barrier of half a warp": """__shared__ int s[32];
         int t = threadIdx.x % 32;
         if (threadIdx.x >= 32) return;
@@ -98,3 +92,13 @@ def test_without_a_fence_the_last_block_reads_too_early() -> None:
     __syncthreads();
     if (last && threadIdx.x == 0) z[1] = y[0] + y[1] + y[2] + y[3];"""
     assert any("nothing orders the two" in one for one in found(body))
+
+
+def test_a_first_guess_of_a_compare_and_swap_is_no_race() -> None:
+    body = """int seen = y[0], mine = 64 * blockIdx.x + threadIdx.x;
+        while (seen < mine) {
+            int was = atomicCAS(y, seen, mine);
+            if (was == seen) break;
+            seen = was;
+        }"""
+    assert found(body) == []

@@ -36,7 +36,7 @@ class KernelParameter:
 
     name: str
     type: str
-    """The type without qualifiers and stars: "float", "unsigned int", "half", "T"."""
+    """The type without qualifiers and its star: "float", "unsigned int", "half", "T", "int*"."""
     pointer: bool
     const: bool
     """Whether what it points to may not be written."""
@@ -185,7 +185,8 @@ def parameter_of(tokens: Sequence[Token]) -> KernelParameter:
     words = [t for t in texts if t not in _QUALIFIERS and t not in _SIGNS]
     named = len(words) > 1 and re.fullmatch(r"[^\W\d]\w*", words[-1]) and words[-2] != "::"
     name = words.pop() if named and words[-1] not in _TYPE_WORDS else ""
-    return KernelParameter(name, _joined(words), pointer, const)
+    inner = "*" * (texts.count("*") - 1)  # of a pointer to pointers
+    return KernelParameter(name, _joined(words) + inner, pointer, const)
 
 
 _TYPE_WORDS = frozenset(

@@ -22,21 +22,23 @@ constexpr int WM = 32;   // rows of C per warp
 constexpr int WN = 32;   // columns of C per warp
 constexpr int STAGES = 4;  // K tiles in shared memory
 constexpr int BLOCKS = 2;  // blocks on each SM: all of them must be there at once
+constexpr int SHARES = 8;  // threads that share a float4 of C where there are many parts
 constexpr int THREADS = BM * BN / (TM * TN);
 constexpr int LANES_M = WM / TM;            // lanes of a warp along M
 constexpr int LANES_N = WN / TN;            // lanes of a warp along N
-constexpr int A_STEP = THREADS / 8;         // rows of A copied at once, 8 k of each
+constexpr int A_STEP = THREADS / BK;        // rows of A copied at once
 constexpr int B_STEP = THREADS / (BN / 4);  // rows of B copied at once
 
 static_assert(BM % WM == 0 && BN % WN == 0, "WM must divide BM, and WN must divide BN.");
 static_assert(WM % TM == 0 && WN % TN == 0, "TM must divide WM, and TN must divide WN.");
 static_assert(LANES_M * LANES_N == 32, "A warp has 32 lanes: WM * WN must be 32 * TM * TN.");
 static_assert(LANES_M >= 4 && LANES_N >= 4, "The lanes stand 4 × 8 or 8 × 4: change WM or WN.");
-static_assert(BM % A_STEP == 0 && BK % 8 == 0,
-              "A is copied in pieces of THREADS / 8 rows by 8 k: BM and BK must be multiples.");
+static_assert(BK == 8 || BK == 16 || BK == 32, "A warp copies 4, 2 or 1 rows of A at once.");
+static_assert(BM % A_STEP == 0, "THREADS / BK, the rows of A copied at once, divides BM.");
 static_assert(BK % B_STEP == 0, "4 * THREADS / BN, the rows of B copied at once, divides BK.");
 static_assert(THREADS % (BN / 4) == 0, "Whole rows of B are copied: BN / 4 divides THREADS.");
-static_assert(PAD % 8 == 4, "Lanes store 4 rows by 8 k of As: PAD of 4 parts their banks.");
+static_assert(PAD % 8 == 4,
+              "Lanes store 4 rows by 8 k of As, or fewer rows: PAD parts banks.");
 static_assert(TM % 4 == 0 && TN % 4 == 0,
               "A thread has groups of 4: TM and TN are multiples of 4.");
 static_assert(BK % 4 == 0 && BN % 4 == 0,
@@ -45,6 +47,15 @@ static_assert(STAGES >= 2, "One window is multiplied, another filled: STAGES is 
 static_assert(THREADS <= 1024, "A block has at most 1024 threads: make TM larger.");
 
 #include "device.cuh"
+
+__device__ float4 sum(float4 a, float4 b)
+{
+    return make_float4(a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w);
+}
+
+// Where row i of A stands in As at k: in its group of 4, but for each 8 k elsewhere. A warp
+// copies 32 / BK rows at once, and more than 8 k of them would share banks otherwise.
+__device__ constexpr int turned(int k, int i) { return i ^ k / 8 * (32 / BK); }
 
 // Where in the warp tile a lane's i-th row is: TM / 4 groups of 4 rows, below the other lanes'.
 __device__ int tileRow(int ty, int i) { return i / 4 * (4 * LANES_M) + ty * 4 + i % 4; }
@@ -79,7 +90,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     B += size_t(kBegin) * N;
     K = min(K, int((long long)windows * (part + 1) / parts) * BK) - kBegin;
 
-    const int rA = tid / 8, kA = tid % 8;                    // my first float of A: row and k
+    const int rA = tid / BK, kA = tid % BK;                  // my first float of A: row and k
     const int kB = tid / (BN / 4), cB = tid % (BN / 4) * 4;  // my first float4 of B: k, column
     const bool alignedB = N % 4 == 0 && size_t(B) % 16 == 0;
     const bool alignedC = N % 4 == 0 && size_t(C) % 16 == 0;
@@ -91,11 +102,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     // Start to copy A's part of K tile w, float by float: it can be transposed on the
     // way, and need not be aligned.
     auto copyA = [&](int k0, int w) {
-        for (int k = 0; k < BK; k += 8) {
-            const int leftA = k0 + k + kA < K ? M - blockRow - rA : 0;
-            for (int i = 0; i < BM; i += A_STEP) {
-                copy4(&As[w][kA + k][rA + i], Athread + size_t(i) * rowA + k, i < leftA);
-            }
+        const int leftA = k0 + kA < K ? M - blockRow - rA : 0;
+        for (int i = 0; i < BM; i += A_STEP) {
+            copy4(&As[w][kA][turned(kA, rA + i)], Athread + size_t(i) * rowA, i < leftA);
         }
         Athread += BK;
     };
@@ -132,7 +141,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     float fragA[2][TM];  // this k's column of my rows, and the next one's
     float fragB[2][TN];  // this k's row of my columns, and the next one's
     auto loadA = [&](int window, int k) {
-        for (int i = 0; i < TM; ++i) fragA[k % 2][i] = As[window][k][warpRow + tileRow(ty, i)];
+        const float* from = &As[window][k][warpRow];
+        for (int i = 0; i < TM; ++i) fragA[k % 2][i] = from[tileRow(ty, turned(k, i))];
     };
     auto loadB = [&](int window, int k, int j0) {
         for (int j = j0; j < j0 + 4; ++j) {
@@ -189,6 +199,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     }
     // The blocks of a tile count themselves, and wait until all have stored their sums.
     const bool counts = parts > 1 && tid == 0;
+    waitForGroups<0>();  // shared memory is used again
     __threadfence();
     __syncthreads();
     if (counts) atomicAdd(count, 1);
@@ -196,15 +207,33 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     __threadfence();
     __syncthreads();
     // Each adds up its part of the tile, always in the same order: the same bits on every run.
-    for (int p = FOURS * part / parts + tid; p < FOURS * (part + 1) / parts; p += THREADS) {
+    const int begin = FOURS * part / parts, end = FOURS * (part + 1) / parts;
+    auto total = [&](int p, int first, int step) {
         float4 v = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
 #pragma unroll 8
-        for (int other = 0; other < parts; ++other) {
-            const float4 w = __ldcg(&sums[size_t(FOURS) * (other * tiles + tile) + p]);
-            v = make_float4(v.x + w.x, v.y + w.y, v.z + w.z, v.w + w.w);
+        for (int other = first; other < parts; other += step) {
+            v = sum(v, __ldcg(&sums[size_t(FOURS) * (other * tiles + tile) + p]));
         }
+        return v;
+    };
+    auto store = [&](int p, float4 v) {
         const int row = blockRow + p * 4 / BN, col = blockCol + p * 4 % BN;
         store4(&C[size_t(row) * N + col], v, row < M ? N - col : 0, alignedC);
+    };
+    constexpr int WIDTH = THREADS / SHARES;
+    if (end - begin > WIDTH) {
+        for (int p = begin + tid; p < end; p += THREADS) store(p, total(p, 0, 1));
+    } else {
+        // With many parts there are few columns for a block: SHARES threads share four of them.
+        auto& added = *reinterpret_cast<float4(*)[SHARES][WIDTH]>(shared);
+        const int i = tid % WIDTH, share = tid / WIDTH, p = begin + i;
+        if (p < end) added[share][i] = total(p, share, SHARES);
+        __syncthreads();
+        if (p < end && share == 0) {
+            float4 v = added[0][i];
+            for (int s = 1; s < SHARES; ++s) v = sum(v, added[s][i]);
+            store(p, v);
+        }
     }
     __syncthreads();
     if (counts && atomicAdd(count, 1) == 2 * parts - 1) *count = 0;  // the last resets it

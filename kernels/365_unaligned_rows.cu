@@ -26,18 +26,19 @@ constexpr int GROUP = BN < 32 ? BN : 32;  // columns of which a lane has four
 constexpr int THREADS = BM * BN / (TM * TN);
 constexpr int LANES_M = WM / TM;            // lanes of a warp along M
 constexpr int LANES_N = WN / TN;            // lanes of a warp along N
-constexpr int A_STEP = THREADS / 8;         // rows of A copied at once, 8 k of each
+constexpr int A_STEP = THREADS / BK;        // rows of A copied at once
 constexpr int B_STEP = THREADS / (BN / 4);  // rows of B copied at once
 
 static_assert(BM % WM == 0 && BN % WN == 0, "WM must divide BM, and WN must divide BN.");
 static_assert(WM % TM == 0 && WN % TN == 0, "TM must divide WM, and TN must divide WN.");
 static_assert(LANES_M * LANES_N == 32, "A warp has 32 lanes: WM * WN must be 32 * TM * TN.");
 static_assert(LANES_M >= 4 && LANES_N >= 4, "The lanes stand 4 × 8 or 8 × 4: change WM or WN.");
-static_assert(BM % A_STEP == 0 && BK % 8 == 0,
-              "A is copied in pieces of THREADS / 8 rows by 8 k: BM and BK must be multiples.");
+static_assert(BK == 8 || BK == 16 || BK == 32, "A warp copies 4, 2 or 1 rows of A at once.");
+static_assert(BM % A_STEP == 0, "THREADS / BK, the rows of A copied at once, divides BM.");
 static_assert(BK % B_STEP == 0, "4 * THREADS / BN, the rows of B copied at once, divides BK.");
 static_assert(THREADS % (BN / 4) == 0, "Whole rows of B are copied: BN / 4 divides THREADS.");
-static_assert(PAD % 8 == 4, "Lanes store 4 rows by 8 k of As: PAD of 4 parts their banks.");
+static_assert(PAD % 8 == 4,
+              "Lanes store 4 rows by 8 k of As, or fewer rows: PAD parts banks.");
 static_assert(TM % 4 == 0 && TN % 4 == 0,
               "A thread has groups of 4: TM and TN are multiples of 4.");
 static_assert(BK % 4 == 0 && BN % 4 == 0,
@@ -64,6 +65,10 @@ __device__ constexpr int place(int c)
 {
     return c / GROUP * GROUP + c % (GROUP / 4) * 4 + c % GROUP / (GROUP / 4);
 }
+
+// Where row i of A stands in As at k: in its group of 4, but for each 8 k elsewhere. A warp
+// copies 32 / BK rows at once, and more than 8 k of them would share banks otherwise.
+__device__ constexpr int turned(int k, int i) { return i ^ k / 8 * (32 / BK); }
 
 // Where in the warp tile a lane's i-th row is: TM / 4 groups of 4 rows, below the other lanes'.
 __device__ int tileRow(int ty, int i) { return i / 4 * (4 * LANES_M) + ty * 4 + i % 4; }
@@ -98,7 +103,7 @@ extern "C" __global__ void __cluster_dims__(SPLIT, 1, 1)
     A += kBegin; B += size_t(kBegin) * N;
     K = min(K, windows * (block + 1) / SPLIT * BK) - kBegin;
 
-    const int rA = tid / 8, kA = tid % 8;                    // my first float of A: row and k
+    const int rA = tid / BK, kA = tid % BK;                  // my first float of A: row and k
     const int kB = tid / (BN / 4), cB = tid % (BN / 4) * 4;  // my first float4 of B: k, column
     const bool aligned = N % 4 == 0 && (size_t(B) | size_t(C)) % 16 == 0;
 
@@ -112,11 +117,9 @@ extern "C" __global__ void __cluster_dims__(SPLIT, 1, 1)
     // Start to copy A's part of K tile w, float by float: it can be transposed on the
     // way, and need not be aligned.
     auto copyA = [&](int k0, int w) {
-        for (int k = 0; k < BK; k += 8) {
-            for (int i = 0; i < BM; i += A_STEP) {
-                const unsigned row = min(rA + i, lastRow);
-                copy4(&As[w][kA + k][rA + i], Athread + row * rowA + k, k0 + kA + k < K);
-            }
+        for (int i = 0; i < BM; i += A_STEP) {
+            const unsigned row = min(rA + i, lastRow);
+            copy4(&As[w][kA][turned(kA, rA + i)], Athread + row * rowA, k0 + kA < K);
         }
         Athread += BK;
     };
@@ -152,7 +155,8 @@ extern "C" __global__ void __cluster_dims__(SPLIT, 1, 1)
     float fragA[2][TM];  // this k's column of my rows, and the next one's
     float fragB[2][TN];  // this k's row of my columns, and the next one's
     auto loadA = [&](int window, int k) {
-        for (int i = 0; i < TM; ++i) fragA[k % 2][i] = As[window][k][warpRow + tileRow(ty, i)];
+        const float* from = &As[window][k][warpRow];
+        for (int i = 0; i < TM; ++i) fragA[k % 2][i] = from[tileRow(ty, turned(k, i))];
     };
     auto loadB = [&](int window, int k, int j0) {
         for (int j = j0; j < j0 + 4; ++j) {

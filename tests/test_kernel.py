@@ -283,8 +283,9 @@ TOGETHER = {
     "warp_tile": (70, "A larger thread tile loses what only unrolling, in the next step, gains."),
     "async_copy": (80, "A and B are copied past the registers alike."),
     "producers": (80, "Producer warps need mbarriers, and mbarriers pay only with them."),
+    "split_k": (80, "Many parts of K pay only if several threads add them up together."),
     "unaligned_rows": (
-        50,
+        60,
         "The store needs the copies to place columns, and no cluster to add sums.",
     ),
     "promoted": (70, "Three products reach the error of FP32 only with promoted sums."),

@@ -35,6 +35,11 @@ COUNTED = [
     kernel for kernel in KERNELS if all(H200[0].counted(kernel, size) for size in (REGULAR, RAGGED))
 ]
 """Those that the record has counters of."""
+(H100,) = (record for record in load_records() if "H100" in record.gpu.name)
+BY_TMA = [load_kernel(name) for name in (
+    "wgmma_minimal", "wgmma_tf32", "wgmma_fp16", "wgmma_fp16:INPUT=16", "wgmma_3xfp16"
+)]  # fmt: skip
+"""Kernels whose factors TMA copies, which no counter of a warp's loads counts."""
 WRONG = sorted((Path(__file__).parents[1] / "wrong_kernels").glob("*.cu"))
 
 MORE_ON_THE_GPU = {
@@ -63,6 +68,19 @@ def test_counts_equal_the_hardware(kernel: Kernel, size: Size) -> None:
     here = counts_of(kernel, size)
     more = {name: gpu[name] - here[name] for name in COUNTS if gpu[name] != here[name]}
     assert more == MORE_ON_THE_GPU.get((kernel.name, size), {})
+
+
+@pytest.mark.parametrize(
+    "size",
+    [
+        pytest.param(REGULAR, id="regular"),
+        pytest.param(RAGGED, id="ragged", marks=pytest.mark.whole),
+    ],
+)
+@pytest.mark.parametrize("kernel", BY_TMA, ids=lambda kernel: kernel.name)
+def test_counts_of_warp_groups_equal_the_h100(kernel: Kernel, size: Size) -> None:
+    gpu, here = H100.launches(kernel)[size].values, counts_of(kernel, size)
+    assert {name: here[name] for name in COUNTS} == {name: gpu[name] for name in COUNTS}
 
 
 def test_comparison_names_what_differs_and_leaves_out_what_was_not_counted() -> None:

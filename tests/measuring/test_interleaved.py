@@ -35,6 +35,7 @@ class Gpu:
         gpu = self
         self.now = 0.0
         self.held: list[int] = []
+        self.rests: list[float] = []
 
         class Event:
             def record(self, _: Any) -> None:
@@ -102,6 +103,12 @@ def use(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(measure, "require_gpu", lambda: gpu)
     monkeypatch.setattr(measure, "load_micro", lambda *_: hold)
+    monkeypatch.setattr(measure, "sleep", gpu.rests.append)
+
+
+def test_the_gpu_rests_after_each_sample_in_proportion_to_it(gpu: Gpu) -> None:
+    (found,) = time_interleaved({"a": gpu.product(0.3)}, SIZE, BUDGET)
+    assert gpu.rests[1:] == pytest.approx([2.0 * s for s in found.seconds])
 
 
 def test_a_sample_is_the_time_of_one_launch(gpu: Gpu) -> None:

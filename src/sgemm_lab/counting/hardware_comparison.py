@@ -109,9 +109,11 @@ def simulated_counts(kernel: Kernel, size: Size, ptx: str) -> dict[str, int]:
     made = multiply_whole_numbers(ptx, ENTRY, shape, size, check_hazards=False)
     total = made.result.counts.total
     counts: dict[str, int] = {name: getattr(total, name) for name in COUNTS}
-    # A GPU's counters of global loads have the asynchronous copies among them.
+    # A GPU's counters of global loads have the asynchronous copies of warps among them, and not
+    # those of TMA, which pass no lanes.
+    of_warps = (line for line in made.result.counts.lines.values() if line.async_copy_requests)
     counts["global_load_requests"] += total.async_copy_reads
-    counts["global_load_sectors"] += total.async_copy_sectors
+    counts["global_load_sectors"] += sum(line.async_copy_sectors for line in of_warps)
     return counts
 
 

@@ -177,6 +177,10 @@ class LoadedKernel:
                 arguments += (workspace, *self._encoded_maps(one, matrices, workspace))
             self._function(one.grid, one.block, arguments, one.shared_bytes, stream)
 
+    def release(self) -> None:
+        """Return the workspaces of all streams to CuPy's pool."""
+        self._workspaces.clear()
+
     def _encoded_maps(
         self, launch: "_Launch", matrices: tuple[int, int, int], workspace: Any
     ) -> list[Any]:

@@ -238,7 +238,7 @@ def _tensor_core_algorithms(
             library = kernel_errors(record, CUBLAS, size[2])
             errors = kernel_errors(record, kernel, size[2])
             seconds = predicted_from_record(kernel, size, record, known.gpu.sms)
-            if seconds is None:
+            if seconds is None or not errors:
                 continue
             if _meets(errors, library, error):
                 yield Algorithm(size, kernel, None, max(errors), seconds, record.gpu.name)

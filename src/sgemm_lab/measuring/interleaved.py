@@ -20,6 +20,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from time import sleep
 from types import TracebackType
 from typing import Any
 
@@ -68,6 +69,9 @@ class Budget:
     min_samples: int = 5
     max_samples: int = 40
     warm_up_seconds: float = 0.1
+    rest: float = 2.0
+    """Pause after a sample, in durations of the sample. Without pauses a card reaches its power
+    limit and lowers its clock, for the products that follow too."""
 
 
 def cublas(*, tf32: bool = False) -> Product:
@@ -304,6 +308,7 @@ class _TimedProduct:
         warm = 0.0
         while warm < budget.warm_up_seconds:
             warm += self._run_once()
+        sleep(budget.rest * warm)
 
     @property
     def launches(self) -> int:
@@ -323,6 +328,7 @@ class _TimedProduct:
         elapsed = self._run_once()
         self._spent += elapsed
         self.seconds.append(elapsed / self.launches)
+        sleep(self._budget.rest * elapsed)
 
     def _run_once(self) -> float:
         """Return the GPU's seconds for one launch per set of inputs."""

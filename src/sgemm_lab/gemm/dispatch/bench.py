@@ -17,7 +17,7 @@ from sgemm_lab.measuring.interleaved import Budget, Product, cublas, is_graphed,
 from sgemm_lab.records.gpu_record import CUBLAS, Device
 from sgemm_lab.text import size_text
 
-BUDGET = Budget(seconds=0.002, min_samples=3, max_samples=7, warm_up_seconds=0.001)
+BUDGET = Budget(seconds=0.002, min_samples=3, max_samples=7, warm_up_seconds=0.001, rest=0.0)
 """Time per candidate and shape: resolves 1 % at most shapes. Records measure longer."""
 
 RULED_OUT = 1.7
@@ -62,6 +62,8 @@ class GpuBench:
         products[CUBLAS] = cublas()
         graphs = is_graphed(size)
         found = time_interleaved(products, size, self._budget, graphs=graphs)
+        for one in self._loaded:  # of a large C the workspaces would fill the GPU
+            one.release()
         seconds = {one.kernel: median(one.seconds) for one in found}
         library = seconds.pop(CUBLAS)
         slow = {one.kernel.name: s for one, s in first.items() if one.kernel.name not in seconds}

@@ -23,8 +23,6 @@ class Family:
 
     kernel: str
     groups: tuple[tuple[Setting, ...], ...] = ()
-    stream_k: bool = False
-    """Whether it distributes K tiles evenly over the SMs (Stream-K)."""
     most: tuple[int, int, int] | None = None
     """The largest M, N and K for which it is a candidate: beyond, it is far too slow."""
 
@@ -41,10 +39,13 @@ _TINY = _tile(32, 32, 16, 32, 4, 4, BK=16, STAGES=4)
 _FLAT = _tile(16, 128, 16, 32, 4, 4, BK=16, STAGES=4)
 _LOW = _tile(32, 64, 32, 32, 8, 4, BK=16, STAGES=4)
 _SQUARE = _tile(64, 64, 32, 32, 8, 4, BK=16, STAGES=4)
-_SQUARE_8 = _tile(64, 64, 32, 64, 8, 8, BK=16, STAGES=3)
 _WIDE = _tile(64, 128, 32, 64, 8, 8, BK=16, STAGES=3)
 _HIGH = _tile(128, 64, 32, 64, 8, 8, BK=16, STAGES=3)
+_STRIP = _tile(32, 128, 32, 64, 8, 8, BK=16, STAGES=3)
+_BROAD = _tile(32, 256, 32, 64, 8, 8, BK=16, STAGES=3)
+_COLUMN = _tile(128, 32, 64, 32, 8, 8, BK=16, STAGES=3)
 _NARROW = _tile(256, 32, 64, 32, 8, 8, BK=16, STAGES=3)
+_THIN = _tile(64, 16, 32, 16, 4, 4, BK=32, STAGES=4)
 _SHALLOW = {"BK": 8, "STAGES": 4}
 """For a small K, which pads to fewer K tiles."""
 
@@ -52,21 +53,20 @@ FAMILIES = (
     # Runs on every GPU of the book.
     Family("double_buffer"),
     # From sm_80 on.
-    Family("small_tile", ((_TINY, _FLAT, _LOW, _SQUARE, {**_SQUARE, **_SHALLOW}, _WIDE, _HIGH),)),
+    Family("small_tile", ((_TINY, _SQUARE, {**_SQUARE, **_SHALLOW}, _WIDE, _HIGH),)),
     Family(
         "split_k",
         (
             (
                 {**_SQUARE, "BLOCKS": 2},
-                {**_SQUARE_8, "BLOCKS": 4},
-                {**_SQUARE_8, "BLOCKS": 6},
+                {**_FLAT, "BLOCKS": 2},
                 {**_WIDE, "BLOCKS": 2},
                 {**_WIDE, "BLOCKS": 3},
                 {**_HIGH, "BLOCKS": 3},
-                {**_NARROW, "BLOCKS": 1},
-                _tile(128, 32, 64, 32, 8, 8, BK=16, STAGES=3, BLOCKS=6),
-                _tile(32, 256, 32, 64, 8, 8, BK=16, STAGES=3, BLOCKS=2),
-                _tile(64, 256, 32, 64, 8, 8, BK=16, STAGES=3, BLOCKS=2),
+                {**_BROAD, "BLOCKS": 2},
+                {**_BROAD, "BLOCKS": 3},
+                _tile(64, 64, 32, 64, 8, 8, BK=16, STAGES=3, BLOCKS=4),
+                {**_COLUMN, "BLOCKS": 4},
             ),
         ),
     ),
@@ -86,22 +86,25 @@ FAMILIES = (
         "unaligned_rows",
         (
             (
-                {**_FLAT, "SPLIT": 1},
-                {**_LOW, "SPLIT": 8},
+                {**_LOW, "SPLIT": 1},
+                {**_LOW, "SPLIT": 4},
                 {**_SQUARE, "SPLIT": 2},
-                {**_WIDE, "SPLIT": 1, "RESIDENT": 4},
-                {**_WIDE, **_SHALLOW, "SPLIT": 2, "RESIDENT": 4},
+                {**_SQUARE, "SPLIT": 4},
+                {**_WIDE, "SPLIT": 1, "RESIDENT": 3},
+                {**_HIGH, **_SHALLOW, "SPLIT": 1, "RESIDENT": 4},
                 {**_HIGH, "SPLIT": 2, "RESIDENT": 3},
                 {**_HIGH, "SPLIT": 4, "RESIDENT": 3},
-                {**_NARROW, "SPLIT": 4, "RESIDENT": 3},
-                _tile(32, 128, 32, 64, 8, 8, BK=16, STAGES=3, SPLIT=4, RESIDENT=8),
-                _tile(32, 128, 32, 64, 8, 8, BK=8, STAGES=4, SPLIT=1, RESIDENT=8),
-                _tile(64, 16, 32, 16, 4, 4, BK=32, STAGES=4, SPLIT=4),
+                {**_STRIP, **_SHALLOW, "SPLIT": 1, "RESIDENT": 8},
+                {**_STRIP, "SPLIT": 4, "RESIDENT": 6},
+                {**_BROAD, "SPLIT": 2, "RESIDENT": 3},
+                {**_COLUMN, "SPLIT": 1, "RESIDENT": 4},
+                {**_NARROW, "SPLIT": 4, "RESIDENT": 2},
+                {**_THIN, "SPLIT": 1},
+                {**_THIN, "SPLIT": 8},
             ),
         ),
     ),
-    Family("stream_k", stream_k=True),
-    Family("per_warp_stages", (({}, {"BAND": 8}),), stream_k=True),
+    Family("per_warp_stages", (({}, {"BAND": 8}),)),
     # For C with few rows, or one column; for a small K.
     Family(
         "one_row",
@@ -124,12 +127,12 @@ FAMILIES = (
     ),
     Family(
         "thin_k",
-        (({}, {"BM": 32, "TM": 8}, {"BM": 64, "TM": 16}, {"BM": 64, "BN": 64, "TM": 8}),),
+        (({}, {"BM": 64, "TM": 16}),),
         most=(MAX_DIMENSION, MAX_DIMENSION, 128),
     ),
 )
 
-STREAM_K_KERNELS = frozenset(family.kernel for family in FAMILIES if family.stream_k)
+STREAM_K_KERNELS = frozenset({"stream_k", "per_warp_stages"})
 """Kernels that distribute K tiles evenly over the SMs (Stream-K)."""
 
 MOST = {family.kernel: family.most for family in FAMILIES if family.most}

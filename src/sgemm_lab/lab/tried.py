@@ -57,6 +57,17 @@ TRIED: dict[int | str, tuple[Idea, ...]] = {
         ),
         Idea("Bands, at a larger size", "bands", "own_windows", "the same", 16384),
     ),
+    "the old tile": (
+        Idea(
+            "All steps of this page, with the old tile of 128 × 128",
+            "column_order:BN=128,TN=8,WM=32",
+            "column_order",
+        ),
+    ),
+    "register_prefetch": (
+        Idea("Two stages", "register_prefetch:STAGES=2", "register_prefetch"),
+        Idea("Four stages", "register_prefetch:STAGES=4", "register_prefetch"),
+    ),
     "producers": (
         Idea(
             "Lanes placed so that no two requests for shared memory merge",

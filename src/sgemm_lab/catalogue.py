@@ -34,19 +34,7 @@ Every look-up by name, and every record that is read, accepts a former name.
 """
 
 SAME_CODE: dict[str, tuple[str, str]] = {
-    "797c80d9ae601fa6": ("per_warp_stages", "8a0e4e4cdddbc12b"),
-    "cb9210a304f53981": ("producers", "2fe3773a162e6ad0"),
-    "e281e42d07aac35d": ("stream_k", "15f2e397eee27708"),
-    "beae26b60b0c7051": ("per_warp_stages", "8a0e4e4cdddbc12b"),
-    "69956f51b0902a49": ("per_warp_stages:BAND=8", "4945d671a9c60474"),
-    "848ee420e00f91ae": ("wgmma_tf32", "ea1caae33b1db7da"),
-    "7e63c0b8b2dfa2f9": ("wgmma_tf32:CLUSTER=1", "6fa49fabc9c1c16a"),
-    "c821d5ea1aa530f2": ("wgmma_tf32:STAGES=2", "aff7b2986251271b"),
-    "2e7f074fd86e7806": ("wgmma_fp16", "922a8ec9c7a4679e"),
-    "3884c21126f8d9e8": ("wgmma_fp16:INPUT=16", "97019a1e4529417e"),
     "231ad2a086ffc600": ("wgmma_3xfp16", "71424997801a8830"),
-    "f4f7cbae6c0ec724": ("promoted:PASSES=1", "f692de43bee01676"),
-    "f4b33cd80f2f0263": ("promoted", "e20414e3b316627c"),
 }
 """Fingerprints of former sources that compile to the same instructions as a current kernel.
 

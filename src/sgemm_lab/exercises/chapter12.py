@@ -143,7 +143,7 @@ PREDICTIONS = (
         gpu="H100",
         unit="times as fast",
         close=0.3,
-        found=times_as_fast("wgmma_tf32", "mma_tf32", _SQUARE),
+        found=times_as_fast("wgmma_minimal:BN=128", "mma_tf32", _SQUARE),
         wrong=((8, "too high"), (1, "too low")),
     ),
 )

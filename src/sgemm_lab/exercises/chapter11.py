@@ -104,7 +104,6 @@ PREDICTIONS = (
         unit="times as fast",
         close=0.15,
         found=times_as_fast("small_tile", "serpentine", _SMALL),
-        gpu="H100",
         hints=(
             (8, "There are eight times as many blocks, but each needs more data for a product."),
             (1.0, "With tiles of 128 × 256 two SMs of 132 have work."),

@@ -35,7 +35,6 @@ from sgemm_lab.wgsl.programs import has_program
 PER_STEP = "multiply-add of a warp"
 
 _HIDDEN = " L1 and shared memory are not counted; they may allow less."
-_NO_PREDICTION = f"; no prediction, as not both kernels reach {HOLDS:.0%} of their bounds."
 _UNEVEN = 1.25
 """From this many times its even share of the work on, the busiest SM bounds a kernel."""
 
@@ -105,10 +104,15 @@ class Closing:
         return Factor(new.gflops, old.gflops, "GFLOP/s")
 
     @property
-    def predicted(self) -> Factor | None:
-        """The same where both kernels are held by their bounds: elsewhere it predicts nothing."""
-        both = self.before and min(self.before.share, self.now.share) >= HOLDS
-        return self.of_bounds if both else None
+    def sum_text(self) -> str:
+        """The factor as what the bound allows and how much of it is reached; "" without both."""
+        if self.before is None or self.of_bounds is None:
+            return ""
+        ratio, old, new = self.of_bounds.value, percent(self.before.share), percent(self.now.share)
+        if not differ(ratio):
+            return f"Its bound is the same, and it reaches {new} of it instead of {old}."
+        times = factor_text(ratio)
+        return f"Its bound is {times}× as high, and it reaches {new} of it instead of {old}."
 
     @property
     def rows(self) -> Rows:
@@ -116,14 +120,7 @@ class Closing:
         rows = [("What changed", self.changed), ("Measured here", self.here)]
         if self.measured:
             times = self.measured.value
-            predicted = self.predicted.value if self.predicted else 1.0
-            # A prediction on the other side of 1 explains nothing of the factor.
-            explains = differ(predicted) and (predicted > 1) == (times > 1)
-            said = [
-                "" if differ(times) else "No difference.",
-                f"The bounds predict {factor_text(predicted)}×." if explains else "",
-                self.gap,
-            ]
+            said = ["" if differ(times) else "No difference.", self.sum_text, self.gap]
             rows.insert(1, (f"Why {factor_text(times)}×", " ".join(filter(None, said))))
         return [(term, text) for term, text in rows if text]
 
@@ -151,7 +148,7 @@ class Closing:
         return [
             ("Before", f"`{old.kernel.display_name}`: {_reached(old)}"),
             ("Factor", self.measured.text),
-            ("Ratio of bounds", self.of_bounds.text + ("" if self.predicted else _NO_PREDICTION)),
+            ("Ratio of bounds", self.of_bounds.text),
             ("Estimated", self.estimate.text if self.estimate else ""),
             ("By counters", parts),
         ]

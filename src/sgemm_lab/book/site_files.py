@@ -23,6 +23,7 @@ _FIND_ROOT = 'location.pathname.replace(/(?:chapters|notebooks|_static)\\/.*$|[^
 
 
 _MOVED = {
+    "08_warp_tile": "08_unrolling",
     "11_tensor_cores": "12_tensor_cores",
     "12_fewer_products": "13_fewer_products",
     "13_several_gpus": "14_several_gpus",

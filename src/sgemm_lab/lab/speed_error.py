@@ -144,8 +144,8 @@ def speed_over_error(*names: str, size: AnySize = SIZES[0], levels: bool = False
 
 
 def _fastest(ways: Sequence[Measured], size: Size) -> set[str]:
-    """Return the names of the fastest kernels of each arithmetic at a size."""
-    timed = [way for way in ways if way.kind == KERNEL and size in way.tflops]
+    """Return the names of the fastest kernels of each arithmetic at a size, with errors by K."""
+    timed = [way for way in ways if way.kind == KERNEL and size in way.tflops and way.errors]
     fastest = {way.arithmetic: way for way in sorted(timed, key=lambda way: way.tflops[size])}
     return {way.name for way in fastest.values()}
 

@@ -15,6 +15,8 @@ FLOAT_BYTES = 4
 """Bytes of a float32, the elements of A, B and C."""
 WAVEFRONT_BYTES = BANKS * WORD_BYTES
 """Bytes that shared memory of an SM moves per clock, in one wavefront."""
+LINES_PER_LOOKUP = 4
+"""Lines of L1 that one lookup resolves per clock."""
 FLOP_PER_FMA = 2
 FLOP_PER_WARP_FMA = FLOP_PER_FMA * WARP
 """FLOP of one fused multiply-add instruction of a warp."""

@@ -2,8 +2,8 @@
 
 import { checkHere } from "../../src/sgemm_lab/checking/simulated.ts";
 import { parseKernel } from "../../src/sgemm_lab/kernel.ts";
-import { simulate } from "../../src/sgemm_lab/simulator/simulation.ts";
 import { traceToJson } from "../../src/sgemm_lab/simulator/trace.ts";
+import { simulateWatched } from "../../src/sgemm_lab/simulator/watches/watches.ts";
 import { traced } from "../counting/tracing.js";
 
 const TYPES = { float32: Float32Array, uint32: Uint32Array, int32: Int32Array };
@@ -11,14 +11,15 @@ Object.assign(TYPES, { float64: Float64Array, uint8: Uint8Array, uint16: Uint16A
 Object.assign(TYPES, { uint64: BigUint64Array, float16: Uint16Array });
 
 /**
- * Run a launch; give what Python's Result holds, or the kind and the sentence of what it raises.
- * Arrays come and go as the text of their bytes.
+ * Run a launch; give what Python's Result holds, or what was watched, or the kind and the sentence of
+ * what it raises. Arrays come and go as the text of their bytes.
  * @param {any} launch
  */
 export function run({ ptx, entry, grid, block, args, options }) {
   try {
     const given = new Map(args.map(([name, value]) => [name, argument(value)]));
-    return plainResult(simulate(ptx, entry, grid, block, given, options));
+    const done = simulateWatched(ptx, entry, grid, block, given, options);
+    return options.watch ? done.watched : plainResult(done);
   } catch (error) {
     return { raised: error.constructor.name, message: error.message, stack: error.stack };
   }

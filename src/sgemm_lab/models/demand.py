@@ -22,13 +22,10 @@ from sgemm_lab.cuda.shipped_ptx import archived_ptx
 from sgemm_lab.errors import LabError
 from sgemm_lab.formulas.memory import Addresses, Mask, shared_cost
 from sgemm_lab.formulas.tile import Tile
-from sgemm_lab.hardware import WARP, WAVEFRONT_BYTES
+from sgemm_lab.hardware import LINES_PER_LOOKUP, WARP, WAVEFRONT_BYTES
 from sgemm_lab.kernel import ENTRY, Kernel, Size
 from sgemm_lab.simulator import simulate
 from sgemm_lab.simulator.group import COPY_READ, COPY_WRITE, LOAD, Access, BulkCopy, ThreadGroup
-
-LINES_PER_LOOKUP = 4
-"""Lines of L1 that one lookup resolves per clock."""
 
 SHARED, GLOBAL, REQUESTS, LOOKUPS, PRODUCTS = "shared", "global", "requests", "lookups", "products"
 """Counts of a block: wavefronts of shared memory; wavefronts of global loads and stores in the data

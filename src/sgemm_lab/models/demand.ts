@@ -4,15 +4,12 @@
 import { LabError } from "../errors.ts";
 import type { Tile } from "../formulas/tile.ts";
 import { tileOf } from "../formulas/tile.ts";
-import { WARP, WAVEFRONT_BYTES } from "../hardware.py";
+import { WARP } from "../hardware.py";
 import type { Kernel, Size } from "../kernel.ts";
 import { ENTRY, launchShape } from "../kernel.ts";
-import type { Access } from "../simulator/group.ts";
-import { COPY_READ, COPY_WRITE, LOAD } from "../simulator/group.ts";
-import { RequestCosts } from "../simulator/request_costs.ts";
 import type { Argument } from "../simulator/simulation.ts";
 import { simulate } from "../simulator/simulation.ts";
-import { LINES_PER_LOOKUP } from "./demand.py";
+import { GlobalPipe } from "../simulator/watches/global_pipe.ts";
 
 /**
  * What is counted of a block: wavefronts of shared memory; wavefronts in which global loads and
@@ -149,51 +146,6 @@ function countLaunch(kernel: Kernel, ptx: string, [m, n, k]: Size): Demand {
     lookups: pipe.lookups,
     products: counts.total.ffma_thread_instructions / WARP,
   };
-}
-
-/**
- * Adds up what global loads and stores ask of L1. An observer. Asynchronous copies are left out, as
- * demand.py says.
- */
-class GlobalPipe {
-  requests = 0;
-  wavefronts = 0;
-  lookups = 0;
-  forgetful = true;
-  costs = new RequestCosts();
-
-  /** Count the requests of one memory instruction. */
-  onAccess(access: Access) {
-    const { site, memory, group } = access;
-    if (site.space !== "global" || site.kind === COPY_READ || site.kind === COPY_WRITE) return;
-    const active = access.mask ?? group.alive;
-    const lanes = Int32Array.from(active.keys()).filter((lane) => active[lane]);
-    const addresses = Float64Array.from(lanes, (lane) => access.addresses[lane]);
-    if (!lanes.length) return;
-    const isLoad = site.kind === LOAD;
-    const asked = { addresses, lanes, from: 0 };
-    this.costs.ofShared(asked, lanes.length, site.width, isLoad, memory.bytes.length);
-    this.requests += this.costs.requests;
-    this.wavefronts += this.costs.wavefronts;
-    if (isLoad) this.lookups += lookups(addresses, lanes);
-  }
-}
-
-/**
- * The lookups of a global load: different 128-byte lines of each warp over four.
- * @param addresses of the lanes
- * @param lanes in order
- */
-function lookups(addresses: Float64Array, lanes: Int32Array) {
-  const lines: Map<number, Set<number>> = new Map();
-  for (const [i, lane] of lanes.entries()) {
-    const warp = Math.floor(lane / WARP);
-    if (!lines.has(warp)) lines.set(warp, new Set());
-    lines.get(warp)?.add(Math.floor(addresses[i] / WAVEFRONT_BYTES));
-  }
-  let found = 0;
-  for (const { size } of lines.values()) found += Math.ceil(size / LINES_PER_LOOKUP);
-  return found;
 }
 
 function each(

@@ -51,7 +51,7 @@ export type Argument = number | TypedArray | { data: TypedArray; shape: number[]
  * block after another, the numbers of the blocks. `schedule`, `sharedParts`,
  * `cooperative`, `maxBasicBlocks`, `timeLimit` and `progress` are as in simulation.py.
  */
-interface Options {
+export interface Options {
   sharedBytes?: number;
   unwritten?: Iterable<string>;
   checkHazards?: boolean;

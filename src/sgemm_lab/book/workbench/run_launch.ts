@@ -9,10 +9,10 @@ import type { TypedArray } from "../../simulator/memory.ts";
 import type { Result } from "../../simulator/simulation.ts";
 import { simulate } from "../../simulator/simulation.ts";
 import type { WarpRequest } from "../../simulator/warp_requests.ts";
+import { SameValues } from "../../simulator/watches/same_values.ts";
 import type { Values } from "./expected.ts";
 import { expectedValues, readExpectation, single } from "./expected.ts";
 import type { ResolvedLaunch } from "./launch.ts";
-import { SameValues } from "./same_values.ts";
 
 /** What a launch did. `conflicts`: a sentence for each line with bank conflicts. */
 export interface LaunchFindings {

@@ -2,6 +2,7 @@
 // file; esbuild refuses a name that Python does not have.
 
 declare module "*/hardware.py" {
+  export const LINES_PER_LOOKUP: number;
   export const BANKS: number;
   export const FLOAT_BYTES: number;
   export const FLOP_PER_FMA: number;
@@ -111,10 +112,6 @@ declare module "*/memory.py" {
   export const GLOBAL_BASE: number;
   export const LOCAL_WINDOW: number;
   export const SHARED_WINDOW: number;
-}
-
-declare module "*/demand.py" {
-  export const LINES_PER_LOOKUP: number;
 }
 
 declare module "*/entries.py" {

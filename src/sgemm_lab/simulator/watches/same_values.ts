@@ -1,29 +1,40 @@
-// Races in shared memory in which every thread writes the same value: they do no harm. As
-// external_cuda/same_values.py.
+// Races in which every thread writes the same value: they do no harm. A flag that several warps set
+// to 1 is a race by the letter, and what it holds afterwards is known. NVIDIA's racecheck calls it
+// information, too.
 
-import type { Access, Observer } from "../../simulator/group.ts";
-import { STORE } from "../../simulator/group.ts";
-import type { Hazard } from "../../simulator/hazard.ts";
+import type { Access, BulkCopy, Observer } from "../group.ts";
+import { LOAD, STORE } from "../group.ts";
+import type { Hazard } from "../hazard.ts";
+import { RACE } from "../hazards.ts";
+import type { Location } from "../ptx.ts";
 
 /** Watches, byte by byte, whether stores to shared memory that race change anything. */
 export class SameValues implements Observer {
+  forgetful = true;
   #writer = new Int32Array(0);
   #epoch = new Int32Array(0);
   #blocks = "";
   /** Of the last store, by byte: what another thread wrote there since the last barrier. */
   #before: Map<number, number> = new Map();
-  /** Lines that read or change what another thread wrote, or do more than store. */
-  #harmful: Set<number> = new Set();
+  #harmful: Set<Location> = new Set();
 
+  /** Lines that read or change what another thread wrote, or do more than store. */
+  found() {
+    return [...this.#harmful];
+  }
+
+  /** Whether a hazard is a race of stores to shared memory that wrote the same. */
   isHarmless({ kind, location, otherLocation }: Hazard) {
-    if (kind !== "race" || !otherLocation) return false;
-    return ![location, otherLocation].some(({ line }) => this.#harmful.has(line));
+    if (kind !== RACE || !otherLocation) return false;
+    return !this.#harmful.has(location) && !this.#harmful.has(otherLocation);
   }
 
   onAccess({ site, group, memory, lanes, positions }: Access) {
-    if (site.space !== "shared") return;
-    if (site.kind !== STORE) {
-      this.#harmful.add(site.instruction.location.line);
+    if (site.space !== "shared" || site.kind !== STORE) {
+      // Races in global memory are judged by their values where they are found.
+      if (site.space === "shared" || site.kind !== LOAD) {
+        this.#harmful.add(site.instruction.location);
+      }
       return;
     }
     const { blocks, epoch } = group.batch;
@@ -61,9 +72,13 @@ export class SameValues implements Observer {
         const stored = bits(Math.floor(byte / site.wordBytes), i) >> shift;
         const value = Number(BigInt.asUintN(8, stored));
         const before = held.get(positions[i] + byte) ?? value;
-        if (value !== before) this.#harmful.add(site.instruction.location.line);
+        if (value !== before) this.#harmful.add(site.instruction.location);
         held.set(positions[i] + byte, value);
       }
     }
+  }
+
+  onBulkCopy({ access }: BulkCopy) {
+    this.#harmful.add(access.site.instruction.location);
   }
 }

@@ -28,17 +28,21 @@ export function faultOf(map: TensorMap) {
   return fits ? null : "swizzle";
 }
 
-/** The matrix's address for a launch with matrices of floats and a workspace at these addresses. */
+/**
+ * The matrix's address for a launch with matrices and a workspace at these addresses.
+ * @param inputBytes of an element of A and B
+ */
 export function addressOf(
   { dtype, matrix, offset, columns }: TensorMap,
   a: number,
   b: number,
   workspace: number,
   c = 0,
+  inputBytes: number = FLOAT_BYTES,
 ) {
   if (!matrix) return workspace + (offset ?? 0);
   const own = { A: a, B: b, C: c }[matrix];
-  const row = columns * FLOAT_BYTES;
-  const fits = ELEMENT_BYTES[dtype] === FLOAT_BYTES && (own | row) % ALIGNMENT === 0;
+  const row = columns * inputBytes;
+  const fits = ELEMENT_BYTES[dtype] === inputBytes && (own | row) % ALIGNMENT === 0;
   return offset === null || fits ? own : workspace + offset;
 }

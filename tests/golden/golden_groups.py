@@ -59,7 +59,7 @@ GROUPS = {
     for group in (
         Group("book_ragged", lambda: book.of_every_kernel(book.RAGGED)),
         Group("book_aligned", lambda: book.of_every_kernel(book.ALIGNED)),
-        Group("clusters", book.of_clusters, python_only=True),
+        Group("clusters", book.of_clusters),
         Group("orders", book.of_orders),
         Group("traces", book.of_traces),
         Group("wrong_kernels", book.of_wrong_kernels),

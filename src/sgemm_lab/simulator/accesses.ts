@@ -76,15 +76,22 @@ export function begin(
   { notify = true, scratch }: { notify?: boolean; scratch?: number } = {},
 ): Access {
   const memory = group.memory(site.space);
+  const shared = memory === group.batch.shared && group.launch.cluster > 1;
+  const [low, offsets] = shared
+    ? group.inCluster(addresses)
+    : [addresses, group.offsets(site.space)];
   const lanes = mask === null ? null : group.lanesOf(mask);
   const count = lanes === null ? group.lanes : lanes.length;
   const positions = positionsFor(group, count, scratch);
-  const offsets = group.offsets(site.space);
   const bad =
     lanes === null
-      ? placeAll(memory, site.width, addresses, offsets, positions)
-      : placeSome(memory, site.width, addresses, offsets, positions, lanes);
-  let access: Access = { group, site, memory, mask, addresses, lanes, positions, whole: true };
+      ? placeAll(memory, site.width, low, offsets, positions)
+      : placeSome(memory, site.width, low, offsets, positions, lanes);
+  const elsewhere = shared
+    ? Uint8Array.from(low, (_, lane) => (offsets?.[lane] === group.sharedOffset[lane] ? 0 : 1))
+    : null;
+  const found = { group, site, memory, mask, addresses: low, lanes, positions, elsewhere };
+  let access: Access = { ...found, whole: true };
   if (bad) access = withoutIllegal(access);
   access = checkState(access);
   if (notify) {

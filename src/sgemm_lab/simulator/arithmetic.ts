@@ -424,7 +424,7 @@ const PATTERNS: [string, Binder][] = [
   [`rcp\\.rn\\.${FLOAT}`, reciprocal],
   ["(?<op>shl|shr)\\.(?<type>[sub](?:16|32|64))", shift],
   [`div\\.${INT}`, divideIntegers],
-  ["mul\\.hi\\.(?<type>[su](?:16|32))", multiplyHigh],
+  ["mul\\.hi\\.(?<type>[su](?:16|32|64))", multiplyHigh],
   ["mul\\.wide\\.(?<type>[su](?:16|32))", multiplyWide],
   ["mad\\.(?<part>lo)\\.(?<type>[su](?:16|32|64))", multiplyAddIntegers],
   ["mad\\.(?<part>wide)\\.(?<type>[su](?:16|32))", multiplyAddIntegers],

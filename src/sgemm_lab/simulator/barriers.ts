@@ -6,7 +6,7 @@ import type { Path, Program, Wait } from "./divergence.ts";
 import { DeadlockError } from "./divergence.ts";
 import type { Tally } from "./execution_counts.ts";
 import type { BlockBatch } from "./group.ts";
-import { both, countNonzero, flatnonzero, less, warpsAmong } from "./group.ts";
+import { both, CLUSTER_BARRIER, countNonzero, flatnonzero, less, warpsAmong } from "./group.ts";
 import type { Mask } from "./registers.ts";
 
 /** threads at a barrier */
@@ -76,11 +76,15 @@ function completeOf(
 ): Mask {
   const came = perSlot(batch, waiting);
   const counts = waiting.flatMap(({ wait }) => (wait.threads === null ? [] : [wait.threads]));
-  const alive = aliveOf(batch, programs);
+  const missing = aliveOf(batch, programs).map((alive, slot) => alive - came[slot]);
   const arrived = batch.arrivedAt(number);
   const least = Math.min(...counts);
+  const size = number === CLUSTER_BARRIER ? batch.launch.cluster : 1;
   return Uint8Array.from(came, (count, slot) => {
-    const enough = counts.length ? count + arrived[slot] >= least : count === alive[slot];
+    const first = slot - (slot % size);
+    const enough = counts.length
+      ? count + arrived[slot] >= least
+      : !missing.subarray(first, first + size).some(Boolean);
     return count > 0 && enough ? 1 : 0;
   });
 }

@@ -6,7 +6,7 @@ import type { Merged } from "./access_merging.ts";
 import type { BasicBlock } from "./control_flow.ts";
 import type { Tally } from "./execution_counts.ts";
 import type { Access, BulkCopy } from "./group.ts";
-import { ATOMIC, COPY_READ, COPY_WRITE, LOAD, STORE } from "./group.ts";
+import { ATOMIC, COPY_READ, COPY_WRITE, flatnonzero, LOAD, less, STORE } from "./group.ts";
 import type { Instruction } from "./ptx.ts";
 import { RequestCosts } from "./request_costs.ts";
 
@@ -57,7 +57,7 @@ export class RequestCounter {
     const { site } = access;
     if (site.space === "global") this.countGlobal(access, this.countsOf(site.instruction.index));
     else if (site.space === "shared") {
-      this.countShared(access, this.countsOf(site.instruction.index));
+      this.countShared(ownOf(access), this.countsOf(site.instruction.index));
     } else this.countsOf(site.instruction.index);
   }
 
@@ -154,6 +154,23 @@ export class RequestCounter {
       counts.shared_store_bank_conflicts += conflicts;
     }
   }
+}
+
+/**
+ * An access without the lanes that ask another block of the cluster: a GPU's counters of shared
+ * memory leave them out.
+ */
+function ownOf(access: Access): Access {
+  const { group, elsewhere, mask, lanes, positions } = access;
+  if (!elsewhere?.includes(1)) return access;
+  const own = less(mask ?? new Uint8Array(group.lanes).fill(1), elsewhere);
+  const kept = (_: number, i: number) => own[lanes === null ? i : lanes[i]] === 1;
+  return {
+    ...access,
+    mask: own,
+    lanes: (lanes ?? flatnonzero(own)).filter((lane) => own[lane]),
+    positions: positions.filter(kept),
+  };
 }
 
 /**

@@ -27,6 +27,14 @@ export const ATOMIC = "atomic";
 export const COPY_READ = "copy read";
 export const COPY_WRITE = "copy write";
 
+/** Number that stands for the barrier of a cluster, behind those of a block. */
+export const CLUSTER_BARRIER = 16;
+/**
+ * From this bit on an address of a cluster's shared memory has the number of its block plus 1; 0 is
+ * the thread's own block.
+ */
+export const CLUSTER_SHIFT = 24;
+
 /** One place in the kernel that accesses one memory space. */
 export class Site {
   /** Bytes that each lane asks for. */
@@ -52,7 +60,8 @@ export class Site {
  * One execution of a site by a group of threads. `mask`: lanes that run the instruction, null for
  * all. `addresses`: byte address of every lane within the space, meaningless in inactive lanes.
  * `lanes`: those whose address is legal, null for all. `positions`: for those lanes, index of the
- * first byte in `memory.bytes`. `whole`: every lane that runs has a legal address. Addresses hold
+ * first byte in `memory.bytes`. `whole`: every lane that runs has a legal address. `elsewhere`:
+ * lanes of the group that ask another block of the cluster; null for none. Addresses hold
  * until the next access only, and so do positions where all observers are forgetful.
  */
 export interface Access {
@@ -64,6 +73,7 @@ export interface Access {
   lanes: Int32Array | null;
   positions: Int32Array;
   whole: boolean;
+  elsewhere: Mask | null;
 }
 
 /**
@@ -140,6 +150,14 @@ export interface HazardSink {
   confirm: (suspect: Suspect) => void;
   earlyUse: (group: ThreadGroup, lane: number, site: Instruction, key: EarlyUse) => void;
   barrierMissed: (group: ThreadGroup, site: Instruction, missing: Mask) => void;
+  barrierOverflows: (group: ThreadGroup, lane: number, site: Instruction, expected: number) => void;
+  exchangeMissed: (
+    group: ThreadGroup,
+    lane: number,
+    site: Instruction,
+    named: number,
+    absent: number,
+  ) => void;
   barrierStarved: (
     group: ThreadGroup,
     lane: number,
@@ -201,7 +219,8 @@ export interface PendingCopy {
 /**
  * What a launch is made of. `parameters`: an address or a number for each. `sharedBytes`: dynamic
  * shared memory of one block. `products`: listener of multiply-adds. `sharedParts`: the arrays
- * inside dynamic shared memory: name, first byte, bytes. `cooperative`: all blocks run side by
+ * inside dynamic shared memory: name, first byte, bytes. `chosen`: numbers of the blocks that run,
+ * null for all. `cooperative`: all blocks run side by
  * side, because they may wait for each other. `maxBasicBlocks`: basic blocks that a group of
  * threads may run before its loop is called endless, null for ever. `timeLimit`: seconds that the
  * simulation may take.
@@ -220,6 +239,7 @@ interface LaunchParts {
   observers: Observer[];
   products: ProductListener | null;
   sharedParts: [string, number, number][];
+  chosen: number[] | null;
   cooperative: boolean;
   maxBasicBlocks: number | null;
   timeLimit: number;
@@ -256,6 +276,9 @@ export class Launch {
   warps;
   /** Blocks of the grid. */
   blocks;
+  /** Blocks of a cluster. */
+  cluster;
+  chosen;
   /** Those observers that want to know what is moved. */
   valueObservers;
   /** Whether some observer looks at an access after its notification. */
@@ -285,8 +308,21 @@ export class Launch {
     this.threads = x * y * z;
     this.warps = Math.ceil(this.threads / WARP);
     this.blocks = this.grid[0] * this.grid[1] * this.grid[2];
+    this.cluster = this.kernel.cluster;
+    this.chosen = parts.chosen;
     this.valueObservers = this.observers.filter(({ onValues }) => onValues);
     this.accessesKept = this.observers.some(({ forgetful }) => !forgetful);
+  }
+
+  /** Numbers of the blocks that run: whole clusters. */
+  numbers() {
+    const { chosen, cluster } = this;
+    if (!chosen) return Array.from({ length: this.blocks }, (_, number) => number);
+    if (cluster === 1) return chosen;
+    const clusters = new Set(chosen.map((number) => Math.floor(number / cluster)));
+    return [...clusters]
+      .sort((one, other) => one - other)
+      .flatMap((one) => Array.from({ length: cluster }, (_, at) => one * cluster + at));
   }
 
   /** `blockIdx` of a block; blocks are numbered with x fastest. */
@@ -348,6 +384,8 @@ export class BlockBatch {
   mbarriers: Map<number, MemoryBarrier> = new Map();
   /** bulk copies that have not landed */
   bulkCopies: BulkCopy[] = [];
+  /** by slot and number of a barrier that counts: threads with a true predicate, and all */
+  votes: Map<string, { hold: number; came: number }> = new Map();
 
   constructor(
     public launch: Launch,
@@ -358,13 +396,15 @@ export class BlockBatch {
     this.shared.arrays = launch.sharedArrays.flatMap((array) => partsOf(launch, array));
     this.blocks = new Int32Array(slots);
     this.epoch = new Int32Array(slots);
-    this.clocks = synchronisesInParts(launch.kernel) ? new VectorClocks(slots, launch.warps) : null;
+    this.clocks = synchronisesInParts(launch.kernel)
+      ? new VectorClocks(slots / launch.cluster, launch.warps * launch.cluster)
+      : null;
   }
 
   /** Put fresh blocks into the slots. */
-  start(first: number) {
+  start(blocks: number[]) {
     this.launch.uninitialized.start();
-    for (let slot = 0; slot < this.slots; slot++) this.blocks[slot] = first + slot;
+    this.blocks.set(blocks);
     if (this.used) this.shared.reset();
     this.used = true;
     this.epoch = new Int32Array(this.slots);
@@ -372,7 +412,20 @@ export class BlockBatch {
     this.releasedClocks.clear();
     this.mbarriers.clear();
     this.bulkCopies.length = 0;
+    this.votes.clear();
     this.clocks?.start();
+  }
+
+  /** Count what a thread brings to the barrier of a number that counts. */
+  vote(slot: number, number: number, holds: number) {
+    const { hold, came } = this.votesOf(slot, number);
+    this.votes.set(`${slot} ${number}`, { hold: hold + holds, came: came + 1 });
+    // It has passed the barrier before: nobody needs the votes of the one before that.
+    this.votes.delete(`${slot} ${number - 2}`);
+  }
+
+  votesOf(slot: number, number: number) {
+    return this.votes.get(`${slot} ${number}`) ?? { hold: 0, came: 0 };
   }
 
   /** For each slot, how many threads came to a barrier without waiting there. */
@@ -388,7 +441,7 @@ export class BlockBatch {
     for (let lane = 0; lane < lanes.length; lane++) counts[group.slot[lane]] += lanes[lane];
     if (!this.clocks) return;
     for (const [slot, warp] of warpsAmong(group, lanes)) {
-      const known = this.clocks.release(slot, warp);
+      const known = this.clocks.release(this.clusterOf(slot), warp);
       const before = this.releasedClocks.get(`${number} ${slot}`);
       if (before) for (let i = 0; i < known.length; i++) known[i] = Math.max(known[i], before[i]);
       this.releasedClocks.set(`${number} ${slot}`, known);
@@ -405,29 +458,32 @@ export class BlockBatch {
     for (let slot = 0; slot < slots.length; slot++) if (slots[slot]) counts[slot] = 0;
     this.progressCount += 1;
     if (!this.clocks) return;
+    const { cluster } = this.launch;
     const bySlot: Map<number, Set<number>> = new Map();
-    for (const [slot, warp] of warps) {
+    for (const [own, warp] of warps) {
+      const slot = number === CLUSTER_BARRIER ? own - (own % cluster) : own;
       bySlot.set(slot, (bySlot.get(slot) ?? new Set()).add(warp));
     }
     for (const [slot, together] of bySlot) {
       const released = this.releasedClocks.get(`${number} ${slot}`) ?? null;
       this.releasedClocks.delete(`${number} ${slot}`);
-      this.clocks.synchronize(
-        slot,
-        [...together].sort((a, b) => a - b),
-        released,
-      );
+      this.clocks.synchronize(this.clusterOf(slot), [...together], released);
     }
+  }
+
+  /** The cluster of a slot. */
+  clusterOf(slot: number) {
+    return Math.floor(slot / this.launch.cluster);
   }
 }
 
-/** The warps that have a lane in a mask, by slot and number. */
+/** The warps that have a lane in a mask, by slot and number in the cluster. */
 export function warpsAmong(group: ThreadGroup, lanes: Mask): Warp[] {
   const found: Warp[] = [];
   for (let first = 0; first < lanes.length; first += WARP) {
     for (let lane = first; lane < first + WARP; lane++) {
       if (!lanes[lane]) continue;
-      found.push([group.slot[lane], Math.floor(group.thread[lane] / WARP)]);
+      found.push([group.slot[lane], group.warpOf(lane)]);
       break;
     }
   }
@@ -466,6 +522,8 @@ export class ThreadGroup {
   warps;
   /** Number of each lane's thread within its block. */
   thread;
+  /** The same within the cluster of its block. */
+  clusterThread;
   /** Slot of each lane's block. */
   slot;
   exists;
@@ -480,6 +538,10 @@ export class ThreadGroup {
   localOffset;
   /** Warp-level barriers that each lane has passed. Never changed in place. */
   warpEpoch;
+  /** Barriers that count, such as `__syncthreads_count()`, that each lane has come to. */
+  votes;
+  /** What sums over several words carry from one to the next. */
+  carry;
   /** Asynchronous-copy groups that each lane has committed. */
   committed;
   pending: PendingCopy[] = [];
@@ -511,6 +573,9 @@ export class ThreadGroup {
       (_, lane) => warps[Math.floor((lane % perSlot) / WARP)] * WARP + (lane % WARP),
     );
     this.slot = new Int32Array(this.lanes).map((_, lane) => Math.floor(lane / perSlot));
+    this.clusterThread = this.thread.map(
+      (thread, lane) => (this.slot[lane] % launch.cluster) * launch.warps * WARP + thread,
+    );
     this.exists = Uint8Array.from(this.thread, (thread) => (thread < launch.threads ? 1 : 0));
     this.alive = this.exists.slice();
     const symbols: Map<string, number> = new Map();
@@ -527,6 +592,8 @@ export class ThreadGroup {
     const stride = used ? this.local.stride : 0;
     this.localOffset = new Int32Array(this.lanes).map((_, lane) => lane * stride);
     this.warpEpoch = new Int32Array(this.lanes);
+    this.votes = new Int32Array(this.lanes);
+    this.carry = new Uint8Array(this.lanes);
     this.committed = new Int32Array(this.lanes);
     this.committedProducts = new Int32Array(this.lanes);
     this.blockIndex = [0, 1, 2].map(() => new Int32Array(this.lanes));
@@ -541,6 +608,7 @@ export class ThreadGroup {
     this.alive.set(this.exists);
     this.exits += 1;
     this.warpEpoch = new Int32Array(this.lanes);
+    this.votes.fill(0);
     this.committed.fill(0);
     this.pending.length = 0;
     this.committedProducts.fill(0);
@@ -592,9 +660,33 @@ export class ThreadGroup {
    * of time that its warp is in.
    */
   windowOf(lane: number) {
-    const { batch, slot, thread } = this;
+    const { batch, slot } = this;
     if (!batch.clocks) return batch.epoch[slot[lane]];
-    return batch.clocks.windowOf(slot[lane], Math.floor(thread[lane] / WARP));
+    return batch.clocks.windowOf(batch.clusterOf(slot[lane]), this.warpOf(lane));
+  }
+
+  /** The number of a lane's warp in its cluster. */
+  warpOf(lane: number) {
+    return Math.floor(this.clusterThread[lane] / WARP);
+  }
+
+  /**
+   * Addresses of shared memory without the block that they name, and where its slot starts. An
+   * address of a block that the cluster has not is -1.
+   */
+  inCluster(addresses: Float64Array): [low: Float64Array, offsets: Int32Array] {
+    const { cluster } = this.launch;
+    const low = new Float64Array(this.lanes);
+    const offsets = this.sharedOffset.slice();
+    for (let lane = 0; lane < this.lanes; lane++) {
+      const block = Math.floor(addresses[lane] / 2 ** CLUSTER_SHIFT);
+      const known = block >= 0 && block <= cluster;
+      low[lane] = known ? addresses[lane] - block * 2 ** CLUSTER_SHIFT : -1;
+      if (known && block === 0) continue;
+      const slot = this.slot[lane] - (this.slot[lane] % cluster) + block - 1;
+      offsets[lane] = known ? slot * this.batch.shared.stride : 0;
+    }
+    return [low, offsets];
   }
 
   /** A memory space. */
@@ -631,7 +723,10 @@ export class ThreadGroup {
       "%lanemask_ge": (lane) => ~((1 << lane) - 1),
     };
     if (byLane[name]) return thread.map((_, lane) => byLane[name](lane % WARP));
-    if (name === "%cluster_ctarank") return 0;
+    if (name === "%cluster_ctarank" || name === "%cluster_ctaid.x") {
+      return this.slot.map((slot) => slot % launch.cluster);
+    }
+    if (name === "%cluster_nctarank" || name === "%cluster_nctaid.x") return launch.cluster;
     if (name === "%warpid") return thread.map((one) => Math.floor(one / WARP));
     if (name === "%dynamic_smem_size") return launch.sharedBytes;
     if (name === "%total_smem_size") return this.batch.shared.size;

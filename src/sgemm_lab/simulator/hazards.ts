@@ -17,6 +17,7 @@ export const UNWRITTEN = "unwritten";
 export const RACE = "race";
 const IN_FLIGHT = "in flight";
 export const BARRIER = "barrier";
+const EXCHANGE = "exchange";
 /** A kind of warning: odd, and right all the same. */
 export const SPLIT_BARRIER = "split barrier";
 
@@ -75,10 +76,14 @@ export class HazardLog {
   }
 
   /** A lane uses a register of a product that may still run. */
-  earlyUse(group: ThreadGroup, lane: number, { location }: Instruction, key: EarlyUse) {
-    if (!this.isNew(IN_FLIGHT, location)) return;
-    const hazard = atBarrier(IN_FLIGHT, group, lane, location);
-    const what = sentence(key);
+  earlyUse(group: ThreadGroup, lane: number, site: Instruction, key: EarlyUse) {
+    this.says(IN_FLIGHT, group, lane, site, sentence(key));
+  }
+
+  /** Keep what a thread does wrong at a place of the source. */
+  says(kind: string, group: ThreadGroup, lane: number, { location }: Instruction, what: string) {
+    if (!this.isNew(kind, location)) return;
+    const hazard = atBarrier(kind, group, lane, location);
     hazard.message = sentence("hazard.who", { place: location, what, ...namesOf(group, hazard) });
     this.append(hazard);
   }
@@ -93,6 +98,24 @@ export class HazardLog {
     const words = namesOf(group, hazard);
     hazard.message = sentence("barrier.missed", { place: location, count, ...words });
     this.append(hazard);
+  }
+
+  /** More lanes of a warp arrive at an mbarrier than complete its phase. */
+  barrierOverflows(group: ThreadGroup, lane: number, site: Instruction, expected: number) {
+    this.says(BARRIER, group, lane, site, sentence("mbarrier.overflow", { expected }));
+  }
+
+  /** A shuffle, vote or match names a lane that does not run it, or not the lane itself. */
+  exchangeMissed(
+    group: ThreadGroup,
+    lane: number,
+    site: Instruction,
+    named: number,
+    absent: number,
+  ) {
+    const key = absent === lane % WARP ? "exchange.unnamed" : "exchange.absent";
+    const mask = `0x${named.toString(16).padStart(8, "0")}`;
+    this.says(EXCHANGE, group, lane, site, sentence(key, { mask, lane: absent }));
   }
 
   /** A barrier waits for more threads than come to it. */
@@ -147,7 +170,9 @@ export class HazardLog {
     if (!this.isNew(kind, access.site.instruction.index)) return;
     const { launch } = access.group;
     const place = new Place(access, lane, position);
-    const second = launch.threadIndex(otherThread);
+    // Threads of the cluster's next block are numbered behind those of this one.
+    const inBlock = launch.cluster > 1 ? otherThread % (launch.warps * WARP) : otherThread;
+    const second = launch.threadIndex(inBlock);
     const name = launch.threadName(second);
     const key = sameStore ? "hazard.together" : adviceOf(access, lane, acrossWarps, other);
     const what = place.says(key, { other: name, line: other.location.line });

@@ -34,6 +34,10 @@ export function refuseImpossible(launch: Launch) {
       }
     });
   }
+  const [size] = launch.grid;
+  if (size % launch.cluster) {
+    throw new LabError(sentence("limits.cluster", { size, cluster: launch.cluster }));
+  }
   if (blocks * threads > MOST_LANES) {
     throw new LabError(sentence("limits.lanes", { blocks, threads }));
   }

@@ -13,7 +13,7 @@ import type { BlockBarrier, Condition, Segment } from "./divergence.ts";
 import { Program } from "./divergence.ts";
 import type { Tally } from "./execution_counts.ts";
 import type { Launch } from "./group.ts";
-import { BlockBatch, countNonzero, ThreadGroup } from "./group.ts";
+import { BlockBatch, CLUSTER_BARRIER, countNonzero, ThreadGroup } from "./group.ts";
 import { HALF_OPERATIONS } from "./half_operations.ts";
 import { MBARRIER_OPERATIONS } from "./mbarrier_operations.ts";
 import { MEMORY_OPERATIONS } from "./memory_operations.ts";
@@ -22,6 +22,7 @@ import type { Binder, Match, Step } from "./operations.ts";
 import { overRuns } from "./operations.ts";
 import type { Guard, Instruction, PtxKernel } from "./ptx.ts";
 import { PtxError } from "./ptx.ts";
+import { RARE_OPERATIONS } from "./rare_operations.ts";
 import { sentence } from "./sentences.ts";
 import { TENSOR_COPIES } from "./tensor_copies.ts";
 import { TENSOR_OPERATIONS } from "./tensor_operations.ts";
@@ -43,11 +44,10 @@ const OPERATIONS = [
   ...TENSOR_OPERATIONS,
   ...TENSOR_COPIES,
   ...WGMMA_OPERATIONS,
+  ...RARE_OPERATIONS,
 ];
 const BARRIER = /^(?:bar|barrier)(?:\.cta)?\.(?<how>sync|arrive)(?:\.aligned)?$/;
 const BRANCH = /^(?:bra(?:\.uni)?|ret|exit)$/;
-const CLUSTER = /^(?:barrier\.cluster|mapa\b)/;
-// In a cluster of one block, its barrier is one of the block.
 const CLUSTER_WAIT = /^barrier\.cluster\.wait(?:\.acquire)?(?:\.aligned)?$/;
 
 // Lanes that run side by side, as many as in Python: so both meet a hazard in the same order.
@@ -77,9 +77,6 @@ function operationOf(opcode: string) {
  */
 function checkOpcodes(kernel: PtxKernel) {
   for (const { opcode, location: place } of kernel.instructions) {
-    if (kernel.cluster > 1 && CLUSTER.test(opcode)) {
-      throw new PtxError(sentence("run.cluster", { place }));
-    }
     if (CLUSTER_WAIT.test(opcode)) continue;
     if (!BARRIER.test(opcode) && !BRANCH.test(opcode) && !operationOf(opcode)) {
       throw new PtxError(sentence("run.opcode", { opcode, place }));
@@ -106,8 +103,8 @@ function segmentsOf(group: ThreadGroup, { instructions }: BasicBlock, tally: Tal
   const found = [];
   let steps: Step[] = [];
   for (const instruction of instructions) {
-    const alone = CLUSTER_WAIT.test(instruction.opcode);
-    const how = alone ? "sync" : BARRIER.exec(instruction.opcode)?.groups?.how;
+    const waits = CLUSTER_WAIT.test(instruction.opcode);
+    const how = waits ? "sync" : BARRIER.exec(instruction.opcode)?.groups?.how;
     if (how) {
       found.push({ steps, barrier: barrierOf(group, instruction, how === "sync") });
       steps = [];
@@ -124,7 +121,8 @@ function barrierOf(group: ThreadGroup, instruction: Instruction, waits: boolean)
     if (!row) throw new TypeError(instruction.opcode);
     return operand.kind === "register" ? row.u32 : row.u32[0];
   };
-  const number = instruction.operands.length ? valueAt(0) : 0;
+  const whole = CLUSTER_WAIT.test(instruction.opcode) ? CLUSTER_BARRIER : 0;
+  const number = instruction.operands.length ? valueAt(0) : whole;
   const threads = instruction.operands.length > 1 ? valueAt(1) : null;
   let guard = instruction.guard && decisionOf(group, instruction.guard);
   const names = instruction.operands.flatMap(registersOf).map(({ name }) => name);
@@ -209,8 +207,9 @@ function bound(group: ThreadGroup, instruction: Instruction): Step {
 }
 
 /** How many blocks to run side by side. */
-function defaultSlots(launch: Launch) {
-  if (launch.cooperative) return launch.blocks;
+function defaultSlots(launch: Launch, count: number) {
+  const { cluster } = launch;
+  if (launch.cooperative) return count;
   const names = new Set(
     launch.kernel.instructions.flatMap(({ operands }) =>
       operands.flatMap((operand) => (operand.kind === "register" ? [operand.name] : [])),
@@ -222,7 +221,8 @@ function defaultSlots(launch: Launch) {
     Math.max(Math.floor(REGISTER_BYTES / (perLane || 1)), MIN_LANES),
     MAX_LANES,
   );
-  return Math.max(1, Math.min(launch.blocks, Math.floor(lanes / (launch.warps * 32))));
+  const blocks = Math.min(count, Math.floor(lanes / (launch.warps * 32)));
+  return Math.max(cluster, Math.floor(blocks / cluster) * cluster);
 }
 
 /** Run all blocks, many at a time, all threads of a block together. */
@@ -232,24 +232,30 @@ export function runLockstep(
   tally: Tally,
   progress: Progress | null,
 ) {
-  const slots = defaultSlots(launch);
+  const every = launch.numbers();
+  const slots = defaultSlots(launch, every.length);
   let program: Program | null = null;
-  for (let first = 0; first < launch.blocks; first += slots) {
-    const count = Math.min(slots, launch.blocks - first);
-    if (program?.group.batch.slots !== count) {
-      const warps = Array.from({ length: launch.warps }, (_, warp) => warp);
-      program = programOf(new ThreadGroup(new BlockBatch(launch, count), warps), blocks, tally);
+  for (let first = 0; first < every.length; first += slots) {
+    const numbers = every.slice(first, first + slots);
+    if (program?.group.batch.slots !== numbers.length) {
+      const batch = new BlockBatch(launch, numbers.length);
+      program = programOf(new ThreadGroup(batch, everyWarp(launch)), blocks, tally);
     }
     const { batch } = program.group;
-    batch.start(first);
+    batch.start(numbers);
     runToCompletion(batch, [program], tally);
-    launch.blocksDone = first + count;
-    progress?.(launch.blocksDone, launch.blocks);
+    launch.blocksDone = first + numbers.length;
+    progress?.(launch.blocksDone, every.length);
   }
 }
 
+function everyWarp({ warps }: Launch) {
+  return Array.from({ length: warps }, (_, warp) => warp);
+}
+
 /**
- * Run block after block; in each, every warp runs to its next barrier before the next warp. With
+ * Run block after block, or cluster after cluster; in each, every warp runs to its next barrier
+ * before the next warp, in the order of `warpOrder`, or of their numbers. With
  * `threadByThread` every thread does so: CUDA orders the threads of a warp neither. Hardware may do
  * the same, so a kernel whose result differs from lockstep lacks a barrier.
  */
@@ -259,17 +265,19 @@ export function runWarpAfterWarp(
   tally: Tally,
   progress: Progress | null,
   threadByThread: boolean,
-  blockOrder: number[] | null = null,
+  warpOrder: number[] | null = null,
 ) {
-  const batch = new BlockBatch(launch, 1);
-  const programs = Array.from({ length: launch.warps }, (_, warp) =>
+  const { cluster } = launch;
+  const numbers = launch.numbers();
+  const batch = new BlockBatch(launch, cluster);
+  const programs = (warpOrder ?? everyWarp(launch)).map((warp) =>
     programOf(new ThreadGroup(batch, [warp]), blocks, tally),
   );
-  for (let number = 0; number < launch.blocks; number++) {
-    batch.start(blockOrder?.[number] ?? number);
+  for (let first = 0; first < numbers.length; first += cluster) {
+    batch.start(numbers.slice(first, first + cluster));
     runToCompletion(batch, programs, tally, threadByThread);
-    launch.blocksDone = number + 1;
-    progress?.(launch.blocksDone, launch.blocks);
+    launch.blocksDone = first + cluster;
+    progress?.(launch.blocksDone, numbers.length);
   }
 }
 

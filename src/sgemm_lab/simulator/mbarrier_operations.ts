@@ -8,6 +8,7 @@ import type { Access, BlockBatch, BulkCopy, MemoryBarrier, ThreadGroup } from ".
 import { COPY_READ, COPY_WRITE, flatnonzero, Site, STORE } from "./group.ts";
 import { SHARED_WINDOW } from "./memory.py";
 import type { Binder, Match, Operations, Step } from "./operations.ts";
+import { nothing } from "./operations.ts";
 import type { Instruction, Operand } from "./ptx.ts";
 import { PtxError } from "./ptx.ts";
 import type { Mask } from "./registers.ts";
@@ -36,8 +37,10 @@ export function placesOf(
     const here = addresses().map((one) => (one >= SHARED_WINDOW ? one - SHARED_WINDOW : one));
     const { base, size } = group.batch.shared;
     const lanes = flatnonzero(mask ?? group.alive);
+    const inCluster = group.launch.cluster > 1;
+    const [low, offsets] = inCluster ? group.inCluster(here) : [here, group.sharedOffset];
     const wrong = lanes.some((lane) => {
-      const relative = here[lane] - base;
+      const relative = low[lane] - base;
       return relative < 0 || relative > size - BYTES || relative % BYTES !== 0;
     });
     if (wrong) {
@@ -48,7 +51,7 @@ export function placesOf(
         place,
       ]);
     }
-    return Array.from(lanes, (lane) => [lane, here[lane] - base + group.sharedOffset[lane]]);
+    return Array.from(lanes, (lane) => [lane, low[lane] - base + offsets[lane]]);
   };
 }
 
@@ -123,9 +126,9 @@ function clocksOf({ batch }: ThreadGroup) {
   return batch.clocks;
 }
 
-/** Slot and number of a lane's warp. */
+/** Cluster of a lane's warp, and its number there. */
 function warpOf(group: ThreadGroup, lane: number): [number, number] {
-  return [group.slot[lane], Math.floor(group.thread[lane] / WARP)];
+  return [group.batch.clusterOf(group.slot[lane]), group.warpOf(lane)];
 }
 
 /** `mbarrier.arrive` and `mbarrier.arrive.expect_tx`; gives the phase as the state. */
@@ -138,13 +141,19 @@ function arrive(group: ThreadGroup, instruction: Instruction, match: Match): Ste
   const amount = last < operands.length ? numberIn(group, operands[last]) : () => 1;
   return (mask) => {
     const released: Map<string, Row> = new Map();
+    const completed: Map<number, number> = new Map();
     for (const [lane, place] of places(mask)) {
       const barrier = barrierAt(group, instruction, place);
-      state?.(lane, BigInt(barrier.phase));
+      const [{ phase }, warp] = [barrier, Math.floor(lane / WARP)];
+      if (completed.get(place) === warp) {
+        group.launch.hazards.barrierOverflows(group, lane, instruction, barrier.expected);
+      }
+      state?.(lane, BigInt(phase));
       releaseArrival(group, barrier, lane, released);
       barrier.bytes += match.expect ? amount(lane) : 0;
       barrier.pending -= match.expect ? 1 : amount(lane);
       completePhase(group.batch, barrier);
+      if (barrier.phase !== phase) completed.set(place, warp);
     }
   };
 }
@@ -316,11 +325,8 @@ function elect(group: ThreadGroup, { operands, opcode }: Instruction): Step {
   };
 }
 
-/** `setmaxnreg`: registers are not short here. */
-const nothing: Binder = () => () => {};
-
 const SHARED = "(?:\\.shared(?:::(?:cta|cluster))?)?";
-const ORDER = "(?:\\.(?:release|acquire|relaxed))?(?:\\.cta)?";
+const ORDER = "(?:\\.(?:release|acquire|relaxed))?(?:\\.(?:cta|cluster))?";
 const COPIED = "shared::(?:cluster|cta)\\.global\\.mbarrier::complete_tx::bytes";
 
 const PATTERNS: [string, Binder][] = [
@@ -332,7 +338,7 @@ const PATTERNS: [string, Binder][] = [
   [`cp\\.async\\.mbarrier\\.arrive(?<noinc>\\.noinc)?${SHARED}\\.b64`, arriveAfterCopies],
   [`cp\\.async\\.bulk\\.${COPIED}(?:\\.L2::cache_hint)?`, bulkCopy],
   ["elect\\.sync", elect],
-  ["barrier\\.cluster\\.arrive(?:\\.release|\\.relaxed)?(?:\\.aligned)?", nothing],
+  ["barrier\\.cluster\\.arrive.*", nothing],
   ["setmaxnreg\\.(?:inc|dec)\\.sync\\.aligned\\.u32", nothing],
 ];
 

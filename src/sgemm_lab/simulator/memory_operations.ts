@@ -328,7 +328,7 @@ function floatBits(view: DataView, value: number, bytes: number) {
   return view.getBigUint64(0);
 }
 
-const SPACE = "(?<space>\\.global|\\.shared(?:::cta)?|\\.local)?";
+const SPACE = "(?<space>\\.global|\\.shared(?:::(?:cta|cluster))?|\\.local)?";
 const TYPE = "(?<type>[subf](?:8|16|32|64))";
 const CACHE = "(?:\\.(?:ca|cg|cs|lu|cv|wb|wt|nc|weak|L1::\\w+|L2::\\w+))*";
 const STRENGTH =

@@ -19,6 +19,9 @@ export type Binder = (group: ThreadGroup, instruction: Instruction, match: Match
 
 export type Operations = [RegExp, Binder][];
 
+/** An instruction that changes nothing here, such as a hint to a cache. */
+export const nothing: Binder = () => () => {};
+
 /** The register that an instruction writes. */
 export function target({ operands, opcode }: Instruction): Register {
   const [first] = operands;

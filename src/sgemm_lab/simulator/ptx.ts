@@ -125,7 +125,7 @@ export class PtxKernel {
   labels: Map<string, number> = new Map();
   /** indices of instructions after a `.pragma "nounroll"` */
   notUnrolled: Set<number> = new Set();
-  /** blocks of a cluster */
+  /** blocks of a cluster, along x */
   cluster = 1;
   /** What the PTX was made for, such as "sm_90"; empty where it does not say. */
   target: string;
@@ -208,8 +208,11 @@ export function parse(ptx: string): Map<string, PtxKernel> {
     const end = closingBrace(text, start);
     outside.push(text.slice(position, entry.index));
     const kernel = new PtxKernel(entry[1], parametersOf(entry[2] ?? ""), target);
-    const sides = CLUSTER.exec(entry[3])?.[1].split(",") ?? [];
-    kernel.cluster = sides.reduce((blocks, side) => blocks * Number(side), 1);
+    const [x = 1, ...others] = CLUSTER.exec(entry[3])?.[1].split(",").map(Number) ?? [];
+    if (others.some((side) => side > 1)) {
+      throw new PtxError(sentence("ptx.cluster", { name: kernel.name }));
+    }
+    kernel.cluster = x;
     new BodyReader(kernel, files).read(text.slice(start, end));
     kernels.set(kernel.name, kernel);
     position = end + 1;

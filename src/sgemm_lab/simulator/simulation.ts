@@ -2,6 +2,7 @@
 // runs to its end without a pause, so a page calls it in a Worker.
 
 import { LabError } from "../errors.ts";
+import { FLOAT_BYTES } from "../hardware.py";
 import { MAP_BYTES } from "../tensor_map.py";
 import type { TensorMap } from "../tensor_map.ts";
 import { addressOf as mapAddress } from "../tensor_map.ts";
@@ -47,8 +48,9 @@ export type Argument = number | TypedArray | { data: TypedArray; shape: number[]
  * missed barriers and reads of unwritten memory are always found. `countRequests`: whether to count
  * memory requests, true unless said. `trace`: whether to record every access, `products` with every
  * multiply-add. `requestsOf`: a block and a warp of it whose memory requests are wanted, address by
- * address. `watching`: more observers of every access. `blockOrder`: of a schedule that runs one
- * block after another, the numbers of the blocks. `schedule`, `sharedParts`,
+ * address. `watching`: more observers of every access. `onlyBlocks`: numbers of the blocks to run,
+ * in order; null for all. `warpOrder`: of a schedule that runs one warp after another, the numbers
+ * of the warps. `schedule`, `sharedParts`,
  * `cooperative`, `maxBasicBlocks`, `timeLimit` and `progress` are as in simulation.py.
  */
 export interface Options {
@@ -61,7 +63,8 @@ export interface Options {
   requestsOf?: [number, number] | null;
   watching?: Observer[];
   schedule?: Schedule;
-  blockOrder?: number[];
+  onlyBlocks?: number[] | null;
+  warpOrder?: number[] | null;
   sharedParts?: [string, number, number][];
   cooperative?: boolean;
   maxBasicBlocks?: number | null;
@@ -132,6 +135,7 @@ export function simulate(
     observers,
     products: options.products ? recorder : null,
     sharedParts: options.sharedParts ?? [],
+    chosen: options.onlyBlocks ?? null,
     cooperative: options.cooperative ?? false,
     maxBasicBlocks: options.maxBasicBlocks ?? null,
     timeLimit: options.timeLimit ?? Number.POSITIVE_INFINITY,
@@ -143,7 +147,7 @@ export function simulate(
     if (schedule === "lockstep") runLockstep(launch, blocks, tally, progress);
     else {
       const thread = schedule === "threads";
-      runWarpAfterWarp(launch, blocks, tally, progress, thread, options.blockOrder);
+      runWarpAfterWarp(launch, blocks, tally, progress, thread, options.warpOrder);
     }
   } catch (error) {
     // What was found before says more than where the threads wait.
@@ -227,11 +231,14 @@ function tensorMapsOf(
 ): TensorMaps {
   const addresses = new Map(arrays.map(({ name, start }) => [name, GLOBAL_BASE + start]));
   const [a, b, workspace, c] = ["A", "B", "workspace", "C"].map((name) => addresses.get(name) ?? 0);
+  const given = args.get("A");
+  const data = typeof given === "object" && "data" in given ? given.data : given;
+  const width = ArrayBuffer.isView(data) ? data.BYTES_PER_ELEMENT : FLOAT_BYTES;
   const found: TensorMaps = new Map();
   [...args.values()].forEach((map, at) => {
     if (!isMap(map)) return;
     const { name: parameter } = kernel.parameters[at];
-    const start = mapAddress(map, a, b, workspace, c);
+    const start = mapAddress(map, a, b, workspace, c, width);
     found.set(addresses.get(parameter) ?? 0, { map, start, parameter });
   });
   return found;

@@ -41,7 +41,7 @@ class Shadow {
   readSite;
   inFlight;
 
-  /** @param warps of a block */
+  /** @param warps of a cluster */
   constructor(
     memory: Memory,
     wordBytes: number,
@@ -99,7 +99,7 @@ export class VectorClockRaceDetector {
       positions.forEach((position, i) => {
         const [index, lane] = [Math.floor(position / this.wordBytes) + word, lanes[i]];
         shadow.inFlight[index] -= 1;
-        shadow.writer[index] = group.thread[lane];
+        shadow.writer[index] = group.clusterThread[lane];
         shadow.writeTime[index] = timeOf(group, clocks, lane);
         shadow.writeWarpEpoch[index] = group.warpEpoch[lane];
       });
@@ -144,7 +144,7 @@ export class VectorClockRaceDetector {
 
   setReadTime({ access, lane }: TensorRead, index: Int32Array, time: number) {
     const shadow = this.shadowOf(access.group);
-    const warp = access.group.thread[lane] >> WARP_BITS;
+    const warp = access.group.clusterThread[lane] >> WARP_BITS;
     for (const word of index) shadow.readTime[word * shadow.warps + warp] = time;
   }
 
@@ -159,7 +159,8 @@ export class VectorClockRaceDetector {
   shadowOf({ batch }: ThreadGroup) {
     const blocks = batch.blocks.join();
     if (!this.shadow || this.blocks !== blocks) {
-      this.shadow = new Shadow(batch.shared, this.wordBytes, batch.launch.warps);
+      const { warps, cluster } = batch.launch;
+      this.shadow = new Shadow(batch.shared, this.wordBytes, warps * cluster);
       this.blocks = blocks;
     }
     return this.shadow;
@@ -180,7 +181,7 @@ export class VectorClockRaceDetector {
     this.report(use, index, wrong, shadow.writer, shadow.writeSite);
     const site = use.access.site.instruction.index;
     index.forEach((word, i) => {
-      const thread = group.thread[lanes[i]];
+      const thread = group.clusterThread[lanes[i]];
       shadow.reader[word] = thread;
       const now = timeOf(group, clocks, lanes[i]);
       shadow.readTime[word * shadow.warps + (thread >> WARP_BITS)] = now;
@@ -201,7 +202,7 @@ export class VectorClockRaceDetector {
     this.report(use, index, afterRead, shadow.reader, shadow.readSite);
     const site = use.access.site.instruction.index;
     index.forEach((word, i) => {
-      shadow.writer[word] = group.thread[lanes[i]];
+      shadow.writer[word] = group.clusterThread[lanes[i]];
       shadow.writeTime[word] = timeOf(group, clocks, lanes[i]);
       shadow.writeWarpEpoch[word] = group.warpEpoch[lanes[i]];
       shadow.writeSite[word] = site;
@@ -215,10 +216,10 @@ export class VectorClockRaceDetector {
   checkSameStore(shadow: Shadow, use: Use, index: Int32Array, number: number) {
     const { group, lanes } = use;
     const lost = Uint8Array.from(index, (word, i) =>
-      Number(shadow.writer[word] !== group.thread[lanes[i]]),
+      Number(shadow.writer[word] !== group.clusterThread[lanes[i]]),
     );
     const apart = lost.map((one, i) =>
-      shadow.writer[index[i]] >> WARP_BITS === group.thread[lanes[i]] >> WARP_BITS ? 0 : one,
+      shadow.writer[index[i]] >> WARP_BITS === group.clusterThread[lanes[i]] >> WARP_BITS ? 0 : one,
     );
     this.report(use, index, apart, shadow.writer, shadow.writeSite);
     if (lost.includes(1) && !apart.includes(1)) this.sameStore.push(number);
@@ -248,7 +249,7 @@ export class VectorClockRaceDetector {
     if (!wrong.includes(1)) return;
     const { group, lanes } = use;
     const warpsDiffer = (i: number) =>
-      others[index[i]] >> WARP_BITS !== group.thread[lanes[i]] >> WARP_BITS;
+      others[index[i]] >> WARP_BITS !== group.clusterThread[lanes[i]] >> WARP_BITS;
     const apart = wrong.findIndex((one, i) => one === 1 && warpsDiffer(i));
     const first = apart < 0 ? wrong.indexOf(1) : apart;
     const word = index[first];
@@ -261,9 +262,9 @@ export class VectorClockRaceDetector {
 function afterWriter(shadow: Shadow, { group, clocks }: Use, word: number, lane: number) {
   const writer = shadow.writer[word];
   if (writer === NO_THREAD) return false;
-  const [thread, who] = [group.thread[lane], writer >> WARP_BITS];
+  const [thread, who] = [group.clusterThread[lane], writer >> WARP_BITS];
   const warp = thread >> WARP_BITS;
-  const row = clocks.at(group.slot[lane], warp);
+  const row = clocks.at(group.batch.clusterOf(group.slot[lane]), warp);
   const time = shadow.writeTime[word];
   if (who !== warp) return time > clocks.seen[row + who];
   const alone = shadow.writeWarpEpoch[word] === group.warpEpoch[lane];
@@ -274,9 +275,9 @@ function afterWriter(shadow: Shadow, { group, clocks }: Use, word: number, lane:
 function afterReaders(shadow: Shadow, { group, clocks }: Use, word: number, lane: number) {
   const reader = shadow.reader[word];
   if (reader === NO_THREAD) return false;
-  const thread = group.thread[lane];
+  const thread = group.clusterThread[lane];
   const warp = thread >> WARP_BITS;
-  const row = clocks.at(group.slot[lane], warp);
+  const row = clocks.at(group.batch.clusterOf(group.slot[lane]), warp);
   const times = word * shadow.warps;
   for (let other = 0; other < shadow.warps; other++) {
     if (other !== warp && shadow.readTime[times + other] > clocks.seen[row + other]) return true;
@@ -292,14 +293,14 @@ function afterReaders(shadow: Shadow, { group, clocks }: Use, word: number, lane
 
 function useOf(access: Access): Use {
   const { group } = access;
-  const lanes = access.lanes ?? group.thread.map((_, lane) => lane);
+  const lanes = access.lanes ?? group.slot.map((_, lane) => lane);
   return { access, group, clocks: clocksOf(group), lanes };
 }
 
 /** A lane's own time. */
 function timeOf(group: ThreadGroup, clocks: VectorClocks, lane: number) {
-  const warp = group.thread[lane] >> WARP_BITS;
-  return clocks.seen[clocks.at(group.slot[lane], warp) + warp];
+  const warp = group.clusterThread[lane] >> WARP_BITS;
+  return clocks.seen[clocks.at(group.batch.clusterOf(group.slot[lane]), warp) + warp];
 }
 
 function clocksOf({ batch }: ThreadGroup) {

@@ -7,7 +7,7 @@ import type { PtxKernel } from "./ptx.ts";
 export type Row = Int32Array;
 
 const PARTIAL =
-  /^(?:mbarrier\.|wgmma\.|cp\.async\.(?:bulk|mbarrier)\.|(?:bar|barrier)(?:\.cta)?\.arrive)/;
+  /^(?:mbarrier\.|barrier\.cluster\.|wgmma\.|cp\.async\.(?:bulk|mbarrier)\.|(?:bar|barrier)(?:\.cta)?\.arrive)/;
 const BARRIER = /^(?:bar|barrier)(?:\.cta)?\.sync/;
 
 /** Whether some barrier of a kernel is not one of all threads of its block. */
@@ -18,53 +18,53 @@ export function synchronisesInParts(kernel: PtxKernel) {
 }
 
 /**
- * For each slot and warp, the latest time that it knows of every warp. The engine of bulk copies
- * has a clock, too.
+ * For each cluster and warp of it, the latest time that it knows of every warp. The engine of bulk
+ * copies has a clock, too.
  */
 export class VectorClocks {
   /** Number of the copy engine. */
   engine: number;
   window;
   length;
-  /** A row for each slot and warp. */
+  /** A row for each cluster and warp. */
   seen;
 
-  /** @param warps of a block */
+  /** @param warps of a cluster */
   constructor(
-    public slots: number,
+    public clusters: number,
     warps: number,
   ) {
     this.engine = warps;
     this.window = warps + 1;
     this.length = warps + 2;
-    this.seen = new Int32Array(slots * (warps + 1) * this.length);
+    this.seen = new Int32Array(clusters * (warps + 1) * this.length);
     this.start();
   }
 
   /** Reset: each warp knows only its own time. */
   start() {
     this.seen.fill(0);
-    for (let slot = 0; slot < this.slots; slot++) {
-      for (let who = 0; who <= this.engine; who++) this.seen[this.at(slot, who) + who] = 1;
+    for (let cluster = 0; cluster < this.clusters; cluster++) {
+      for (let who = 0; who <= this.engine; who++) this.seen[this.at(cluster, who) + who] = 1;
     }
   }
 
   /** Where the row of a warp begins in `seen`. */
-  at(slot: number, warp: number) {
-    return (slot * (this.engine + 1) + warp) * this.length;
+  at(cluster: number, warp: number) {
+    return (cluster * (this.engine + 1) + warp) * this.length;
   }
 
-  row(slot: number, warp: number): Row {
-    const start = this.at(slot, warp);
+  row(cluster: number, warp: number): Row {
+    const start = this.at(cluster, warp);
     return this.seen.subarray(start, start + this.length);
   }
 
   /** Warps wait for each other: each gets the maximum of their clocks and `released`. */
-  synchronize(slot: number, warps: number[], released: Row | null = null) {
+  synchronize(cluster: number, warps: number[], released: Row | null = null) {
     const known = released ? released.slice() : new Int32Array(this.length);
-    for (const warp of warps) mergeClock(known, this.row(slot, warp));
+    for (const warp of warps) mergeClock(known, this.row(cluster, warp));
     for (const warp of warps) {
-      const row = this.row(slot, warp);
+      const row = this.row(cluster, warp);
       row.set(known);
       row[warp] += 1;
       row[this.window] += 1;
@@ -72,8 +72,8 @@ export class VectorClocks {
   }
 
   /** Return the clock of a warp that arrives at a barrier, then advance that of the warp. */
-  release(slot: number, warp: number): Row {
-    const row = this.row(slot, warp);
+  release(cluster: number, warp: number): Row {
+    const row = this.row(cluster, warp);
     const known = row.slice();
     row[warp] += 1;
     row[this.window] += 1;
@@ -81,23 +81,23 @@ export class VectorClocks {
   }
 
   /** Merge a released clock into that of a warp. */
-  acquire(slot: number, warp: number, released: Row) {
+  acquire(cluster: number, warp: number, released: Row) {
     const known = released.slice();
     known[this.window] += 1;
-    mergeClock(this.row(slot, warp), known);
+    mergeClock(this.row(cluster, warp), known);
   }
 
   /** The window of a warp. */
-  windowOf(slot: number, warp: number) {
-    return this.seen[this.at(slot, warp) + this.window];
+  windowOf(cluster: number, warp: number) {
+    return this.seen[this.at(cluster, warp) + this.window];
   }
 
   /** A warp starts a bulk copy: return its time, and the clock that its waiters acquire. */
-  copyStarts(slot: number, warp: number): [time: number, known: Row] {
-    const engine = this.row(slot, this.engine);
+  copyStarts(cluster: number, warp: number): [time: number, known: Row] {
+    const engine = this.row(cluster, this.engine);
     engine[this.engine] += 1;
     const time = engine[this.engine];
-    const known = this.release(slot, warp);
+    const known = this.release(cluster, warp);
     known[this.engine] = time;
     return [time, known];
   }

@@ -5,7 +5,7 @@ import { addressOf, begin } from "./accesses.ts";
 import type { ThreadGroup } from "./group.ts";
 import { countNonzero, LOAD, Site } from "./group.ts";
 import type { Binder, Match, Operations, Step } from "./operations.ts";
-import { copyWords, target } from "./operations.ts";
+import { copyWords, nothing, target } from "./operations.ts";
 import type { Instruction, Operand, Register } from "./ptx.ts";
 import { PtxError } from "./ptx.ts";
 import type { Mask } from "./registers.ts";
@@ -24,6 +24,53 @@ function targetWords(group: ThreadGroup, register: Register) {
   if (!row) throw new TypeError(register.name);
   return row.i32;
 }
+
+/**
+ * Let a step report a mask, operand `at`, that does not name just the lanes that run it. Lanes that
+ * have returned may be named.
+ */
+export function exchange(
+  group: ThreadGroup,
+  instruction: Instruction,
+  at: number,
+  step: Step,
+): Step {
+  const operand = instruction.operands[at];
+  const members = wordsOf(group, operand).u32;
+  const everyone = operand.kind === "immediate" && members[0] === ALL;
+  return (mask) => {
+    if (mask !== null || !everyone) checkMembers(group, instruction, members, mask);
+    step(mask);
+  };
+}
+
+function checkMembers(
+  group: ThreadGroup,
+  instruction: Instruction,
+  members: Uint32Array,
+  mask: Mask | null,
+) {
+  for (let first = 0; first < group.lanes; first += WARP) {
+    let [running, alive] = [0, 0];
+    for (let lane = 0; lane < WARP; lane++) {
+      if (!group.alive[first + lane]) continue;
+      alive |= 1 << lane;
+      if (mask === null || mask[first + lane]) running |= 1 << lane;
+    }
+    for (let lane = 0; lane < WARP; lane++) {
+      if (!((running >>> lane) & 1)) continue;
+      const named = members[first + lane];
+      // A lane that its own mask does not name counts as absent too.
+      const absent = (alive & named & ~running) | (~named & (1 << lane));
+      if (absent === 0) continue;
+      const other = 31 - Math.clz32(absent & -absent);
+      group.launch.hazards.exchangeMissed(group, first + lane, instruction, named, other);
+      return;
+    }
+  }
+}
+
+const ALL = 0xffffffff;
 
 /** The lane that each of a mode's lanes reads from, before it is checked: by the PTX manual. */
 const SOURCES: Record<
@@ -46,7 +93,7 @@ function shuffle(group: ThreadGroup, instruction: Instruction, { mode }: Match):
   const moved = new Int32Array(group.lanes);
   const inRange = new Uint8Array(group.lanes);
   const sourceOf = SOURCES[mode];
-  return (mask) => {
+  return exchange(group, instruction, 4, (mask) => {
     for (let at = 0; at < group.lanes; at++) {
       const lane = at % WARP;
       const [by, settings] = [offset.i32[at] & 31, control.i32[at]];
@@ -64,14 +111,14 @@ function shuffle(group: ThreadGroup, instruction: Instruction, { mode }: Match):
         if (mask === null || mask[at]) inRangeOut[at] = inRange[at];
       }
     }
-  };
+  });
 }
 
 function vote(group: ThreadGroup, instruction: Instruction, { mode }: Match): Step {
   const { row, flip } = predicateOf(group.registers, instruction.operands[1]);
   const words = mode === "ballot" ? targetWords(group, target(instruction)) : null;
   const out = words ?? group.registers.predicate(target(instruction));
-  return (mask) => {
+  return exchange(group, instruction, 2, (mask) => {
     for (let first = 0; first < group.lanes; first += WARP) {
       let [bits, active] = [0, 0];
       for (let lane = 0; lane < WARP; lane++) {
@@ -87,7 +134,7 @@ function vote(group: ThreadGroup, instruction: Instruction, { mode }: Match): St
       };
       setWarp(out, first, results[mode], mask);
     }
-  };
+  });
 }
 
 /** Give the active lanes of a warp one value. */
@@ -112,9 +159,6 @@ function activeMask(group: ThreadGroup, instruction: Instruction): Step {
 const warpBarrier: Binder = (group) => (mask) => {
   group.warpEpoch = group.warpEpoch.map((epoch, lane) => epoch + (mask === null ? 1 : mask[lane]));
 };
-
-/** Fences: the simulator carries out memory accesses in order anyway. */
-const nothing: Binder = () => () => {};
 
 /** 8×8 matrices of 16-bit values; lane 8i+r gives the address of row r of i. */
 function loadMatrix(group: ThreadGroup, instruction: Instruction, { count, trans }: Match): Step {
@@ -169,10 +213,11 @@ const PATTERNS: [string, Binder][] = [
   ["vote\\.sync\\.(?<mode>any|all|uni)\\.pred", vote],
   ["activemask\\.b32", activeMask],
   ["bar\\.warp\\.sync", warpBarrier],
+  // Fences: the simulator carries out memory accesses in order anyway.
   ["(?:membar|fence)\\..*", nothing],
   [
-    "ldmatrix\\.sync\\.aligned\\.m8n8\\.x(?<count>[124])(?<trans>\\.trans)?" +
-      "\\.shared(?:::cta)?\\.b16",
+    "ldmatrix\\.sync\\.aligned(?:\\.m8n8)?\\.x(?<count>[124])(?:\\.m8n8)?(?<trans>\\.trans)?" +
+      "(?:\\.m8n8)?\\.shared(?:::cta)?\\.b16",
     loadMatrix,
   ],
 ];

@@ -214,18 +214,16 @@ function wait(group: ThreadGroup, { operands }: Instruction): Step {
     const reads = [done, group.products].map((some) => some.map(({ read }) => read));
     for (const observer of group.launch.observers) observer.onTensorDone?.(reads[0], reads[1]);
     // A product is one of four warps: where it is done, all four have come as far.
-    const together: Map<string, [slot: number, warps: Set<number>]> = new Map();
+    const together: Map<string, [cluster: number, warps: Set<number>]> = new Map();
     for (const { lane } of reads[0]) {
-      const [slot, warp] = [group.slot[lane], Math.floor(group.thread[lane] / WARP)];
-      const key = `${slot} ${Math.floor(warp / GROUP_WARPS)}`;
-      const [, warps] = together.get(key) ?? [slot, new Set<number>()];
-      together.set(key, [slot, warps.add(warp)]);
+      const [slot, warp] = [group.slot[lane], group.warpOf(lane)];
+      const cluster = group.batch.clusterOf(slot);
+      const key = `${slot} ${Math.floor(group.thread[lane] / WARP / GROUP_WARPS)}`;
+      const [, warps] = together.get(key) ?? [cluster, new Set<number>()];
+      together.set(key, [cluster, warps.add(warp)]);
     }
-    for (const [slot, warps] of together.values()) {
-      group.batch.clocks?.synchronize(
-        slot,
-        [...warps].sort((one, other) => one - other),
-      );
+    for (const [cluster, warps] of together.values()) {
+      group.batch.clocks?.synchronize(cluster, [...warps]);
     }
   };
 }

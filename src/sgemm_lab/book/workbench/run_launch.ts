@@ -125,7 +125,7 @@ export function runLaunch(
       simulate(ptx, entry, grid, block, given, {
         sharedBytes,
         schedule: "warps",
-        blockOrder: seed ? drawn(blocks, seed) : undefined,
+        onlyBlocks: seed ? drawn(blocks, seed) : undefined,
         countRequests: false,
         timeLimit: ORDER_SECONDS,
       }),

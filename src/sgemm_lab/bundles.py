@@ -23,7 +23,8 @@ from sgemm_lab.files import CHECKOUT, PACKAGE, write_whole
 from sgemm_lab.style import theme_css
 
 FOLDER = PACKAGE / "bundles"
-"""``widgets/`` has an ES module and a style sheet per widget, ``pages/`` has the book's scripts."""
+"""``widgets/`` has an ES module and a style sheet per widget, ``pages/`` has the book's scripts,
+``node/`` the simulator as a process."""
 
 _BUILT_FROM = FOLDER / "built_from.txt"
 _BUILDER = PACKAGE / "esbuild.mjs"
@@ -32,19 +33,27 @@ _PYTHON = re.compile(r'^import \{[^}]*\} from "(\.[^"]+\.py)";', re.M)
 _SECONDS_BETWEEN_LOOKS = 0.3
 
 
-def text(name: str) -> str:
-    """Return a bundle, such as ``pages/panel.js``.
+def path(name: str) -> Path:
+    """Return the file of a bundle, such as ``pages/panel.js``.
 
     Raises:
         LabError: the bundles are not built.
     """
-    try:
-        return (FOLDER / name).read_text(encoding="utf-8")
-    except OSError:
+    if not (FOLDER / name).is_file():
         raise LabError(
             f"The bundle {name} is missing. Build it with 'python -m sgemm_lab.bundles', "
             "or install the package again."
-        ) from None
+        )
+    return FOLDER / name
+
+
+def text(name: str) -> str:
+    """Return a bundle's text.
+
+    Raises:
+        LabError: the bundles are not built.
+    """
+    return path(name).read_text(encoding="utf-8")
 
 
 def build() -> None:

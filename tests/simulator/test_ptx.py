@@ -4,6 +4,7 @@ import pytest
 from simulator_kernels import GEMMS, ptx_of
 
 from sgemm_lab.simulator.control_flow import END, basic_blocks
+from sgemm_lab.simulator.errors import PtxError
 from sgemm_lab.simulator.machine import flow_of
 from sgemm_lab.simulator.memory import lay_out, source_name
 from sgemm_lab.simulator.ptx import (
@@ -16,7 +17,6 @@ from sgemm_lab.simulator.ptx import (
     Vector,
     parse,
 )
-from sgemm_lab.simulator.ptx_text import PtxError
 from sgemm_lab.simulator.simulation import simulate
 
 TEXT = """

@@ -14,7 +14,7 @@ from sgemm_lab.counting.kernel_counts import COUNTS, multiply_whole_numbers
 from sgemm_lab.cuda.shipped_ptx import archived_ptx
 from sgemm_lab.kernel import ENTRY, Kernel, Size
 from sgemm_lab.records.gpu_record import Record
-from sgemm_lab.simulator.ptx_text import PtxError
+from sgemm_lab.simulator.errors import PtxError
 from sgemm_lab.text import size_text
 
 REGULAR: Size = (256, 256, 256)

@@ -6,9 +6,13 @@ access if wanted. Nothing here needs a GPU, CuPy or a notebook.
 """
 
 from sgemm_lab.simulator.counts import Counts, LineCounts
-from sgemm_lab.simulator.divergence import DeadlockError, EndlessLoopError, TimeLimitError
+from sgemm_lab.simulator.errors import (
+    DeadlockError,
+    EndlessLoopError,
+    PtxError,
+    TimeLimitError,
+)
 from sgemm_lab.simulator.hazards import Hazard
-from sgemm_lab.simulator.ptx_text import PtxError
 from sgemm_lab.simulator.simulation import Result, simulate
 from sgemm_lab.simulator.source_locations import Location
 from sgemm_lab.simulator.trace import Trace

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sgemm_lab.simulator.errors import PtxError
 from sgemm_lab.simulator.fma import fma32
 from sgemm_lab.simulator.group import CLOCKS
 from sgemm_lab.simulator.memory import LOCAL_WINDOW, SHARED_WINDOW
@@ -27,7 +28,6 @@ from sgemm_lab.simulator.ptx import (
     SpecialRegister,
     Vector,
 )
-from sgemm_lab.simulator.ptx_text import PtxError
 from sgemm_lab.simulator.registers import Mask, numpy_type, source
 from sgemm_lab.simulator.sentences import sentence
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sgemm_lab.hardware import WARP
-from sgemm_lab.simulator.divergence import DeadlockError, Path, Program, Wait
+from sgemm_lab.simulator.divergence import Path, Program, Wait, deadlock
 from sgemm_lab.simulator.execution_counts import Tally
 from sgemm_lab.simulator.group import CLUSTER_BARRIER, BlockBatch, warps_among
 from sgemm_lab.simulator.registers import Mask
@@ -182,7 +182,7 @@ def _resolve_deadlock(batch: BlockBatch, programs: Sequence[Program], tally: Tal
     waiting = _waiting_paths(programs)
     if not waiting:
         program = next(program for program in programs if program.paths)
-        raise DeadlockError(program.place_of(program.paths[-1]))
+        raise deadlock(program.place_of(program.paths[-1]))
     one = min(waiting, key=lambda one: one.wait.instruction.index)
     present = _per_slot(batch, [one]) > 0
     _report_missing(present, one, programs)

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from sgemm_lab.simulator.errors import PtxError
 from sgemm_lab.simulator.ptx import Instruction, PtxKernel, Symbol
-from sgemm_lab.simulator.ptx_text import PtxError
 from sgemm_lab.simulator.sentences import sentence
 
 END = -1

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from sgemm_lab.errors import LabError
 from sgemm_lab.hardware import WARP
 from sgemm_lab.simulator.control_flow import END, BasicBlock
+from sgemm_lab.simulator.errors import DeadlockError, EndlessLoopError, TimeLimitError
 from sgemm_lab.simulator.execution_counts import Tally
 from sgemm_lab.simulator.group import ThreadGroup
 from sgemm_lab.simulator.operations import Step
@@ -28,36 +28,26 @@ _TURN = 4096
 """Basic blocks that a path may run before others that can run have their turn."""
 
 
-class EndlessLoopError(LabError):
-    """A kernel that ran on and on. The message says where it was."""
-
-    def __init__(self, block: BasicBlock) -> None:
-        super().__init__(sentence("run.endless", where=_where(block)))
-        self.location = _location(block)
+def _endless(block: BasicBlock) -> EndlessLoopError:
+    return EndlessLoopError(sentence("run.endless", where=_where(block)), _location(block))
 
 
-class TimeLimitError(LabError):
-    """A simulation that took longer than it may. The message says how far it came."""
-
-    def __init__(self, group: ThreadGroup, block: BasicBlock) -> None:
-        launch = group.launch
-        super().__init__(
-            sentence(
-                "run.time",
-                seconds=f"{launch.time_limit:g}",
-                done=launch.blocks_done,
-                blocks=launch.blocks,
-                where=_where(block),
-            )
+def _late(group: ThreadGroup, block: BasicBlock) -> TimeLimitError:
+    launch = group.launch
+    return TimeLimitError(
+        sentence(
+            "run.time",
+            seconds=f"{launch.time_limit:g}",
+            done=launch.blocks_done,
+            blocks=launch.blocks,
+            where=_where(block),
         )
+    )
 
 
-class DeadlockError(LabError):
-    """Threads that wait for something that no thread will do."""
-
-    def __init__(self, block: BasicBlock) -> None:
-        super().__init__(sentence("run.stuck", where=_where(block)))
-        self.location = _location(block)
+def deadlock(block: BasicBlock) -> DeadlockError:
+    """Return the error of threads that wait in a block for what no thread will do."""
+    return DeadlockError(sentence("run.stuck", where=_where(block)), _location(block))
 
 
 def _where(block: BasicBlock) -> str:
@@ -258,9 +248,9 @@ class Program:
         group = self.group
         self._left -= 1
         if self._left < 0:
-            raise EndlessLoopError(block)
+            raise _endless(block)
         if time.monotonic() > group.launch.deadline:
-            raise TimeLimitError(group, block)
+            raise _late(group, block)
         self.tally.block_lanes[block.number] += lanes
         self.tally.block_warps[block.number] += group.warps if full else warps_of(mask)
         path.turn += 1

@@ -9,7 +9,7 @@ import type { Tally } from "./execution_counts.ts";
 import type { ThreadGroup } from "./group.ts";
 import { both, countNonzero, less } from "./group.ts";
 import type { Step } from "./operations.ts";
-import type { Instruction } from "./ptx.ts";
+import type { Instruction, Location } from "./ptx.ts";
 import type { Mask } from "./registers.ts";
 import { sentence } from "./sentences.ts";
 
@@ -57,10 +57,27 @@ const TURN = 4096;
 /** Basic blocks that run before the clock is looked at again. */
 const BLOCKS_BETWEEN_LOOKS = 32;
 
+/** Threads that never come to an end. `location`: the first line of the code that they are in. */
+class StuckError extends LabError {
+  location: Location | null;
+
+  constructor(key: "run.endless" | "run.stuck", block: BasicBlock) {
+    super(sentence(key, { where: where(block) }));
+    this.location = placeOf(block);
+  }
+}
+
 /** A kernel that ran on and on. The message says where it was. */
-export class EndlessLoopError extends LabError {
+export class EndlessLoopError extends StuckError {
   constructor(block: BasicBlock) {
-    super(sentence("run.endless", { where: where(block) }));
+    super("run.endless", block);
+  }
+}
+
+/** Threads that wait for something that no thread will do. */
+export class DeadlockError extends StuckError {
+  constructor(block: BasicBlock) {
+    super("run.stuck", block);
   }
 }
 
@@ -72,17 +89,14 @@ export class TimeLimitError extends LabError {
   }
 }
 
-/** Threads that wait for something that no thread will do. */
-export class DeadlockError extends LabError {
-  constructor(block: BasicBlock) {
-    super(sentence("run.stuck", { where: where(block) }));
-  }
+function where(block: BasicBlock) {
+  const place = placeOf(block);
+  return place ? sentence("run.where", { place: `${place}` }) : "";
 }
 
-function where({ instructions, terminator }: BasicBlock) {
+function placeOf({ instructions, terminator }: BasicBlock) {
   const all = terminator ? [...instructions, terminator] : instructions;
-  const place = all.find(({ location }) => location.line)?.location;
-  return place ? sentence("run.where", { place: `${place}` }) : "";
+  return all.find(({ location }) => location.line)?.location ?? null;
 }
 
 /** Threads that run together until they reconverge with others. */

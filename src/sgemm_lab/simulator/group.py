@@ -14,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from sgemm_lab.hardware import WARP
+from sgemm_lab.simulator.errors import PtxError
 from sgemm_lab.simulator.images import Image
 from sgemm_lab.simulator.memory import Memory, NamedArray, lay_out, shared_base, source_name
 from sgemm_lab.simulator.ptx import Instruction, PtxKernel, Register
-from sgemm_lab.simulator.ptx_text import PtxError
 from sgemm_lab.simulator.registers import Mask, RegisterFile
 from sgemm_lab.simulator.sentences import sentence
 from sgemm_lab.simulator.vector_clocks import VectorClocks, synchronises_in_parts

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sgemm_lab.errors import LabError
+from sgemm_lab.simulator.errors import PtxError
 from sgemm_lab.simulator.group import LOAD, STORE, SURFACE, Site
 from sgemm_lab.simulator.images import Image
 from sgemm_lab.simulator.memory import GLOBAL_BASE
@@ -14,7 +15,6 @@ from sgemm_lab.simulator.memory_operations import begin, mark_written
 from sgemm_lab.simulator.operands import items_of
 from sgemm_lab.simulator.operations import Match, Operations, Step
 from sgemm_lab.simulator.ptx import Instruction, Operand, Register, Vector
-from sgemm_lab.simulator.ptx_text import PtxError
 from sgemm_lab.simulator.registers import Array, Mask, numpy_type, source
 from sgemm_lab.simulator.sentences import sentence
 

@@ -26,6 +26,7 @@ from sgemm_lab.simulator import (
 from sgemm_lab.simulator.barriers import run_to_completion
 from sgemm_lab.simulator.control_flow import BasicBlock, basic_blocks
 from sgemm_lab.simulator.divergence import BlockBarrier, Code, Program, Segment, warps_of
+from sgemm_lab.simulator.errors import PtxError
 from sgemm_lab.simulator.execution_counts import Tally
 from sgemm_lab.simulator.fma import fma32
 from sgemm_lab.simulator.fma_batches import Bundle, bundles
@@ -33,7 +34,6 @@ from sgemm_lab.simulator.group import CLUSTER_BARRIER, BlockBatch, Launch, Threa
 from sgemm_lab.simulator.operands import registers_of
 from sgemm_lab.simulator.operations import Binder, Step, value
 from sgemm_lab.simulator.ptx import TEXTURE, Guard, Instruction, PtxKernel, Register
-from sgemm_lab.simulator.ptx_text import PtxError
 from sgemm_lab.simulator.registers import Mask
 from sgemm_lab.simulator.sentences import sentence
 from sgemm_lab.simulator.uninitialized_registers import mark, marked

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sgemm_lab.hardware import SECTOR_BYTES, WARP, WORD_BYTES
+from sgemm_lab.simulator.errors import PtxError
 from sgemm_lab.simulator.group import (
     COPY_READ,
     COPY_WRITE,
@@ -25,7 +26,6 @@ from sgemm_lab.simulator.memory import SHARED_WINDOW
 from sgemm_lab.simulator.memory_operations import address_of, begin, land_copies, mark_written
 from sgemm_lab.simulator.operations import Match, Operations, Step, nothing, value
 from sgemm_lab.simulator.ptx import Instruction, Operand, Pair, Register
-from sgemm_lab.simulator.ptx_text import PtxError
 from sgemm_lab.simulator.registers import Mask
 from sgemm_lab.simulator.sentences import sentence
 from sgemm_lab.simulator.vector_clocks import Row

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from sgemm_lab.hardware import WORD_BYTES
 from sgemm_lab.simulator.arithmetic import read_predicate
+from sgemm_lab.simulator.errors import PtxError
 from sgemm_lab.simulator.group import (
     ATOMIC,
     COPY_READ,
@@ -41,7 +42,6 @@ from sgemm_lab.simulator.ptx import (
     Register,
     Symbol,
 )
-from sgemm_lab.simulator.ptx_text import PtxError
 from sgemm_lab.simulator.registers import Array, Mask, numpy_type, source
 from sgemm_lab.simulator.sentences import sentence
 

@@ -9,8 +9,9 @@ import re
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from sgemm_lab.simulator.errors import PtxError
 from sgemm_lab.simulator.inlining import counting_barriers, inlined
-from sgemm_lab.simulator.ptx_text import PtxError, closing_brace
+from sgemm_lab.simulator.ptx_text import closing_brace
 from sgemm_lab.simulator.sentences import sentence
 from sgemm_lab.simulator.source_locations import Location, LocationTracker, file_table
 from sgemm_lab.simulator.variables import ModuleVariable, module_variables, used_variables

@@ -1,13 +1,9 @@
-"""PTX as text: where a block of it ends, and the error of a text that cannot be read or run."""
+"""PTX as text: where a block of it ends."""
 
 import re
 
-from sgemm_lab.errors import LabError
+from sgemm_lab.simulator.errors import PtxError
 from sgemm_lab.simulator.sentences import sentence
-
-
-class PtxError(LabError):
-    """The PTX text cannot be read, or uses something the simulator does not know."""
 
 
 def closing_brace(text: str, start: int) -> int:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sgemm_lab.simulator.errors import PtxError
 from sgemm_lab.simulator.operands import registers_of
 from sgemm_lab.simulator.ptx import (
     TYPE_BYTES,
@@ -17,7 +18,6 @@ from sgemm_lab.simulator.ptx import (
     Symbol,
     plain,
 )
-from sgemm_lab.simulator.ptx_text import PtxError
 from sgemm_lab.simulator.sentences import sentence
 
 Array = npt.NDArray[Any]

@@ -15,7 +15,7 @@ from sgemm_lab.hardware import FLOAT_BYTES
 from sgemm_lab.simulator.access_merging import Merged, merge_shared_accesses
 from sgemm_lab.simulator.control_flow import BasicBlock
 from sgemm_lab.simulator.counts import Counts, RequestCounter, collect
-from sgemm_lab.simulator.divergence import DeadlockError
+from sgemm_lab.simulator.errors import DeadlockError
 from sgemm_lab.simulator.execution_counts import Tally
 from sgemm_lab.simulator.fma_contraction import fuse_products
 from sgemm_lab.simulator.global_races import GlobalRaceDetector

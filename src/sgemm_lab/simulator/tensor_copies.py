@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from sgemm_lab.hardware import SECTOR_BYTES
 from sgemm_lab.simulator.arithmetic import rounded_to_tf32
+from sgemm_lab.simulator.errors import PtxError
 from sgemm_lab.simulator.group import (
     CLUSTER_SHIFT,
     COPY_READ,
@@ -32,7 +33,6 @@ from sgemm_lab.simulator.operations import (
     value,
 )
 from sgemm_lab.simulator.ptx import Instruction, Vector
-from sgemm_lab.simulator.ptx_text import PtxError
 from sgemm_lab.simulator.registers import Mask, source
 from sgemm_lab.simulator.sentences import sentence
 from sgemm_lab.simulator.wgmma_operations import swizzled

@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from sgemm_lab.hardware import WARP
+from sgemm_lab.simulator.errors import PtxError
 from sgemm_lab.simulator.operations import Match, Operations, Step, destinations
 from sgemm_lab.simulator.ptx import Instruction, Vector
-from sgemm_lab.simulator.ptx_text import PtxError
 from sgemm_lab.simulator.registers import Array, Mask, source
 from sgemm_lab.simulator.sentences import sentence
 

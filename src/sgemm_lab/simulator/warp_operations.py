@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from sgemm_lab.hardware import WARP
 from sgemm_lab.simulator.arithmetic import read_predicate
+from sgemm_lab.simulator.errors import PtxError
 from sgemm_lab.simulator.group import LOAD, Site
 from sgemm_lab.simulator.memory_operations import address_of, begin
 from sgemm_lab.simulator.operations import (
@@ -19,7 +20,6 @@ from sgemm_lab.simulator.operations import (
     value,
 )
 from sgemm_lab.simulator.ptx import Instruction, Pair, Register
-from sgemm_lab.simulator.ptx_text import PtxError
 from sgemm_lab.simulator.registers import Array, Mask
 from sgemm_lab.simulator.sentences import sentence
 

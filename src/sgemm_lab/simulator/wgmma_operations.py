@@ -16,12 +16,12 @@ import numpy as np
 from sgemm_lab.hardware import WARP
 from sgemm_lab.simulator.arithmetic import read_predicate
 from sgemm_lab.simulator.control_flow import BasicBlock
+from sgemm_lab.simulator.errors import PtxError
 from sgemm_lab.simulator.group import LOAD, PIECE_BYTES, Site, TensorRead
 from sgemm_lab.simulator.memory_operations import begin
 from sgemm_lab.simulator.operands import registers_of, registers_read, registers_written
 from sgemm_lab.simulator.operations import Match, Operations, Step, destinations, nothing, value
 from sgemm_lab.simulator.ptx import Immediate, Instruction, Register, Vector
-from sgemm_lab.simulator.ptx_text import PtxError
 from sgemm_lab.simulator.registers import Array, Mask
 from sgemm_lab.simulator.sentences import sentence
 from sgemm_lab.simulator.tensor_operations import (

@@ -13,12 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from sgemm_lab.hardware import WARP
+from sgemm_lab.simulator.errors import PtxError
 from sgemm_lab.simulator.group import LOAD, STORE, Access, Site
 from sgemm_lab.simulator.memory_operations import address_of, begin, in_space, mark_written
 from sgemm_lab.simulator.operands import items_of
 from sgemm_lab.simulator.operations import Match, Operations, Step, destinations, value
 from sgemm_lab.simulator.ptx import Instruction, Operand
-from sgemm_lab.simulator.ptx_text import PtxError
 from sgemm_lab.simulator.registers import Array, Mask, source
 from sgemm_lab.simulator.sentences import sentence
 from sgemm_lab.simulator.tensor_operations import sum_of_products

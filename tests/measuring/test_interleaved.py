@@ -35,6 +35,7 @@ class Gpu:
         gpu = self
         self.now = 0.0
         self.held: list[int] = []
+        self.mhz, self.sms = 1500.0, list[int]()
         self.rests: list[float] = []
 
         class Event:
@@ -68,7 +69,7 @@ class Gpu:
             memory=SimpleNamespace(OutOfMemoryError=MemoryError),
         )
         self.random, self.empty = np.random, np.empty
-        self.float32, self.int64 = np.float32, np.int64
+        self.float32, self.int64, self.asnumpy = np.float32, np.int64, np.asarray
 
     def replay(self, launches: list[float]) -> None:
         self.replays += 1
@@ -98,8 +99,11 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Gpu:
 
 
 def use(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
-    def hold(grid: Any, block: Any, arguments: tuple[Any]) -> None:
-        gpu.held.append(int(arguments[0]))
+    def hold(grid: Any, block: Any, arguments: tuple[Any, Any]) -> None:
+        nanoseconds, stamp = arguments
+        if nanoseconds:
+            gpu.held.append(int(nanoseconds))
+        stamp[:] = 1e9 * gpu.now, 1e6 * gpu.mhz * gpu.now, gpu.sms.pop() if gpu.sms else 7
 
     monkeypatch.setattr(measure, "require_gpu", lambda: gpu)
     monkeypatch.setattr(measure, "load_micro", lambda *_: hold)
@@ -109,6 +113,14 @@ def use(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_gpu_rests_after_each_sample_in_proportion_to_it(gpu: Gpu) -> None:
     (found,) = time_interleaved({"a": gpu.product(0.3)}, SIZE, BUDGET)
     assert gpu.rests[1:] == pytest.approx([2.0 * s for s in found.seconds])
+
+
+def test_the_clock_is_that_of_one_sm_during_a_sample(gpu: Gpu) -> None:
+    (found,) = time_interleaved({"a": gpu.product(0.3)}, SIZE, BUDGET)
+    assert found.clock_mhz == 1500
+    gpu.sms = list(range(100))  # each stamp from another SM
+    (found,) = time_interleaved({"a": gpu.product(0.3)}, SIZE, BUDGET)
+    assert found.clock_mhz is None
 
 
 def test_a_sample_is_the_time_of_one_launch(gpu: Gpu) -> None:

@@ -3,7 +3,8 @@
 One sample is the time between two GPU events around one launch per set of inputs, divided by the
 launches. The sets fill the L2 cache twice, so no launch finds its inputs in cache. A waiting kernel
 blocks the GPU while the host queues the launches, so there are no gaps between them, even on a slow
-host. Kernels and cuBLAS alternate sample by sample, so clock drift affects all of them.
+host. Kernels and cuBLAS alternate sample by sample, so clock drift affects all of them. It stamps
+time and SM clocks before and after a sample: their ratio is the mean clock during the sample.
 
 A product of microseconds is shorter than the gap between two launches. On request the launches of a
 sample, also those of cuBLAS, are captured in a CUDA graph, which the GPU replays almost without
@@ -293,8 +294,11 @@ class _TimedProduct:
         self._budget = budget
         self._hold = load_micro("hold", "hold")
         self._start, self._stop = cupy.cuda.Event(), cupy.cuda.Event()
+        self._stamps = cupy.empty((2, 3), "int64")
+        """Nanoseconds, clocks and number of an SM, before and after a sample."""
         self._spent = 0.0
         self.seconds: list[float] = []
+        self.clocks_mhz: list[float] = []
         # The first launch loads code and allocates workspace; the second times the host.
         product(*inputs[0])
         stream.synchronize()
@@ -328,18 +332,22 @@ class _TimedProduct:
         elapsed = self._run_once()
         self._spent += elapsed
         self.seconds.append(elapsed / self.launches)
+        (begin, first, sm), (end, last, same) = self._cupy.asnumpy(self._stamps).tolist()
+        if sm == same and end > begin:
+            self.clocks_mhz.append((last - first) / (end - begin) * 1e3)
         sleep(self._budget.rest * elapsed)
 
     def _run_once(self) -> float:
         """Return the GPU's seconds for one launch per set of inputs."""
-        self._hold((1,), (1,), (self._cupy.int64(self._hold_ns),))
+        self._hold((1,), (1,), (self._cupy.int64(self._hold_ns), self._stamps[0]))
         self._start.record(self._stream)
         if self._graph is None:
             self._launch()
         else:
             self._graph.launch(self._stream)
         self._stop.record(self._stream)
-        self._stop.synchronize()
+        self._hold((1,), (1,), (self._cupy.int64(0), self._stamps[1]))
+        self._stream.synchronize()
         return float(self._cupy.cuda.get_elapsed_time(self._start, self._stop)) * 1e-3
 
     def _launch(self) -> None:
@@ -367,6 +375,7 @@ def _results(timed: dict[str, _TimedProduct], size: Size) -> list[Measurement]:
             launches=one.launches,
             seconds=tuple(one.seconds),
             graph=one.is_graph or None,
+            clock_mhz=round(statistics.median(one.clocks_mhz)) if one.clocks_mhz else None,
         )
         for name, one in timed.items()
         if one.seconds

@@ -132,6 +132,8 @@ class Measurement(OfSize):
     error: Annotated[float, _NOT_BELOW_ZERO] | None = None
     """‖C − A·B‖ / ‖A·B‖ over all elements, A·B in float64, inputs distributed as in the timing.
     None if it was not measured, or C holds NaN or infinity."""
+    clock_mhz: Annotated[float, _ABOVE_ZERO] | None = None
+    """Median over the samples of the mean SM clock during each, in MHz; None in older records."""
 
     @property
     def gflops(self) -> float:

@@ -8,7 +8,8 @@ import { traced } from "../counting/tracing.js";
 
 const TYPES = { float32: Float32Array, uint32: Uint32Array, int32: Int32Array };
 Object.assign(TYPES, { float64: Float64Array, uint8: Uint8Array, uint16: Uint16Array });
-Object.assign(TYPES, { uint64: BigUint64Array, float16: Uint16Array });
+Object.assign(TYPES, { uint64: BigUint64Array, int64: BigInt64Array, float16: Uint16Array });
+Object.assign(TYPES, { int8: Int8Array, int16: Int16Array });
 
 /**
  * Run a launch; give what Python's Result holds, or what was watched, or the kind and the sentence of
@@ -18,7 +19,10 @@ Object.assign(TYPES, { uint64: BigUint64Array, float16: Uint16Array });
 export function run({ ptx, entry, grid, block, args, options }) {
   try {
     const given = new Map(args.map(([name, value]) => [name, argument(value)]));
-    const done = simulateWatched(ptx, entry, grid, block, given, options);
+    const variables = Object.fromEntries(
+      Object.entries(options.variables ?? {}).map(([name, value]) => [name, array(value)]),
+    );
+    const done = simulateWatched(ptx, entry, grid, block, given, { ...options, variables });
     return options.watch ? done.watched : plainResult(done);
   } catch (error) {
     return { raised: error.constructor.name, message: error.message, stack: error.stack };
@@ -39,6 +43,15 @@ export function checked({ kernel, source, ptx, sizes }) {
 
 function argument(value) {
   if (typeof value === "number" || "boxRows" in value) return value;
+  if ("fields" in value) {
+    const fields = value.fields.map(([start, name, part]) => [start, name, array(part)]);
+    return { ...value, fields };
+  }
+  const { data, shape } = array(value);
+  return shape.length ? { data, shape } : data[0];
+}
+
+function array(value) {
   const bytes = Buffer.from(value.bytes, "base64");
   const copy = new Uint8Array(bytes).buffer;
   return { data: new TYPES[value.type](copy), shape: value.shape };

@@ -4,10 +4,19 @@
 import type { ThreadGroup } from "./group.ts";
 import { LOCAL_WINDOW, SHARED_WINDOW } from "./memory.py";
 import type { Binder, Match, Operations, Step } from "./operations.ts";
-import { elementwise, lanewise, overRuns, reader, rowsOf, slowly, target } from "./operations.ts";
+import {
+  copied,
+  elementwise,
+  lanewise,
+  overRuns,
+  reader,
+  rowsOf,
+  slowly,
+  target,
+} from "./operations.ts";
 import type { Instruction, Operand } from "./ptx.ts";
 import { PtxError } from "./ptx.ts";
-import type { RegisterRow as Row, Value } from "./registers.ts";
+import type { Value } from "./registers.ts";
 import { predicateOf, roundHalfEven, toHalf, typeOf } from "./registers.ts";
 import { narrow, PAIRS, widen } from "./row_loops.ts";
 import { sentence } from "./sentences.ts";
@@ -83,13 +92,6 @@ export function move(group: ThreadGroup, instruction: Instruction, { type }: Mat
   if (rows && out) return copied(group, out, rows[0].i32);
   const value = reader(group, instruction, 1, bitsOf(type));
   return slowly(group, instruction, bitsOf(type), value);
-}
-
-function copied(group: ThreadGroup, out: Row, values: Int32Array) {
-  const words = out.width >> 2;
-  return elementwise(group, out, (row, from, to) => {
-    for (let i = words * from; i < words * to; i++) row.i32[i] = values[i];
-  });
 }
 
 function moveSpecial(group: ThreadGroup, instruction: Instruction, name: string, type: string) {
@@ -266,6 +268,7 @@ function convertFromBfloat16(group: ThreadGroup, instruction: Instruction): Step
 const WINDOWS: Record<string, number> = {
   global: 0,
   param: 0,
+  const: 0,
   shared: SHARED_WINDOW,
   local: LOCAL_WINDOW,
 };
@@ -361,28 +364,6 @@ function logic3(group: ThreadGroup, instruction: Instruction): Step {
   });
 }
 
-function loadParameter(group: ThreadGroup, instruction: Instruction, { type }: Match): Step {
-  const origin = instruction.operands[1];
-  const name = origin?.kind === "address" && origin.base.kind === "symbol" ? origin.base.name : "";
-  const value = group.parameters.get(name);
-  if (value === undefined) {
-    throw new PtxError(sentence("run.parameter", { place: `${instruction.location}` }));
-  }
-  const { kind, bytes } = typeOf(type);
-  const out = bytes >= 4 ? group.registers.row(target(instruction), bytes) : null;
-  const number = kind === "f" ? value : BigInt(Math.trunc(value));
-  if (!out) return slowly(group, instruction, type, () => number);
-  return copied(group, out, group.registers.constant(bitsOfNumber(number, bytes), bytes).i32);
-}
-
-function bitsOfNumber(value: Value, bytes: number) {
-  if (typeof value === "bigint") return value;
-  const view = new DataView(new ArrayBuffer(8));
-  if (bytes === 4) view.setFloat32(4, value);
-  else view.setFloat64(0, value);
-  return view.getBigUint64(0);
-}
-
 const ANY = "(?<type>[subf](?:16|32|64))";
 const NUMBERS = "[su](?:8|16|32|64)|f16|f32|f64";
 
@@ -394,14 +375,13 @@ const PATTERNS: [string, Binder][] = [
   ["cvt\\.rn\\.(?<narrow>f16|bf16)x2\\.f32", convertToNarrowPair],
   ["cvt\\.(?<ties>rn|rna)\\.tf32\\.f32", convertToTf32],
   ["cvt\\.f32\\.bf16", convertFromBfloat16],
-  ["cvta(?<to>\\.to)?\\.(?<space>global|shared|local|param)\\.u64", convertAddress],
+  ["cvta(?<to>\\.to)?\\.(?<space>global|shared|local|const|param)\\.u64", convertAddress],
   ["(?<op>popc|clz)\\.(?<type>b32|b64)", countBits],
   ["bfe\\.(?<type>[su](?:32|64))", extractBits],
   ["bfi\\.(?<type>b32|b64)", insertBits],
   ["shf\\.(?<side>l|r)\\.(?<mode>wrap|clamp)\\.b32", funnelShift],
   ["prmt\\.b32", permuteBytes],
   ["lop3\\.b32", logic3],
-  [`ld\\.param\\.${ANY}`, loadParameter],
 ];
 
 export const CONVERSIONS: Operations = PATTERNS.map(([text, bind]) => [

@@ -9,9 +9,10 @@ import type { Tally } from "./execution_counts.ts";
 import type { ThreadGroup } from "./group.ts";
 import { both, countNonzero, less } from "./group.ts";
 import type { Step } from "./operations.ts";
-import type { Instruction, Location } from "./ptx.ts";
+import type { Instruction } from "./ptx.ts";
 import type { Mask } from "./registers.ts";
 import { sentence } from "./sentences.ts";
+import type { Location } from "./source_locations.ts";
 
 /** gives the lanes of a mask where it holds */
 export type Condition = (mask: Mask | null) => Mask;

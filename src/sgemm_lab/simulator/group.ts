@@ -125,8 +125,8 @@ export interface TensorRead {
   positions: Int32Array;
 }
 
-/** By where the parameter lies: a tensor map, the address of its matrix, and the parameter. */
-export type TensorMaps = Map<number, { map: TensorMap; start: number; parameter: string }>;
+/** By where the parameter lies: a tensor map, and the address of its matrix. */
+export type TensorMaps = Map<number, { map: TensorMap; start: number }>;
 
 /** What is wrong with a use of a product's register: a key of the sentences. */
 export type EarlyUse = "hazard.sum" | "hazard.factor" | "hazard.fence";
@@ -217,10 +217,11 @@ export interface PendingCopy {
 }
 
 /**
- * What a launch is made of. `parameters`: an address or a number for each. `sharedBytes`: dynamic
- * shared memory of one block. `products`: listener of multiply-adds. `sharedParts`: the arrays
- * inside dynamic shared memory: name, first byte, bytes. `chosen`: numbers of the blocks that run,
- * null for all. `cooperative`: all blocks run side by
+ * What a launch is made of. `parameters`: an address or a number for each. `variables`: addresses
+ * of the module's variables, and of parameters that are structs. `sharedBytes`: dynamic shared
+ * memory of one block. `products`: listener of multiply-adds. `sharedParts`: the arrays inside
+ * dynamic shared memory: name, first byte, bytes. `chosen`: numbers of the blocks that run, null
+ * for all. `cooperative`: all blocks run side by
  * side, because they may wait for each other. `maxBasicBlocks`: basic blocks that a group of
  * threads may run before its loop is called endless, null for ever. `timeLimit`: seconds that the
  * simulation may take.
@@ -229,7 +230,8 @@ interface LaunchParts {
   kernel: PtxKernel;
   grid: Dim3;
   block: Dim3;
-  parameters: Map<string, number>;
+  parameters: Map<string, number | bigint>;
+  variables: Map<string, number>;
   globalMemory: Memory;
   sharedBytes: number;
   hazards: HazardSink;
@@ -251,6 +253,7 @@ export class Launch {
   grid;
   block;
   parameters;
+  variables;
   globalMemory;
   sharedBytes;
   hazards;
@@ -289,6 +292,7 @@ export class Launch {
     this.grid = parts.grid;
     this.block = parts.block;
     this.parameters = parts.parameters;
+    this.variables = parts.variables;
     this.globalMemory = parts.globalMemory;
     this.sharedBytes = parts.sharedBytes;
     this.hazards = parts.hazards;
@@ -583,7 +587,7 @@ export class ThreadGroup {
       symbols.set(name, batch.shared.base + start);
     }
     for (const { name, start } of launch.localArrays) symbols.set(name, start);
-    for (const [address, { parameter }] of launch.tensorMaps) symbols.set(parameter, address);
+    for (const [name, address] of launch.variables) symbols.set(name, address);
     this.registers = new RegisterFile(launch.kernel, this.lanes, symbols);
     this.parameters = launch.parameters;
     this.sharedOffset = this.slot.map((slot) => slot * batch.shared.stride);

@@ -1,6 +1,6 @@
 // A hazard: something wrong at one source line; and one that counts only if it does harm.
 
-import type { Location } from "./ptx.ts";
+import type { Location } from "./source_locations.ts";
 
 export type Dim3 = [number, number, number];
 

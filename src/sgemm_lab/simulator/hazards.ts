@@ -6,9 +6,10 @@ import type { Access, EarlyUse, ThreadGroup } from "./group.ts";
 import type { Dim3, Hazard } from "./hazard.ts";
 import { Suspect, sameMessage } from "./hazard.ts";
 import type { NamedArray } from "./memory.ts";
-import type { Instruction, Location } from "./ptx.ts";
+import type { Instruction } from "./ptx.ts";
 import type { Mask } from "./registers.ts";
 import { sentence } from "./sentences.ts";
+import type { Location } from "./source_locations.ts";
 
 /** Kinds of hazard. */
 export const OUT_OF_BOUNDS = "out of bounds";

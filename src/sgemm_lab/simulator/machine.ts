@@ -26,6 +26,7 @@ import { RARE_OPERATIONS } from "./rare_operations.ts";
 import { sentence } from "./sentences.ts";
 import { TENSOR_COPIES } from "./tensor_copies.ts";
 import { TENSOR_OPERATIONS } from "./tensor_operations.ts";
+import { TRAPS } from "./traps.ts";
 import { WARP_OPERATIONS } from "./warp_operations.ts";
 import { WGMMA_OPERATIONS } from "./wgmma_operations.ts";
 
@@ -45,6 +46,7 @@ const OPERATIONS = [
   ...TENSOR_COPIES,
   ...WGMMA_OPERATIONS,
   ...RARE_OPERATIONS,
+  ...TRAPS,
 ];
 const BARRIER = /^(?:bar|barrier)(?:\.cta)?\.(?<how>sync|arrive)(?:\.aligned)?$/;
 const BRANCH = /^(?:bra(?:\.uni)?|ret|exit)$/;

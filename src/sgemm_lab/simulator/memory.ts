@@ -14,6 +14,12 @@ export type TypedArray =
   | Float32Array
   | Float64Array;
 
+/** An array of any number of axes; none of a single number. */
+export interface ShapedArray {
+  data: TypedArray | BigInt64Array | BigUint64Array;
+  shape: number[];
+}
+
 /** Type of the elements of an array: its constructor, and the bytes of an element. */
 interface ElementType {
   make: new (buffer: ArrayBuffer) => TypedArray;
@@ -80,6 +86,11 @@ export class Memory {
     this.state.fill(UNWRITTEN);
   }
 
+  /** Put bytes at an address, as the host does before a launch. */
+  write(address: number, data: Uint8Array) {
+    this.bytes.set(data, address - this.base);
+  }
+
   /** Note that bytes hold a value: `width` of them from each position, a multiple of it. */
   markWritten(positions: Int32Array, width: number) {
     if (width < 4) {
@@ -114,10 +125,7 @@ export function sharedBase(target: string) {
 }
 
 /** Lay out and fill global memory. Arrays named in `unwritten` start as never written. */
-export function globalMemory(
-  arrays: Map<string, { data: TypedArray; shape: number[] }>,
-  unwritten: ReadonlySet<string>,
-) {
+export function globalMemory(arrays: Map<string, ShapedArray>, unwritten: ReadonlySet<string>) {
   let start = GUARD;
   const placed: NamedArray[] = [];
   for (const [name, { data, shape }] of arrays) {
@@ -130,7 +138,7 @@ export function globalMemory(
   memory.state.fill(OUTSIDE);
   memory.arrays = placed;
   for (const where of placed) {
-    const { data } = arrays.get(where.name) as { data: TypedArray };
+    const { data } = arrays.get(where.name) as ShapedArray;
     const state = unwritten.has(where.name) ? UNWRITTEN : WRITTEN;
     memory.state.fill(state, where.start, where.start + where.bytes);
     memory.bytes.set(new Uint8Array(data.buffer, data.byteOffset, data.byteLength), where.start);

@@ -7,10 +7,12 @@ import { ATOMIC, LOAD, Site, STORE } from "./group.ts";
 import { LOCAL_WINDOW, SHARED_WINDOW } from "./memory.py";
 import type { Memory, TypedArray } from "./memory.ts";
 import type { Binder, Match, Operations, Step } from "./operations.ts";
+import { copied, lanewise, slowly, target } from "./operations.ts";
 import type { Instruction, Operand } from "./ptx.ts";
-import { TYPE_BYTES } from "./ptx.ts";
+import { PtxError, TYPE_BYTES } from "./ptx.ts";
 import type { Mask, Value } from "./registers.ts";
 import { fromHalf, typeOf } from "./registers.ts";
+import { sentence } from "./sentences.ts";
 
 type Run = (space: string, addresses: Float64Array, mask: Mask | null) => void;
 
@@ -39,13 +41,16 @@ function inSpace(
   };
 }
 
+const GENERIC = ["global", "shared", "local"];
+
 const spaceOf = (match: Match) => match.space?.replaceAll(".", "").split("::")[0] ?? null;
 
 function sitesOf(instruction: Instruction, match: Match, kind: Kind): Record<string, Site> {
   const words = match.vector ? Number(match.vector.slice(1)) : 1;
   const bytes = TYPE_BYTES.get(match.type) as number;
+  const named = spaceOf(match);
   return Object.fromEntries(
-    ["global", "shared", "local"].map((space) => [
+    (named === null ? GENERIC : [named]).map((space) => [
       space,
       new Site(instruction, space, kind, bytes, words, match.type[0] === "f"),
     ]),
@@ -126,6 +131,38 @@ function load(group: ThreadGroup, instruction: Instruction, match: Match): Step 
   });
 }
 
+/** A number among the parameters, or a part of a struct: those lie in memory. */
+function loadParameter(group: ThreadGroup, instruction: Instruction, match: Match): Step {
+  const origin = instruction.operands[1];
+  const name = origin?.kind === "address" && origin.base.kind === "symbol" ? origin.base.name : "";
+  const value = group.parameters.get(name);
+  if (value === undefined) {
+    if (group.registers.symbols.has(name)) return load(group, instruction, match);
+    throw new PtxError(sentence("run.parameter", { place: instruction.location }));
+  }
+  const { kind, bytes } = typeOf(match.type);
+  if (kind === "f" && bytes < 4) return slowly(group, instruction, match.type, () => Number(value));
+  const bits = bitsOfNumber(value, kind, bytes);
+  if (!extends_(match.type)) {
+    const out = group.registers.row(target(instruction), bytes);
+    if (!out || bytes < 4) return slowly(group, instruction, `b${8 * bytes}`, () => bits);
+    return copied(group, out, group.registers.constant(bits, bytes).i32);
+  }
+  return lanewise(group, group.registers.wholeWriter(target(instruction)), () => bits);
+}
+
+/** A number as it is read from its bits: PTX loads an int of -2 as u32, and a char as s8. */
+function bitsOfNumber(value: number | bigint, kind: string, bytes: number) {
+  if (kind !== "f") {
+    const whole = BigInt(typeof value === "number" ? Math.trunc(value) : value);
+    return (kind === "s" ? BigInt.asIntN : BigInt.asUintN)(8 * bytes, whole);
+  }
+  return floatBits(new DataView(new ArrayBuffer(8)), Number(value), bytes);
+}
+
+/** Whether a load of a type fills the whole register. */
+const extends_ = (type: string) => typeOf(type).bytes < 4 && "su".includes(type[0]);
+
 /**
  * What moves 32-bit words into registers of that width; null where elements or registers differ.
  */
@@ -170,13 +207,12 @@ function loadElements(
   type: string,
 ): (access: Access) => void {
   const { bytes } = typeOf(type);
-  const extends_ = bytes < 4 && "su".includes(type[0]);
   const writers = items.map((item) => {
     if (item.kind !== "register") throw new TypeError(type);
-    if (extends_) return group.registers.wholeWriter(item);
+    if (extends_(type)) return group.registers.wholeWriter(item);
     return group.registers.writer(item, `b${8 * bytes}`);
   });
-  const bits = extends_ ? type : `b${8 * bytes}`;
+  const bits = extends_(type) ? type : `b${8 * bytes}`;
   return ({ memory, positions, lanes }) => {
     const read = elementAt(memory, bits);
     writers.forEach((write, number) => {
@@ -328,7 +364,7 @@ function floatBits(view: DataView, value: number, bytes: number) {
   return view.getBigUint64(0);
 }
 
-const SPACE = "(?<space>\\.global|\\.shared(?:::(?:cta|cluster))?|\\.local)?";
+const SPACE = "(?<space>\\.global|\\.shared(?:::(?:cta|cluster))?|\\.local|\\.const)?";
 const TYPE = "(?<type>[subf](?:8|16|32|64))";
 const CACHE = "(?:\\.(?:ca|cg|cs|lu|cv|wb|wt|nc|weak|L1::\\w+|L2::\\w+))*";
 const STRENGTH =
@@ -338,11 +374,14 @@ const VECTOR = "(?:\\.(?<vector>v[24]))?";
 
 const PATTERNS: [string, Binder][] = [
   [`ld${STRENGTH}${SPACE}${CACHE}${VECTOR}\\.${TYPE}`, load],
+  [`ld(?<space>\\.param)${VECTOR}\\.${TYPE}`, loadParameter],
   [`st${STRENGTH}${SPACE}${CACHE}${VECTOR}\\.${TYPE}`, store],
   [
     `(?<name>red|atom)${SCOPE}${SPACE}${SCOPE}\\.(?<op>add|min|max|and|or|xor|exch|cas|inc|dec)\\.${TYPE}`,
     atomic,
   ],
+  // As CUDA's own headers write it, the order behind the operation.
+  [`(?<name>atom)(?<space>\\.global)?\\.(?<op>add)${SCOPE}\\.${TYPE}`, atomic],
 ];
 
 export const MEMORY_OPERATIONS: Operations = PATTERNS.map(([text, bind]) => [

@@ -83,6 +83,14 @@ export function elementwise(
   });
 }
 
+/** A step that gives a row the 32-bit words of another. */
+export function copied(group: ThreadGroup, out: Row, values: Int32Array) {
+  const words = out.width >> 2;
+  return elementwise(group, out, (row, from, to) => {
+    for (let i = words * from; i < words * to; i++) row.i32[i] = values[i];
+  });
+}
+
 export function copyWords(
   out: Int32Array,
   values: Int32Array,

@@ -1,8 +1,15 @@
 // PTX text as a list of instructions: ptx.py in TypeScript; a test compares them. Only syntax
 // is handled here; an opcode that the simulator does not know passes and is reported later.
 
-import { LabError } from "../errors.ts";
+import { countingBarriers, inlined } from "./inlining.ts";
+import { closingBrace, PtxError } from "./ptx_text.ts";
 import { sentence } from "./sentences.ts";
+import type { Location } from "./source_locations.ts";
+import { fileTable, LocationTracker } from "./source_locations.ts";
+import type { ModuleVariable } from "./variables.ts";
+import { moduleVariables, usedVariables } from "./variables.ts";
+
+export { PtxError };
 
 /** A virtual register such as `%r12`, or the sink `_` that drops what is written. */
 export interface Register {
@@ -84,7 +91,10 @@ export interface Instruction {
   location: Location;
 }
 
-/** A kernel parameter. `type` is the PTX one without its dot, such as `u64`. */
+/**
+ * A kernel parameter. `type` is the PTX one without its dot, such as `u64`; that of a struct passed
+ * by value is `b8[24]`, with its bytes.
+ */
 interface Parameter {
   name: string;
   type: string;
@@ -97,29 +107,14 @@ export interface ArrayDeclaration {
   alignment: number;
 }
 
-/** The PTX text cannot be read, or uses something the simulator does not know. */
-export class PtxError extends LabError {}
-
-/** A place in the CUDA source. `line` is 1-based, 0 where the PTX names none. One kernel has one
- * object for each place. */
-export class Location {
-  constructor(
-    public file: string,
-    public line: number,
-  ) {}
-
-  toString() {
-    const { file, line } = this;
-    return line ? sentence("place.line", { file, line }) : sentence("place.unknown");
-  }
-}
-
 /** One `.entry` of a PTX module. */
 export class PtxKernel {
   /** type of each declared register, or of each declared prefix */
   registerTypes: Map<string, string> = new Map();
   shared: ArrayDeclaration[] = [];
   local: ArrayDeclaration[] = [];
+  /** those of the module that it uses */
+  variables: ModuleVariable[] = [];
   instructions: Instruction[] = [];
   /** label to the index of the instruction that follows it */
   labels: Map<string, number> = new Map();
@@ -161,13 +156,11 @@ function withoutNumber(register: string) {
 }
 
 const COMMENT = /\/\/[^\n]*|\/\*.*?\*\//gs;
-const FILE = /^\s*\.file\s+(\d+)\s+"([^"]*)"/gm;
 const ENTRY = /\.entry\s+([\w$]+)\s*(?:\(([^)]*)\))?([^{]*)\{/g;
 const CLUSTER = /\.reqnctapercluster\s+([\d, ]+)/;
 const MODULE_SHARED =
   /^\s*(?:\.\w+\s+)*?\.shared\s+(?:\.align\s+(\d+)\s+)?\.(\w+)\s+([\w$]+)\s*(\[\d*\])?\s*;/gm;
 const ARRAY = /\.align\s+(\d+)\s+\.(\w+)\s+([\w$%]+)(?:\[(\d*)\])?|\.(\w+)\s+([\w$]+)$/;
-const LOC = /^\.loc\s+(\d+)\s+(\d+)\s+(\d+)/;
 const LABEL = /^([\w$]+)\s*:(?!:)/;
 const GUARD = /^@(!?)([%\w$]+)\s+/;
 const REGISTER_DECLARATION = /^\.reg\s*\.(\w+)\s+(.*)/s;
@@ -190,14 +183,8 @@ export const TYPE_BYTES: ReadonlyMap<string, number> = new Map(
  * or a statement cannot be read.
  */
 export function parse(ptx: string): Map<string, PtxKernel> {
-  // NVRTC puts the file table at the end of the module.
-  const files = new Map(
-    [...ptx.matchAll(FILE)].map(([, number, name]) => [
-      Number(number),
-      name.slice(name.lastIndexOf("/") + 1),
-    ]),
-  );
-  const text = ptx.replace(COMMENT, "");
+  const files = fileTable(ptx);
+  const text = countingBarriers(inlined(ptx)).replace(COMMENT, "");
   const target = TARGET.exec(text)?.[1] ?? "";
   const kernels: Map<string, PtxKernel> = new Map();
   const outside = [];
@@ -217,11 +204,14 @@ export function parse(ptx: string): Map<string, PtxKernel> {
     kernels.set(kernel.name, kernel);
     position = end + 1;
   }
+  outside.push(text.slice(position));
   if (!kernels.size) throw new PtxError(sentence("ptx.empty"));
   const arrays = moduleArrays(outside.join("\n"));
+  const variables = moduleVariables(outside.join("\n"));
   for (const kernel of kernels.values()) {
     const used = new Set(kernel.instructions.flatMap(symbolsOf));
     kernel.shared.unshift(...arrays.filter(({ name }) => used.has(name)));
+    kernel.variables = usedVariables(variables, used);
   }
   return kernels;
 }
@@ -242,16 +232,6 @@ function symbolsOf(instruction: Instruction) {
     const base = operand.kind === "address" ? operand.base : operand;
     return base.kind === "symbol" ? [base.name] : [];
   });
-}
-
-function closingBrace(text: string, start: number) {
-  let depth = 1;
-  for (let at = start; at < text.length; at++) {
-    if (text[at] === "{") depth += 1;
-    else if (text[at] === "}") depth -= 1;
-    if (depth === 0) return at;
-  }
-  throw new PtxError(sentence("ptx.cut"));
 }
 
 function parametersOf(text: string): Parameter[] {
@@ -276,16 +256,15 @@ function bytesOf(type: string) {
 
 /** Reads the statements between the braces of one kernel. */
 class BodyReader {
-  location;
-  locations: Map<string, Location> = new Map();
+  places: LocationTracker;
   scopes: { registers: Map<string, string>; labels: Map<string, string>; start: number }[] = [];
   scopeCount = 0;
 
   constructor(
     public kernel: PtxKernel,
-    public files: Map<number, string>,
+    files: Map<number, string>,
   ) {
-    this.location = new Location("", 0);
+    this.places = new LocationTracker(files);
     // Inline assembly may open a scope of its own with registers that shadow outer ones. Labels of
     // a scope are its own too, and may be named before they stand.
   }
@@ -315,9 +294,7 @@ class BodyReader {
   /** Take what needs no semicolon off the start of a line; return the rest. */
   readLineStart(line: string) {
     if (/^\.loc[ \t]/.test(line)) {
-      const loc = LOC.exec(line);
-      // Line 0 marks code the compiler made up: it stays with the line before.
-      if (loc && Number(loc[2]) > 0) this.location = this.locationOf(Number(loc[1]), loc[2]);
+      this.places.read(line);
       return "";
     }
     if (line[0] === "{") {
@@ -342,14 +319,6 @@ class BodyReader {
     return line.slice(label[0].length).trim();
   }
 
-  locationOf(file: number, line: string) {
-    const name = this.files.get(file) ?? "source";
-    const key = `${line} ${name}`;
-    const location = this.locations.get(key) ?? new Location(name, Number(line));
-    this.locations.set(key, location);
-    return location;
-  }
-
   /** Leave a scope: its branches to its own labels mean those and no others. */
   closeScope() {
     const scope = this.scopes.pop();
@@ -368,9 +337,7 @@ class BodyReader {
       this.readKind(statement);
     } catch (error) {
       if (!(error instanceof Unreadable)) throw error;
-      throw new PtxError(
-        sentence("ptx.unreadable", { statement, place: this.location.toString() }),
-      );
+      throw new PtxError(sentence("ptx.unreadable", { statement, place: this.places.here }));
     }
   }
 
@@ -423,7 +390,7 @@ class BodyReader {
       parts: opcode.split("."),
       operands: splitOperands(rest.slice(opcode.length)).map((text) => this.operand(text)),
       guard,
-      location: this.location,
+      location: this.places.here,
     };
   }
 

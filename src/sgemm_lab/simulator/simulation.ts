@@ -21,7 +21,7 @@ import { refuseImpossible } from "./limits.ts";
 import type { Progress } from "./machine.ts";
 import { flowOf, runLockstep, runWarpAfterWarp } from "./machine.ts";
 import { GLOBAL_BASE } from "./memory.py";
-import type { TypedArray } from "./memory.ts";
+import type { Memory, ShapedArray, TypedArray } from "./memory.ts";
 import { globalMemory, layOut, readBack } from "./memory.ts";
 import type { PtxKernel } from "./ptx.ts";
 import { parse } from "./ptx.ts";
@@ -31,6 +31,8 @@ import type { Trace } from "./trace.ts";
 import { TraceRecorder } from "./trace.ts";
 import { UninitializedValues } from "./uninitialized_values.ts";
 import { unrollShortLoops } from "./unroll.ts";
+import type { Struct } from "./variables.ts";
+import { arrayOf, arraysIn, bytesOf } from "./variables.ts";
 import { VectorClockRaceDetector } from "./vector_clock_races.ts";
 import { synchronisesInParts } from "./vector_clocks.ts";
 import type { WarpRequest } from "./warp_requests.ts";
@@ -39,11 +41,19 @@ import { earlyUses } from "./wgmma_operations.ts";
 
 export type Schedule = "lockstep" | "warps" | "threads";
 
-/** An argument: a number, a tensor map, or the elements of an array, with its shape where known. */
-export type Argument = number | TypedArray | { data: TypedArray; shape: number[] } | TensorMap;
+/**
+ * An argument: a number, a tensor map, a struct, or the elements of an array, with its shape where
+ * known.
+ */
+export type Argument = number | bigint | TypedArray | ShapedArray | TensorMap | Struct;
+type Arguments = Map<string, Argument>;
+type Addresses = ReadonlyMap<string, number>;
 
 /**
  * `unwritten`: names of arrays that hold nothing yet, such as C: reading them is a hazard.
+ * `variables`: what `__device__` and `__constant__` variables hold, by their names in the PTX;
+ * others start as the source says, or with zeros. `starts`: how many bytes into its array an
+ * argument points, where that is not its start.
  * `checkHazards`: whether to look for races in shared memory, true unless said. Illegal addresses,
  * missed barriers and reads of unwritten memory are always found. `countRequests`: whether to count
  * memory requests, true unless said. `trace`: whether to record every access, `products` with every
@@ -56,6 +66,8 @@ export type Argument = number | TypedArray | { data: TypedArray; shape: number[]
 export interface Options {
   sharedBytes?: number;
   unwritten?: Iterable<string>;
+  variables?: Record<string, ShapedArray>;
+  starts?: Record<string, number>;
   checkHazards?: boolean;
   countRequests?: boolean;
   trace?: boolean;
@@ -102,7 +114,7 @@ export function simulate(
   args: Map<string, Argument> | Record<string, Argument>,
   options: Options = {},
 ): Result {
-  const { sharedBytes = 0, schedule = "lockstep", requestsOf = null } = options;
+  const { sharedBytes = 0, schedule = "lockstep", requestsOf = null, variables = {} } = options;
   const { kernel, blocks, merged, early } = understand(ptx, entry, sharedBytes);
   const recorder = options.trace ? new TraceRecorder() : null;
   const log = new HazardLog(recorder ? recorder.onFault.bind(recorder) : null);
@@ -118,20 +130,22 @@ export function simulate(
   if (warp) observers.push(warp);
   const given = args instanceof Map ? args : new Map(Object.entries(args));
   const arrays = arraysOf(given);
-  const placed = new Map([...arrays, ...mapsPlaced(kernel, given)]);
+  const placed = new Map([...arrays, ...hidden(kernel, given, variables)]);
   const memory = globalMemory(placed, checkedNames(options.unwritten ?? [], arrays));
+  const addresses = new Map(memory.arrays.map(({ name, start }) => [name, GLOBAL_BASE + start]));
   const uninitialized = new UninitializedValues(log);
   const launch = new Launch({
     kernel,
     grid: three(grid, "grid"),
     block: three(block, "block"),
-    parameters: parametersOf(kernel, given, memory.arrays),
+    parameters: parametersOf(kernel, given, addresses, options.starts ?? {}),
+    variables: filled(memory, kernel, given, addresses, variables),
     globalMemory: memory,
     sharedBytes,
     hazards: log,
     uninitialized,
     earlyUses: early,
-    tensorMaps: tensorMapsOf(kernel, given, memory.arrays),
+    tensorMaps: tensorMapsOf(kernel, given, addresses),
     observers,
     products: options.products ? recorder : null,
     sharedParts: options.sharedParts ?? [],
@@ -203,12 +217,15 @@ function three(sizes: number[], what: "grid" | "block"): Dim3 {
   return [x, y, z];
 }
 
-/** The arguments that are arrays. */
-function arraysOf(args: Map<string, Argument>) {
-  const arrays: Map<string, { data: TypedArray; shape: number[] }> = new Map();
+/** The arrays among the arguments, those that structs point to with them. */
+function arraysOf(args: Arguments) {
+  const arrays: Map<string, ShapedArray> = new Map();
   for (const [name, value] of args) {
-    if (typeof value === "number" || isMap(value)) continue;
-    arrays.set(name, "data" in value ? value : { data: value, shape: [value.length] });
+    if (isStruct(value)) {
+      for (const one of arraysIn(value)) arrays.set(one.name, one.value);
+    } else if (typeof value === "object" && !isMap(value)) {
+      arrays.set(name, "data" in value ? value : { data: value, shape: [value.length] });
+    }
   }
   return arrays;
 }
@@ -217,31 +234,60 @@ function isMap(value: Argument): value is TensorMap {
   return typeof value === "object" && "boxRows" in value;
 }
 
-/** Memory of the parameters that are tensor maps. */
-function mapsPlaced(kernel: PtxKernel, args: Map<string, Argument>) {
-  const maps = kernel.parameters.filter((_, at) => isMap([...args.values()][at] ?? 0));
-  const data = () => ({ data: new Uint8Array(MAP_BYTES), shape: [MAP_BYTES] });
-  return maps.map(({ name }): [string, ReturnType<typeof data>] => [name, data()]);
+function isStruct(value: Argument): value is Struct {
+  return typeof value === "object" && "fields" in value;
 }
 
-function tensorMapsOf(
-  kernel: PtxKernel,
-  args: Map<string, Argument>,
-  arrays: { name: string; start: number }[],
-): TensorMaps {
-  const addresses = new Map(arrays.map(({ name, start }) => [name, GLOBAL_BASE + start]));
-  const [a, b, workspace, c] = ["A", "B", "workspace", "C"].map((name) => addresses.get(name) ?? 0);
-  const given = args.get("A");
-  const data = typeof given === "object" && "data" in given ? given.data : given;
-  const width = ArrayBuffer.isView(data) ? data.BYTES_PER_ELEMENT : FLOAT_BYTES;
-  const found: TensorMaps = new Map();
-  [...args.values()].forEach((map, at) => {
-    if (!isMap(map)) return;
-    const { name: parameter } = kernel.parameters[at];
-    const start = mapAddress(map, a, b, workspace, c, width);
-    found.set(addresses.get(parameter) ?? 0, { map, start, parameter });
+/** The parameters that lie in memory, with the bytes of each: tensor maps and structs. */
+function inMemory({ parameters }: PtxKernel, args: Arguments) {
+  return [...args.values()].slice(0, parameters.length).flatMap((value, at) => {
+    if (!isMap(value) && !isStruct(value)) return [];
+    return [{ name: parameters[at].name, value, bytes: isMap(value) ? MAP_BYTES : value.bytes }];
   });
-  return found;
+}
+
+/** What lies in global memory besides the arrays: variables, and such parameters. */
+function hidden(kernel: PtxKernel, args: Arguments, variables: Record<string, ShapedArray>) {
+  const found = kernel.variables.map((one): [string, ShapedArray] => {
+    return [one.name, variables[one.name] ?? arrayOf(one)];
+  });
+  const parameters = inMemory(kernel, args).map(({ name, bytes }): [string, ShapedArray] => {
+    return [name, { data: new Uint8Array(bytes), shape: [bytes] }];
+  });
+  return [...found, ...parameters];
+}
+
+/** Write addresses into variables and structs that hold some; return where those lie. */
+function filled(
+  memory: Memory,
+  kernel: PtxKernel,
+  args: Arguments,
+  addresses: Addresses,
+  variables: Record<string, ShapedArray>,
+) {
+  const at = (name: string) => addresses.get(name) ?? 0;
+  for (const { name, addresses: held } of kernel.variables) {
+    for (const [start, other] of name in variables ? [] : held) {
+      const bytes = new Uint8Array(new BigUint64Array([BigInt(at(other))]).buffer);
+      memory.write(at(name) + start, bytes);
+    }
+  }
+  const parameters = inMemory(kernel, args);
+  for (const { name, value } of parameters) {
+    if (isStruct(value)) memory.write(at(name), bytesOf(value, addresses));
+  }
+  return new Map([...kernel.variables, ...parameters].map(({ name }) => [name, at(name)]));
+}
+
+function tensorMapsOf(kernel: PtxKernel, args: Arguments, addresses: Addresses): TensorMaps {
+  const [a, b, workspace, c] = ["A", "B", "workspace", "C"].map((name) => addresses.get(name) ?? 0);
+  const width = arraysOf(args).get("A")?.data.BYTES_PER_ELEMENT ?? FLOAT_BYTES;
+  const maps = inMemory(kernel, args).flatMap(({ name, value }) => {
+    if (!isMap(value)) return [];
+    const map = { map: value, start: mapAddress(value, a, b, workspace, c, width) };
+    return [[addresses.get(name) ?? 0, map] as const];
+  });
+  return new Map(maps);
 }
 
 function checkedNames(unwritten: Iterable<string>, arrays: Map<string, unknown>) {
@@ -254,27 +300,29 @@ function checkedNames(unwritten: Iterable<string>, arrays: Map<string, unknown>)
 /** The value of each parameter: where an array lies, or a number. */
 function parametersOf(
   kernel: PtxKernel,
-  args: Map<string, Argument>,
-  arrays: { name: string; start: number }[],
+  args: Arguments,
+  addresses: Addresses,
+  starts: Record<string, number>,
 ) {
   const { name: entry, parameters } = kernel;
   if (args.size !== parameters.length) {
     const [takes, given] = [parameters.length, args.size];
     throw new LabError(sentence("run.arguments", { entry, takes, given }));
   }
-  const addresses = new Map(arrays.map(({ name, start }) => [name, GLOBAL_BASE + start]));
   return new Map(
-    [...args].flatMap(([name, value], at): [string, number][] => {
+    [...args].flatMap(([name, value], at): [string, number | bigint][] => {
       const { name: parameter, type } = parameters[at];
-      if (isMap(value) !== type.startsWith("b8[")) {
+      const lies = isMap(value) || isStruct(value);
+      if (lies !== type.startsWith("b8[")) {
         throw new LabError(sentence("run.struct", { name, entry }));
       }
-      if (isMap(value)) return [];
+      if (lies) return [];
+      if (typeof value !== "object") return [[parameter, value]];
       // A pointer and a 64-bit number look the same in PTX, but no narrower type is a pointer.
-      if (typeof value !== "number" && type !== "u64" && type !== "b64") {
+      if (type !== "u64" && type !== "b64") {
         throw new LabError(sentence("run.number", { name, entry }));
       }
-      return [[parameter, addresses.get(name) ?? Number(value)]];
+      return [[parameter, (addresses.get(name) ?? 0) + (starts[name] ?? 0)]];
     }),
   );
 }

@@ -8,10 +8,10 @@ import { DeadlockError, EndlessLoopError, TimeLimitError } from "./divergence.ts
 import type { Hazard } from "./hazard.ts";
 import type { Progress } from "./machine.ts";
 import type { TypedArray } from "./memory.ts";
-import type { Location } from "./ptx.ts";
 import { PtxError } from "./ptx.ts";
 import type { Argument, Options } from "./simulation.ts";
 import { simulate } from "./simulation.ts";
+import type { Location } from "./source_locations.ts";
 import type { Trace } from "./trace.ts";
 
 /** An array in the text of a message. */

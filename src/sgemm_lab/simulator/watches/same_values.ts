@@ -6,7 +6,7 @@ import type { Access, BulkCopy, Observer } from "../group.ts";
 import { LOAD, STORE } from "../group.ts";
 import type { Hazard } from "../hazard.ts";
 import { RACE } from "../hazards.ts";
-import type { Location } from "../ptx.ts";
+import type { Location } from "../source_locations.ts";
 
 /** Watches, byte by byte, whether stores to shared memory that race change anything. */
 export class SameValues implements Observer {

@@ -3,8 +3,9 @@
 
 import type { Access, Observer } from "../group.ts";
 import { registersRead, registersWritten } from "../operands.ts";
-import type { Instruction, Location, Register } from "../ptx.ts";
+import type { Instruction, Register } from "../ptx.ts";
 import { TYPE_BYTES } from "../ptx.ts";
+import type { Location } from "../source_locations.ts";
 
 /** Bytes of the narrowest number that is an index; a byte is a letter. */
 const HALF = 2;

@@ -6,23 +6,15 @@ from typing import Any, NamedTuple
 import pytest
 from error_samples import WAYS as SAMPLES
 from in_node import answers
-from widget_samples import CONSTANTS, GPUS
-
-from sgemm_lab.widgets.data import complete_gpus
 
 MODULES = {
     "errors": "formulas/error_points.ts",
     "limits": "models/limits.ts",
     "overlap": "formulas/overlap.ts",
-    "tile": "formulas/tile.ts",
     "waves": "formulas/wave_quantization.ts",
 }
-CALLED = (
-    "(module, name, ...given) => ({ errors, limits, overlap, tile, waves })[module][name](...given)"
-)
+CALLED = "(module, name, ...given) => ({ errors, limits, overlap, waves })[module][name](...given)"
 WAYS: Any = [{**way, "library": way["kind"] == "library"} for way in SAMPLES]
-H200, _, T4 = complete_gpus(GPUS)
-SQUARE = {"m": 4096, "n": 4096, "k": 4096}
 LARGE = {"m": 4096, "n": 4096, "k": 4096, "bm": 128, "bn": 256, "bk": 8}
 ROOFED = {
     "id": "one",
@@ -62,15 +54,6 @@ def sharing(even: bool, words: str, **changes: int) -> Case:
     return Case("waves", "sharingWords", (LARGE | changes, 132, 1, even), words)
 
 
-def raising(constants: list[Any], gpu: Any, *names: str) -> Case:
-    return Case("tile", "raising", (constants, gpu, SQUARE, {}), list(names))
-
-
-def problem(tile: tuple[int, int, int, int, int], words: str | None) -> Case:
-    one = dict(zip(("bm", "bn", "bk", "tm", "tn"), tile, strict=True)) | {"wavefronts": 0}
-    return Case("tile", "tileReport", (one, T4, SQUARE), {"problems": [words] if words else []})
-
-
 def pipeline(answer: dict[str, Any], *times: int, stages: int = 1, blocks: int = 1) -> Case:
     one = dict(zip(("latency", "load", "compute", "windows"), times, strict=True))
     given = one | {"stages": stages, "blocks": blocks}
@@ -104,20 +87,6 @@ CASES = [
     sharing(False, "1 tile for 132 SMs: not one wave is full. At the end 131 SMs are idle. Of the "
             "time of all SMs 0.8 % is used. Beyond the edge of C fall 50 % of the products.",
             m=64, n=256),
-    raising(CONSTANTS, H200, "TM", "TN"),
-    raising(CONSTANTS, T4, "BM", "BN"),
-    raising([{"name": "TILE", "value": 32, "choices": [16, 32]}], H200),
-    # A block of 64 × 64 threads is more than a GPU takes.
-    raising([{"name": "TILE", "value": 32, "choices": [32, 64]}], T4),
-    problem((64, 64, 8, 4, 4), None),
-    problem((64, 64, 8, 1, 1), "The block would have 4,096 threads. Tesla T4 allows 1,024: take "
-            "larger thread tiles."),
-    problem((12, 16, 8, 8, 1), "TM = 8 does not divide BM = 12: the threads' tiles would not fill "
-            "the block's."),
-    problem((256, 256, 64, 8, 8), "The strips take 131,072 bytes of shared memory. A block on "
-            "Tesla T4 may have 65,536: take a smaller tile or a smaller BK."),
-    problem((128, 128, 8, 16, 16), "Each thread would keep 256 sums, but it may have 255 registers:"
-            " take a smaller thread tile."),
     pipeline({"total": 3900, "pace": 1300, "bound": "latency", "barriers": 2, "speedup": 1,
               "enough": 3}, 600, 200, 500, 3),
     pipeline({"total": 1800, "bound": "compute", "barriers": 1}, 100, 200, 500, 3, stages=2),

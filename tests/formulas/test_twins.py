@@ -24,7 +24,6 @@ from sgemm_lab.formulas import (
     requests,
     scaling_model,
     sentences,
-    tile,
     wave_quantization,
 )
 from sgemm_lab.formulas.roofs import reference_levels, roof_at
@@ -46,7 +45,6 @@ MODULES = {
     "requests": "formulas/requests.ts",
     "roofs": "formulas/roofs.ts",
     "sentences": "formulas/sentences.ts",
-    "tile": "formulas/tile.ts",
     "waves": "formulas/wave_quantization.ts",
 }
 ROOFED = complete_gpus(GPUS)
@@ -72,7 +70,6 @@ class Twin(NamedTuple):
 
 
 sides = st.integers(1, 5000)
-sizes = st.fixed_dictionaries({"m": sides, "n": sides, "k": sides})
 speeds = st.floats(0.5, 1e5)
 clocks = st.integers(0, 2000)
 
@@ -118,22 +115,6 @@ def filled_sentences(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
     return key, {name: draw(numbers) if formatted else "x" for name, formatted in places}
 
 
-def python_tile(tile_: dict[str, int], gpu: dict[str, Any], size: dict[str, int]) -> list[Any]:
-    one = tile.Tile(**tile_)
-    bound = tile.bound(one, gpu, size)
-    return [
-        one.block_intensity,
-        tile.global_intensity(one, size),
-        one.thread_intensity,
-        one.shared_bytes,
-        one.threads,
-        one.accumulators,
-        tile.compulsory_intensity(**size),
-        bound.gflops,
-        bound.limit,
-    ]
-
-
 def python_fit(capability: str, launch: dict[str, int]) -> list[Any]:
     limits, one = occupancy.LIMITS[capability], occupancy.Launch(**launch)
     refused = occupancy.refusal(limits, one)
@@ -154,15 +135,6 @@ def python_sharing(product: dict[str, int], sms: int, blocks: int, even: bool) -
     ]
 
 
-tiles = st.builds(
-    dict,
-    bm=st.sampled_from([1, 12, 16, 64, 256]),
-    bn=st.sampled_from([1, 12, 16, 64, 256]),
-    bk=st.sampled_from([1, 8, 64]),
-    tm=st.sampled_from([1, 3, 8, 16]),
-    tn=st.sampled_from([1, 3, 8, 16]),
-    wavefronts=st.sampled_from([0.0, 0.2424, 1.625]),
-)
 pipelines = st.fixed_dictionaries(
     {
         **{"latency": clocks, "load": clocks, "compute": clocks},
@@ -278,17 +250,6 @@ TWINS = [
         st.tuples(pipelines),
         lambda case: [asdict(window) for window in overlap.schedule(overlap.Pipeline(**case))],
         "(pipeline) => overlap.schedule(pipeline)",
-    ),
-    Twin(
-        "a tile",
-        st.tuples(tiles, gpus(), sizes),
-        python_tile,
-        """(one, gpu, size) => {
-          const { block, global, thread, sharedBytes, threads, accumulators, compulsory, gflops,
-                  limit } = tile.tileReport(one, gpu, size);
-          return [block, global, thread, sharedBytes, threads, accumulators, compulsory, gflops,
-                  limit];
-        }""",
     ),
     Twin(
         "tiles on SMs",

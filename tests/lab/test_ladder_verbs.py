@@ -5,7 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from record_samples import record, run, samples
 
 from sgemm_lab import lab
 from sgemm_lab.catalogue import load_kernels
@@ -21,34 +20,6 @@ CUBE = (4096, 4096, 4096)
 @pytest.fixture(autouse=True)
 def _no_gpu(monkeypatch):
     monkeypatch.setattr(session, "live", lambda: False)
-
-
-@pytest.fixture
-def own_gpu(monkeypatch):
-    """A session on a GPU: what it measures there is a run of four kernels, one left out."""
-    device = replace(load_records()[0].gpu, name="Tesla T4")
-    told = []
-
-    def measure_here(kernels, sizes, *, micro=False, progress=None):
-        names = [kernel.name for kernel in kernels]
-        told.append((names, list(sizes)))
-        if progress:
-            progress("size 1 of 1: M, N, K = 4096, 4096, 4096")
-        if "strip" in names and progress:
-            progress("strip is left out: K is 4096.")
-        measured = run(
-            *(samples(name, 8.0, 8.4, 8.8, size=4096) for name in names if name != "strip"),
-            samples("cublas", 2.0, size=4096),
-        )
-        found = replace(record(measured), gpu=device)
-        monkeypatch.setattr(session, "_here", [found])
-        return measured
-
-    monkeypatch.setattr(session, "live", lambda: True)
-    monkeypatch.setattr(session, "measure_here", measure_here)
-    monkeypatch.setattr(ladders, "current_device", lambda: device)
-    monkeypatch.setattr(session, "_here", [])
-    return told
 
 
 def test_every_recorded_speed_is_on_the_ladder():
@@ -104,41 +75,14 @@ def test_without_the_pages_a_chapter_has_only_its_number(monkeypatch):
     assert (tiled["chapter"], tiled["href"]) == ("chapter 2", "")
 
 
-def test_on_a_gpu_the_named_kernels_are_measured_first(own_gpu):
-    widget = lab.ladder(here=["naive", "tiled"])
-    assert own_gpu == [(["naive", "tiled"], [CUBE])]
-    assert widget.chosen == {"id": "here", "name": "Tesla T4, yours"}
-    assert [rung["name"] for rung, _ in widget.shown] == ["naive", "tiled"]
-    assert "Measured here, on Tesla T4" in widget.table()
-
-
-def test_a_gpu_that_measured_nothing_yet_does_not_begin(own_gpu):
+def test_a_gpu_that_measured_nothing_yet_does_not_begin(monkeypatch):
+    device = replace(load_records()[0].gpu, name="Tesla T4")
+    monkeypatch.setattr(session, "live", lambda: True)
+    monkeypatch.setattr(session, "_here", [])
+    monkeypatch.setattr(ladders, "current_device", lambda: device)
     widget = lab.ladder()
-    assert own_gpu == []
     assert widget.gpu == "NVIDIA H200"
-    assert widget.gpus[0]["id"] == "here"
-
-
-def test_the_form_measures_one_kernel(own_gpu):
-    widget = lab.ladder()
-    sent = []
-    widget.send = sent.append
-    message = {"kind": "run", "kernel": "tiled", "size": list(CUBE)}
-    widget._handle_custom_msg(message, [])
-    assert own_gpu == [(["tiled"], [CUBE])]
-    assert [m["kind"] for m in sent] == ["progress", "done"]
-    assert widget.gpu == "here"
-    assert [rung["name"] for rung, _ in widget.shown] == ["tiled"]
-
-
-def test_the_form_says_why_a_kernel_was_left_out(own_gpu):
-    widget = lab.ladder()
-    sent = []
-    widget.send = sent.append
-    message = {"kind": "run", "kernel": "strip", "size": list(CUBE)}
-    widget._handle_custom_msg(message, [])
-    assert sent[-1]["text"] == ("Strip was not measured at 4096³: strip is left out: K is 4096.")
-    assert widget.gpu == "NVIDIA H200"
+    assert widget.gpus[0] == {"id": "here", "name": "Tesla T4, yours"}
 
 
 def share(name):

@@ -145,9 +145,6 @@ class TestEveryPlotShowsIt:
         best = max(p["gflops"] for p in recorded if (p["gpu"], p["kind"]) == ("h200", "measured"))
         assert [p["gflops"] for p in measured] == [pytest.approx(best / SLOWER)]
 
-    def test_the_intensity(self) -> None:
-        assert lab.intensity("tiled").gpu == "nvidia-z40"
-
     def test_the_occupancy(self) -> None:
         assert lab.occupancy(threads=256, registers=32).gpu == "nvidia-z40"
 

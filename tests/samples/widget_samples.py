@@ -1,6 +1,6 @@
 """Data like the book's, with round numbers, for the tests of the widgets."""
 
-from sgemm_lab.widgets.data import Constant, Gpu, Point
+from sgemm_lab.widgets.data import Gpu, Point
 
 MEASURED = "measured, NVIDIA H200, 2026-11-21"
 
@@ -17,8 +17,6 @@ H200: Gpu = {
         {"id": "l2", "label": "L2", "gbs": 9800, "source": MEASURED, "measured": True},
         {"id": "shared", "label": "Shared memory", "gbs": 33_454, "source": "132 SM × 128 B"},
     ],
-    "shared_per_block_bytes": 232_448,
-    "max_threads_per_block": 1024,
 }
 A100: Gpu = {
     "id": "a100",
@@ -28,14 +26,12 @@ A100: Gpu = {
         {"id": "dram", "gbs": 1555},
         {"id": "shared", "gbs": 19_491},
     ],
-    "shared_per_block_bytes": 166_912,
 }
 T4: Gpu = {
     "id": "t4",
     "name": "Tesla T4",
     "peak_gflops": 8_100,
     "levels": [{"id": "dram", "gbs": 320}],
-    "shared_per_block_bytes": 65_536,
 }
 GPUS = [H200, A100, T4]
 
@@ -71,17 +67,4 @@ POINTS = [
     point("tiled_32", "shared", 0.25, 9100, "measured"),
     point("tiled_32", "dram", 8, 12_440, "predicted", gpu="a100"),
     point("tiled_32", "dram", 30, 2900, "measured", gpu="a100"),
-]
-
-CONSTANTS: list[Constant] = [
-    {"name": "BM", "value": 64, "choices": [16, 32, 64, 128, 256], "label": "rows of C per block"},
-    {
-        "name": "BN",
-        "value": 64,
-        "choices": [16, 32, 64, 128, 256],
-        "label": "columns of C per block",
-    },
-    {"name": "BK", "value": 8, "choices": [4, 8, 16, 32], "label": "depth of a strip"},
-    {"name": "TM", "value": 4, "choices": [1, 2, 4, 8, 16], "label": "rows of C per thread"},
-    {"name": "TN", "value": 4, "choices": [1, 2, 4, 8, 16], "label": "columns of C per thread"},
 ]

@@ -18,7 +18,7 @@ from score_samples import ROWS
 from tile_samples import CHIPS, KERNELS
 from trace_samples import sliding_window
 from turns_samples import CASES
-from widget_samples import CONSTANTS, GPUS, POINTS
+from widget_samples import GPUS, POINTS
 
 from sgemm_lab import lab
 from sgemm_lab.widgets import (
@@ -29,7 +29,6 @@ from sgemm_lab.widgets import (
     Frames,
     GpuTiles,
     GpuTimeline,
-    Intensity,
     KernelChoice,
     LabWidget,
     ManyGpus,
@@ -65,12 +64,6 @@ SAMPLES = {
     "roofline": Sample(
         lambda: Roofline(GPUS, POINTS),
         lambda: lab.roofline("register_cache", LARGE, "transposed", "float4_tile", "split"),
-        ("gpu", ["a100", "t4", "h200"]),
-        on_axes=True,
-    ),
-    "intensity": Sample(
-        lambda: Intensity(CONSTANTS, GPUS),
-        lambda: lab.intensity("split", predict=True),
         ("gpu", ["a100", "t4", "h200"]),
         on_axes=True,
     ),

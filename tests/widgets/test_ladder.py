@@ -1,4 +1,4 @@
-"""The ladder: its data, the reader's hands on it, and the form that runs kernels."""
+"""The ladder: its data, and the reader's hands on it."""
 
 import re
 from collections.abc import Callable
@@ -9,12 +9,9 @@ from ladder_samples import H200, NOTE, RUNGS, T4, ladder, result, results
 from playwright.sync_api import Page, expect
 from widget_page import Opener
 
-from accessible import faults
 from browser import PHONE
-from sgemm_lab.errors import LabError
-from sgemm_lab.kernel import Size
 from sgemm_lab.widgets import Ladder
-from sgemm_lab.widgets.ladder import LIBRARY, Progress, Result, Rung
+from sgemm_lab.widgets.ladder import LIBRARY, Rung
 
 State = Callable[[Page, str], Any]
 
@@ -36,17 +33,6 @@ def test_the_table_has_the_spread_and_says_where_from() -> None:
     assert f"4096³ on NVIDIA H200. {NOTE}" in table
     assert "TILE 16" not in table
     assert "TILE 16" in ladder(variants=True).table()
-
-
-def test_a_new_result_takes_the_place_of_the_old_one() -> None:
-    widget = ladder()
-    before = len(widget.rows)
-    widget.add([result("naive", min=1.0, note="Measured here.")])
-    assert len(widget.rows) == before
-    assert ">1 to 404<" in widget.table()
-    assert "Measured here." in widget.notes
-    widget.add([result("unknown")])
-    assert len(widget.rows) == before
 
 
 # On a page without a kernel.
@@ -265,139 +251,6 @@ def test_python_can_change_what_is_shown(page: Page) -> None:
     page.evaluate("window.model.set('rows', [])")
     page.evaluate("window.model.set('selected', '')")
     assert "nothing was measured" in told(page)
-
-
-# The form that runs kernels.
-
-
-class Talk:
-    """A ladder with a runner, and every message that it sends."""
-
-    def __init__(self, run: Callable[[str, Size, Progress], list[Result]]) -> None:
-        self.widget = ladder(run=run)
-        self.sent: list[dict[str, str]] = []
-        self.widget.send = self.sent.append  # type: ignore[method-assign]
-
-    def receive(self, message: dict[str, Any]) -> list[dict[str, str]]:
-        self.sent.clear()
-        self.widget._handle_custom_msg(message, [])
-        return self.sent
-
-
-def slow(kernel: str, size: Size, progress: Progress) -> list[Result]:
-    progress("measuring")
-    if kernel == "strip":
-        raise LabError("K is 4096, and this kernel takes up to 192.")
-    if kernel == "k0":
-        raise RuntimeError("cudaErrorIllegalAddress")
-    return [result(kernel, size, gpu="t4", note="Measured here.")]
-
-
-RUN = {"kind": "run", "kernel": "double", "size": [256, 256, 256]}
-
-
-def test_a_run_tells_its_progress_and_adds_its_result() -> None:
-    talk = Talk(slow)
-    assert talk.receive({"kind": "hello"}) == [{"kind": "ready"}]
-    sent = talk.receive(RUN)
-    assert sent == [{"kind": "progress", "text": "measuring"}, {"kind": "done"}]
-    assert (talk.widget.gpu, talk.widget.size) == ("t4", [256, 256, 256])
-    assert [rung["name"] for rung, _ in talk.widget.shown] == ["double"]
-
-
-def test_a_run_that_cannot_be_is_told_in_a_sentence() -> None:
-    talk = Talk(slow)
-    sent = talk.receive({**RUN, "kernel": "strip"})
-    text = "K is 4096, and this kernel takes up to 192."
-    assert sent[-1] == {"kind": "problem", "text": text}
-    assert talk.widget.gpu == "h200"
-
-
-def test_a_run_that_breaks_does_not_leave_the_form_waiting() -> None:
-    talk = Talk(slow)
-    with pytest.raises(RuntimeError):
-        talk.widget._measure("k0", (256, 256, 256))
-    text = "The measurement broke off: cudaErrorIllegalAddress"
-    assert talk.sent[-1] == {"kind": "problem", "text": text}
-
-
-def test_without_a_runner_nobody_answers() -> None:
-    widget = ladder()
-    sent: list[Any] = []
-    widget.send = sent.append  # type: ignore[method-assign]
-    for message in ({"kind": "hello"}, RUN):
-        widget._handle_custom_msg(message, [])
-    assert sent == []
-
-
-def answer(page: Page, **message: str) -> None:
-    page.evaluate(
-        "(m) => window.model.listeners['msg:custom'].forEach((listener) => listener(m))", message
-    )
-
-
-def test_without_an_answer_there_is_no_form(page: Page) -> None:
-    expect(page.locator(".lab-form")).to_be_hidden()
-
-
-@pytest.fixture
-def form(page: Page) -> Page:
-    page.evaluate("() => { window.asked = []; window.model.send = (m) => window.asked.push(m); }")
-    answer(page, kind="ready")
-    return page
-
-
-def asked(page: Page) -> list[tuple[str, list[int]]]:
-    return [(m["kernel"], m["size"]) for m in page.evaluate("window.asked")]
-
-
-def test_the_form_asks_for_one_kernel_at_one_size(form: Page) -> None:
-    run = form.get_by_role("button", name="Run")
-    form.get_by_role("combobox", name="Kernel").select_option("tiled")
-    form.get_by_role("combobox", name="Size").select_option(label="1×4096×4096")
-    run.click()
-    assert asked(form) == [("tiled", [1, 4096, 4096])]
-    expect(run).to_be_disabled()
-    answer(form, kind="progress", text="size 1 of 1")
-    expect(form.locator(".lab-told")).to_have_text("Tiled: size 1 of 1")
-    expect(form.get_by_role("progressbar")).to_be_visible()
-    answer(form, kind="done")
-    expect(form.locator(".lab-told")).to_have_text("Done.")
-    expect(run).to_be_enabled()
-    expect(form.get_by_role("progressbar")).to_be_hidden()
-
-
-def test_the_form_runs_all_one_after_another_until_stopped(form: Page) -> None:
-    form.get_by_role("combobox", name="Kernel").select_option("")
-    form.get_by_role("button", name="Run").click()
-    assert [kernel for kernel, _ in asked(form)] == ["naive"]
-    answer(form, kind="problem", text="It does not fit.")
-    expect(form.get_by_role("alert")).to_have_text("It does not fit.")
-    assert [kernel for kernel, _ in asked(form)] == ["naive", "tiled"]
-    bar_value = form.get_by_role("progressbar").evaluate("(n) => [n.value, n.max]")
-    assert bar_value == [1, len(RUNGS)]
-    form.get_by_role("button", name="Stop").click()
-    answer(form, kind="done")
-    assert len(asked(form)) == 2
-    expect(form.get_by_role("button", name="Run")).to_be_enabled()
-
-
-def test_the_form_works_by_keyboard(form: Page) -> None:
-    form.get_by_role("combobox", name="Kernel").focus()
-    form.keyboard.press("Tab")
-    form.keyboard.press("Tab")
-    form.keyboard.press("Enter")
-    assert asked(form) == [("naive", [4096, 4096, 4096])]
-
-
-def test_the_form_has_no_faults_and_fits_a_phone(show: Opener) -> None:
-    page = show(ladder(), "dark", **PHONE)
-    page.evaluate("window.model.send = () => {}")
-    answer(page, kind="ready")
-    page.get_by_role("button", name="Run").click()
-    answer(page, kind="problem", text="It does not fit.")
-    assert faults(page, "#widget") == []
-    assert page.evaluate("document.documentElement.scrollWidth") == 390
 
 
 def test_a_kernel_of_another_arithmetic_is_no_end_of_the_ladder(show: Opener) -> None:

@@ -14,11 +14,10 @@ WAIT = 60_000
 """Milliseconds that Python may take to answer."""
 
 CELLS = [
-    "import ladder_samples, occupancy_samples\nfrom widget_samples import CONSTANTS, GPUS, POINTS\n"
+    "import ladder_samples, occupancy_samples\nfrom widget_samples import GPUS, POINTS\n"
     "from request_samples import GLOBAL, SHARED\nfrom trace_samples import sliding_window\n"
-    "from sgemm_lab.widgets import Banks, Coalescing, Intensity, Roofline, Steps, Timeline\n"
+    "from sgemm_lab.widgets import Banks, Coalescing, Roofline, Steps, Timeline\n"
     "roofline = Roofline(GPUS, POINTS)\nroofline",
-    "intensity = Intensity(CONSTANTS, GPUS)\nintensity",
     "coalescing = Coalescing(GLOBAL)\ncoalescing",
     "banks = Banks(SHARED)\nbanks",
     "steps = Steps(sliding_window())\nsteps",
@@ -26,27 +25,18 @@ CELLS = [
     "timeline = Timeline(blocks=2)\ntimeline",
     "ladder = ladder_samples.ladder()\nladder",
     "memory = ladder_samples.memory()\nmemory",
-    "print('kernel has', roofline.gpu, roofline.level, intensity.tile.bm, coalescing.chosen, "
+    "print('kernel has', roofline.gpu, roofline.level, coalescing.chosen, "
     "banks.stride, len(banks.wavefronts), steps.step, occupancy.threads, timeline.stages, "
     "ladder.measure, memory.show)",
-    "roofline.gpu = 't4'\nintensity.gpu = 'a100'\ncoalescing.chosen = 1\n"
+    "roofline.gpu = 't4'\ncoalescing.chosen = 1\n"
     "banks.chosen = 0\nbanks.wavefront = 1\nsteps.step = 9\noccupancy.registers = 64\n"
     "timeline.stages = 2\n"
     "ladder.size = (256, 256, 256)\nmemory.gpu = 't4'",
 ]
-RUNS = [
-    "from ladder_samples import ladder, memory\nfrom live_runner import run\n"
-    "rungs = ladder(run=run)\nrungs",
-    "levels = memory()\nlevels",
-    "print('kernel has', rungs.gpu, rungs.size[0], len(rungs.shown), levels.show)",
-    "rungs.measure = 'gflops'\nlevels.gpu = 't4'",
-    "still = ladder()\nstill",
-]
-"""A ladder whose form runs kernels in Python."""
 ROOTS = tuple(
     f".sgemm-lab.lab-{name}"
     for name in (
-        *("roofline", "intensity", "coalescing", "banks", "steps"),
+        *("roofline", "coalescing", "banks", "steps"),
         *("occupancy", "timeline", "ladder", "memory"),
     )
 )
@@ -63,7 +53,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def addresses(folder: Path) -> Iterator[dict[str, str]]:
-    with served_notebooks(folder, {"live": CELLS, "ladder": RUNS}, SAVE) as addresses:
+    with served_notebooks(folder, {"live": CELLS}, SAVE) as addresses:
         yield addresses
 
 
@@ -86,8 +76,6 @@ def expect_last_state(page: Page) -> None:
         expect(page.locator(f"{root} svg:visible").first).to_be_visible(timeout=WAIT)
     expect(page.locator(".lab-roofline .lab-point")).to_have_count(0, timeout=WAIT)
     expect(page.locator(".lab-roofline select").first).to_have_value("t4")
-    expect(page.locator(".lab-intensity select")).to_have_value("a100", timeout=WAIT)
-    expect(page.get_by_role("slider", name="BM")).to_have_attribute("aria-valuetext", "BM = 256")
     expect(page.locator(".lab-coalescing .lab-token")).to_have_text(["×32"], timeout=WAIT)
     wavefront = page.locator(".lab-banks").get_by_role("slider", name="Clock")
     expect(wavefront).to_have_attribute("aria-valuetext", "1 of 2", timeout=WAIT)
@@ -113,7 +101,6 @@ def test_state_reaches_python_and_comes_back(address: str, context: BrowserConte
     page.locator(".lab-roofline select").first.select_option("a100")
     page.locator(".lab-roofline").get_by_role("radio", name="DRAM").check(force=True)
     expect(page.locator(".lab-roofline .lab-point")).to_have_count(2)
-    page.get_by_role("slider", name="BM").fill("4")
     page.locator(".lab-coalescing select").select_option("2")
     page.locator(".lab-banks").get_by_role("radio", name="3", exact=True).check(force=True)
     page.locator(".lab-steps").get_by_role("slider", name="Step").fill("5")
@@ -123,12 +110,12 @@ def test_state_reaches_python_and_comes_back(address: str, context: BrowserConte
     page.locator(".lab-ladder").get_by_role("radio", name="GFLOP/s").check(force=True)
     page.locator(".lab-memory").get_by_role("radio", name="latency").check(force=True)
     run_cell(page, len(ROOTS))
-    said = "kernel has a100 dram 256 2 3 1 5 512 3 gflops latency"
+    said = "kernel has a100 dram 2 3 1 5 512 3 gflops latency"
     expect(page.get_by_text(said)).to_be_visible(timeout=WAIT)
     run_cell(page, len(ROOTS) + 1)
     expect_last_state(page)
     # JupyterLab's own rules for lists of terms stay outside.
-    for part in (".lab-facts dt", ".lab-number dd", ".lab-rooms dd"):
+    for part in (".lab-facts dt", ".lab-rooms dd"):
         float_ = page.locator(part).first.evaluate("(node) => getComputedStyle(node).float")
         assert float_ == "none"
     with page.expect_response(lambda r: r.request.method == "PUT" and "/api/contents/" in r.url):
@@ -163,47 +150,3 @@ def test_without_saved_state_a_sentence_stands_there(
     )
     expect(page.get_by_text("Coalescing: an interactive picture")).to_be_visible()
     assert page.locator(".sgemm-lab").count() == 0
-
-
-def test_the_form_of_the_ladder_runs_kernels_and_state_comes_back(
-    addresses: dict[str, str], folder: Path, context: BrowserContext
-) -> None:
-    page = context.new_page()
-    open_notebook(page, addresses["ladder"])
-    run_cell(page, 0)
-    form = page.get_by_role("form", name="Run on your GPU")
-    expect(form).to_be_visible(timeout=WAIT)
-    run_cell(page, 1)
-    page.wait_for_selector(".lab-memory .lab-level")
-
-    form.get_by_role("combobox", name="Kernel").select_option("strip")
-    form.get_by_role("button", name="Run").click()
-    expect(form.get_by_role("alert")).to_have_text(
-        "K is 4096, and this kernel takes up to 192.", timeout=WAIT
-    )
-
-    form.get_by_role("combobox", name="Kernel").select_option("double")
-    form.get_by_role("combobox", name="Size").select_option(label="256³")
-    form.get_by_role("button", name="Run").click()
-    expect(form.get_by_role("alert")).to_have_text("", timeout=WAIT)
-    expect(form.locator(".lab-told")).to_have_text(
-        "Double buffer: compiled, now measured", timeout=WAIT
-    )
-    expect(form.get_by_role("progressbar")).to_be_visible(timeout=WAIT)
-    (folder / "go").touch()
-    expect(form.locator(".lab-told")).to_have_text("Done.", timeout=WAIT)
-    value = page.locator('.lab-rung[data-name="double"] .lab-value').first
-    expect(value).to_have_text("50 %", timeout=WAIT)
-
-    page.get_by_role("radio", name="latency").check()
-    run_cell(page, 2)
-    expect(page.get_by_text("kernel has t4 256 1 latency")).to_be_visible(timeout=WAIT)
-    run_cell(page, 3)
-    expect(value).to_have_text("40,000", timeout=WAIT)
-    expect(page.locator(".lab-memory").get_by_role("combobox", name="GPU")).to_have_value(
-        "t4", timeout=WAIT
-    )
-
-    run_cell(page, 4)
-    expect(page.locator(".lab-ladder")).to_have_count(2, timeout=WAIT)
-    expect(page.get_by_role("form", name="Run on your GPU")).to_have_count(1, timeout=WAIT)

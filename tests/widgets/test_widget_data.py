@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 from every_widget import SAMPLES
-from widget_samples import CONSTANTS, GPUS, H200, POINTS
+from widget_samples import H200, POINTS
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.widgets import WIDGET_MIME, Intensity, Roofline, Scoreboard
+from sgemm_lab.widgets import WIDGET_MIME, Roofline, Scoreboard
 
 
 def changed(item: Any, **changes: Any) -> Any:
@@ -62,13 +62,6 @@ def test_the_bundle_holds_all_a_page_without_scripts_needs(name: str) -> None:
     assert ours["model_id"] == widget.model_id
     assert data["text/plain"] == f"{type(widget).__name__}: an interactive picture"
     assert ("<caption>" in ours["table"]) is not isinstance(widget, Scoreboard)
-
-
-def test_a_prediction_stays_covered_until_committed() -> None:
-    intensity = Intensity(CONSTANTS, GPUS, predict=True)
-    assert "33,454 GFLOP" not in intensity.table()
-    intensity.revealed = True
-    assert "33,454 GFLOP" in intensity.table()
 
 
 def test_texts_are_escaped() -> None:

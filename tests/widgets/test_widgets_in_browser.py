@@ -9,21 +9,18 @@ from every_widget import SAMPLES
 from playwright.sync_api import Page
 from turns import in_turn
 from widget_page import Opener, overlapping_texts
-from widget_samples import CONSTANTS, GPUS
 
 from accessible import COLOURS, faults
 from browser import PHONE
 from sgemm_lab.style import THEME_COLOURS
-from sgemm_lab.widgets import Intensity, LabWidget
+from sgemm_lab.widgets import LabWidget
 
 WIDGETS: dict[str, Callable[[], LabWidget]] = {
-    **{name: sample.make for name, sample in SAMPLES.items()},
-    "predict": lambda: Intensity(CONSTANTS, GPUS, predict=True),
+    name: sample.make for name, sample in SAMPLES.items()
 }
 CHANGES = {name: sample.changes for name, sample in SAMPLES.items()}
-CHANGES["predict"] = CHANGES["intensity"]
 PAINTED = [name for name, sample in SAMPLES.items() if sample.painted]
-ON_AXES = [*(name for name, sample in SAMPLES.items() if sample.on_axes), "predict"]
+ON_AXES = [name for name, sample in SAMPLES.items() if sample.on_axes]
 every_widget = pytest.mark.parametrize("name", WIDGETS)
 DEVICES = (("desktop",), ("phone",))
 
@@ -188,11 +185,6 @@ def test_lines_of_axes_follow_too(show: Opener, name: str) -> None:
 
 
 def test_the_rules_of_the_page_stay_outside(show: Opener) -> None:
-    page = show(WIDGETS["intensity"]())
-    assert colour(page, ".lab-number dd", "marginLeft") == "0px"
-    assert colour(page, ".lab-numbers", "marginBottom") == "0px"
-    assert colour(page, ".lab-verdict p", "marginBottom") == "0px"
-    assert colour(page, ".lab-slider code", "backgroundColor") == "rgba(0, 0, 0, 0)"
     page = show(WIDGETS["roofline"]())
     assert colour(page, ".lab-roofs", "marginTop") == "0px"
     assert colour(page, ".lab-roofs li", "marginTop") == "0px"

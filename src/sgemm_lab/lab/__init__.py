@@ -10,7 +10,7 @@ Check, count, measure
     ``check``, ``count``, ``measure``, ``speed``, ``compare``, ``exercise``, ``predict``,
     ``verdicts``, ``my_gpu``.
 Bounds
-    ``bound``, ``closing``, ``roofline``, ``intensity``, ``wavefronts``, ``shared_words``,
+    ``bound``, ``closing``, ``roofline``, ``wavefronts``, ``shared_words``,
     ``hardware`` (counters of a launch), ``request`` (cost of one load of a warp).
 Figures
     ``figure`` of panels: ``one_element``, ``owns``, ``reads``, ``copies``, ``copy_path``,
@@ -95,7 +95,7 @@ from sgemm_lab.lab.public_bugs import public_bugs
 from sgemm_lab.lab.recorded import Recorded, recorded, runs
 from sgemm_lab.lab.request_painters import banks, coalescing
 from sgemm_lab.lab.requests import Request, request
-from sgemm_lab.lab.roofs import intensity, roofline
+from sgemm_lab.lab.roofs import roofline
 from sgemm_lab.lab.sample_picture import spread
 from sgemm_lab.lab.sanitizer import sanitizer
 from sgemm_lab.lab.scores import scoreboard
@@ -119,6 +119,7 @@ RENAMED = {
     "fewer": "strassen_results",
     "in_flight": "latency_hiding",
     "in_two": "tf32_split",
+    "intensity": "roofline",
     "moves": "bytes_moved",
     "on_gpus": "run_on_gpus",
     "one_number": "one_element",
@@ -193,7 +194,6 @@ __all__ = [
     "gpu_tiles",
     "gpu_timeline",
     "hardware",
-    "intensity",
     "issue_slots",
     "k_split",
     "k_split_lengths",

@@ -21,7 +21,7 @@ from sgemm_lab.records.gpu_record import MATMUL, Measurement, Record, Score
 from sgemm_lab.records.store import scores
 from sgemm_lab.text import percent, size_text
 from sgemm_lab.widgets import Ladder
-from sgemm_lab.widgets.ladder import LIBRARY, GpuName, Progress, Result, Rung
+from sgemm_lab.widgets.ladder import LIBRARY, GpuName, Result, Rung
 
 _ARITHMETICS = {
     "tf32": "Both multiply in TF32.",
@@ -38,23 +38,16 @@ HERE = "here"
 """The id of this machine's GPU among those of the records."""
 
 
-def ladder(size: AnySize = 4096, here: Sequence[str] = ()) -> Ladder:
+def ladder(size: AnySize = 4096) -> Ladder:
     """Show every kernel of the book beside cuBLAS, at every recorded size and GPU.
 
-    On a GPU the kernels named in ``here`` are measured first, and a form runs the others.
-
     Raises:
-        LabError: nothing was measured at this size, or a kernel cannot be measured here.
+        LabError: nothing was measured at this size.
     """
     size = size_of(size)
-    live = session.live()
-    if live and here:
-        kernels = [load_kernel(name) for name in here]
-        lacking = session.lacking(kernels)
-        session.measure_here([kernel for kernel in kernels if kernel not in lacking], [size])
     gpus: list[GpuName] = []
     results: list[Result] = []
-    if live:
+    if session.live():
         gpus.append({"id": HERE, "name": f"{current_device().name}, yours"})
     for record in session.here():
         results += results_of(record, HERE)
@@ -65,27 +58,7 @@ def ladder(size: AnySize = 4096, here: Sequence[str] = ()) -> Ladder:
     if not known:
         raise LabError(f"Nothing was recorded at {size_text(size)}. Choose another size.")
     start = next(gpu["id"] for gpu in gpus if gpu["id"] in known)
-    run = measure_rung if live else None
-    return Ladder(_rungs(), gpus, results, gpu=start, size=size, run=run)
-
-
-def measure_rung(name: str, size: Size, progress: Progress) -> list[Result]:
-    """Measure one kernel beside cuBLAS on this machine's GPU, for the form of the ladder.
-
-    Raises:
-        LabError: the kernel cannot be measured at this size; the sentence says why.
-    """
-    steps = [""]
-
-    def note(text: str) -> None:
-        steps.append(text)
-        progress(text)
-
-    run = session.measure_here([load_kernel(name)], [size], progress=note)
-    found = results_of(Record(current_device(), (run,)), HERE)
-    if not found:
-        raise LabError(f"{title_of(name)} was not measured at {size_text(size)}: {steps[-1]}")
-    return found
+    return Ladder(_rungs(), gpus, results, gpu=start, size=size)
 
 
 def results_of(record: Record, gpu: str) -> list[Result]:

@@ -1,16 +1,12 @@
-"""The roofline and intensity widgets, filled with data sheets, records and this session's runs."""
+"""The roofline widget, filled with data sheets, records and this session's runs."""
 
-from collections.abc import Iterable
-
-from sgemm_lab.errors import LabError
-from sgemm_lab.formulas.tile import CONSTANT_NAMES, Tile
+from sgemm_lab.formulas.tile import Tile
 from sgemm_lab.gpu import GPUS, find_gpu, is_model
 from sgemm_lab.gpu import Gpu as DataSheet
 from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.lab import session
 from sgemm_lab.lab.arguments import AnySize, kernel_of, size_of
 from sgemm_lab.models.bound import DATA, bound_of
-from sgemm_lab.models.demand import GLOBAL, SHARED
 from sgemm_lab.models.roofline import (
     Roof,
     RooflinePoint,
@@ -22,18 +18,8 @@ from sgemm_lab.models.roofline import (
     records_of,
     simulated_points,
 )
-from sgemm_lab.models.tile_sweep import swept_constants, tile_demands
-from sgemm_lab.widgets import Intensity, Roofline
-from sgemm_lab.widgets.data import Constant, Gpu, Level, Peak, Point
-
-SLIDER_CHOICES = {
-    "TILE": [2, 4, 8, 16, 32],
-    "BM": [1, 8, 16, 32, 64, 128, 256],
-    "BN": [1, 8, 16, 32, 64, 128, 256],
-    "BK": [1, 4, 8, 16, 32, 64, 128],
-    "TM": [1, 2, 4, 8, 16],
-    "TN": [1, 2, 4, 8, 16],
-}
+from sgemm_lab.widgets import Roofline
+from sgemm_lab.widgets.data import Gpu, Level, Peak, Point
 
 
 def roofs_of_all_gpus() -> list[Gpu]:
@@ -92,52 +78,6 @@ def roofline(
     )
 
 
-def intensity(name: str | Kernel, *, gpu: str | None = None, predict: bool = False) -> Intensity:
-    """Slide a kernel's tile constants and see the intensity and the bound.
-
-    Raises:
-        LabError: the kernel has no tile constants.
-    """
-    kernel = kernel_of(name)
-    counted = _counted(kernel)
-    constants: list[Constant] = [
-        {
-            "name": constant.name,
-            "value": constant.value,
-            "label": constant.label,
-            "choices": sorted({*_choices(kernel, constant.name, counted), constant.value}),
-        }
-        for constant in kernel.constants
-        if constant.name in CONSTANT_NAMES
-    ]
-    if not constants:
-        raise LabError(
-            f"The kernel '{kernel.name}' has no tile constants, so there is nothing to slide."
-        )
-    waves = {",".join(map(str, key)): value for key, value in counted.items()}
-    return Intensity(
-        constants, roofs_of_all_gpus(), gpu=chosen_gpu(gpu), counted=waves, predict=predict
-    )
-
-
-def _counted(kernel: Kernel) -> dict[tuple[int, ...], float]:
-    """Return the wavefronts per multiply-add of a warp by constants, where they were counted."""
-    try:
-        rows = tile_demands(kernel.name)
-    except KeyError:
-        return {}
-    return {key: row[SHARED] + row[GLOBAL] for key, row in rows.items()}
-
-
-def _choices(kernel: Kernel, name: str, counted: Iterable[tuple[int, ...]]) -> list[int]:
-    """Return the values that a slider offers: those counted, or else the usual ones."""
-    keys = list(counted)
-    if not keys:
-        return SLIDER_CHOICES[name]
-    place = swept_constants(kernel).index(name)
-    return [key[place] for key in keys]
-
-
 def _measured_roofs(sheet: DataSheet) -> list[Roof]:
     """Return the roofs of the first record of a GPU that has microbenchmarks."""
     return next(filter(None, map(measured_roofs, records_of(session.all_records(), sheet))), [])
@@ -159,8 +99,6 @@ def _gpu(sheet: DataSheet, measured: list[Roof]) -> Gpu:
         "peak_measured": peaks[0].measured,
         "other_peaks": others,
         "levels": levels,
-        "shared_per_block_bytes": sheet.shared_per_block,
-        "max_threads_per_block": sheet.threads_per_block,
     }
 
 

@@ -14,7 +14,6 @@ from sgemm_lab.counting.hardware_comparison import (
 from sgemm_lab.cuda.shipped_ptx import archived_ptx
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Kernel
-from sgemm_lab.models import tile_sweep
 from sgemm_lab.models.demand import BlockDemand, block_demand, simulated_demand
 from sgemm_lab.records.store import load_records, scores
 
@@ -45,7 +44,6 @@ def main() -> None:
         }
     )
     print(f"Wrote {FILE.name}.")
-    tile_sweep.main()
 
 
 def picked(kernels: Collection[Kernel]) -> list[Kernel]:

@@ -9,7 +9,6 @@ from sgemm_lab.widgets.fragment_map import FragmentMap as FragmentMap
 from sgemm_lab.widgets.frames import Frames as Frames
 from sgemm_lab.widgets.gpu_tiles import GpuTiles as GpuTiles
 from sgemm_lab.widgets.gpu_timeline import GpuTimeline as GpuTimeline
-from sgemm_lab.widgets.intensity import Intensity as Intensity
 from sgemm_lab.widgets.kernel_choice import KernelChoice as KernelChoice
 from sgemm_lab.widgets.ladder import Ladder as Ladder
 from sgemm_lab.widgets.many_gpus import ManyGpus as ManyGpus

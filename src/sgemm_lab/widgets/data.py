@@ -49,8 +49,6 @@ class Gpu(TypedDict):
     peak_source: NotRequired[str]
     peak_measured: NotRequired[bool]
     other_peaks: NotRequired[list[Peak]]
-    shared_per_block_bytes: NotRequired[int]  # Intensity needs it
-    max_threads_per_block: NotRequired[int]  # default 1024
 
 
 class Point(TypedDict):
@@ -68,16 +66,6 @@ class Point(TypedDict):
     bound_by: NotRequired[str]  # the unit that bounds the kernel, as a sentence begins with it
     bound_gflops: NotRequired[float]  # at most
     mark: NotRequired[str]  # id of a level, for the outline of the point; default: its level
-
-
-class Constant(TypedDict):
-    """A tile constant of a kernel and the values that its slider offers."""
-
-    name: str
-    value: int
-    choices: list[int]
-    label: NotRequired[str]
-    default: NotRequired[int]  # default: the value
 
 
 class ChoosesGpu(traitlets.HasTraits):
@@ -109,14 +97,6 @@ def complete_points(points: Sequence[Point]) -> list[dict[str, Any]]:
     ]
 
 
-def complete_constants(constants: Sequence[Constant]) -> list[dict[str, Any]]:
-    """Return constants with every optional key filled in and their choices in order."""
-    return [
-        {"label": "", "default": one["value"], **one, "choices": sorted(one["choices"])}
-        for one in constants
-    ]
-
-
 def _complete_gpu(gpu: Gpu) -> dict[str, Any]:
     source = {"source": "data sheet", "measured": False}
     first: Peak = {
@@ -134,8 +114,6 @@ def _complete_gpu(gpu: Gpu) -> dict[str, Any]:
     order = list(LEVEL_NAMES)
     levels.sort(key=lambda level: (order.index(level["id"]), not level["measured"]))
     return {
-        "max_threads_per_block": 1024,
-        "shared_per_block_bytes": None,
         **gpu,
         "peak_gflops": peaks[0]["gflops"],
         "peak_source": peaks[0]["source"],

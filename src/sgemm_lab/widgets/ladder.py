@@ -1,6 +1,6 @@
 """The ladder widget: every kernel at every recorded size and GPU, beside cuBLAS."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NotRequired, TypedDict
 
 import traitlets
@@ -13,8 +13,6 @@ from sgemm_lab.widgets.data import ChoosesGpu
 
 LIBRARY = "cublas"
 """The name under which cuBLAS stands among kernels."""
-
-Progress = Callable[[str], None]
 
 _OPTIONAL = {"variant": False, "arithmetic": "", "chapter": "", "href": ""}
 _NUMBERS = ("min", "p25", "median", "p75", "max", "cublas")
@@ -54,10 +52,6 @@ class Result(TypedDict):
     note: str  # where, when and how it was measured
 
 
-Runner = Callable[[str, Size, Progress], Sequence[Result]]
-"""Measures a kernel at a size on this machine's GPU and tells the progress in a few words."""
-
-
 class Ladder(ChoosesGpu, LabWidget):
     """Kernels as bars in the order of the book.
 
@@ -67,9 +61,6 @@ class Ladder(ChoosesGpu, LabWidget):
         results: what was measured, see :class:`Result`. Results of other kernels are left out.
         gpu: id of the GPU to begin with. Default: the first.
         size: M, N, K to begin with. Default: the first result's.
-        run: measures a kernel here and now. With it, and while Python answers, the reader gets a
-            form to run kernels on their own GPU. It may raise LabError: the form shows the
-            sentence.
 
     State that the reader changes and Python can read or set: ``gpu``, ``size``, ``measure``
     ("share" or "gflops"), ``variants`` (whether variants are shown) and ``selected`` (name of the
@@ -100,25 +91,20 @@ class Ladder(ChoosesGpu, LabWidget):
         *,
         gpu: str | None = None,
         size: Size | None = None,
-        run: Runner | None = None,
         **kwargs: Any,
     ) -> None:
-        self._run = run
         self._results: dict[tuple[str, str, Size], Result] = {}
         super().__init__(
             kernels=[{**_OPTIONAL, **rung} for rung in kernels],
             gpus=list(gpus),
             gpu=gpu or gpus[0]["id"],
         )
-        self.add(results)
+        self._fill(results)
         self.size = list(size or self.sizes[0])
         for name, value in kwargs.items():
             setattr(self, name, value)
-        if run:
-            self.on_msg(self._receive)
 
-    def add(self, results: Sequence[Result]) -> None:
-        """Add results, in place of earlier ones of the same kernel, size and GPU."""
+    def _fill(self, results: Sequence[Result]) -> None:
         rungs = {rung["name"] for rung in self.kernels} | {LIBRARY}
         for result in results:
             if result["kernel"] in rungs:
@@ -140,8 +126,7 @@ class Ladder(ChoosesGpu, LabWidget):
             ]
             for r in known
         ]
-        with self.hold_sync():
-            self.sizes, self.notes, self.rows = [list(size) for size in sizes], notes, rows
+        self.sizes, self.notes, self.rows = [list(size) for size in sizes], notes, rows
 
     @traitlets.validate("size")
     def _check_size(self, proposal: Any) -> list[int]:
@@ -187,29 +172,3 @@ class Ladder(ChoosesGpu, LabWidget):
     def chosen(self) -> dict[str, str]:
         """The GPU that is shown."""
         return next(gpu for gpu in self.gpus if gpu["id"] == self.gpu)
-
-    def _receive(self, _widget: Any, content: Any, _buffers: Any) -> None:
-        """Answer the form: it asks whether somebody is there, and for one kernel to be run."""
-        match content:
-            case {"kind": "hello"}:
-                self.send({"kind": "ready"})
-            case {"kind": "run", "kernel": str(kernel), "size": [int(m), int(n), int(k)]}:
-                self._measure(kernel, (m, n, k))
-
-    def _measure(self, kernel: str, size: Size) -> None:
-        assert self._run is not None  # only then are messages received
-        try:
-            results = self._run(
-                kernel, size, lambda text: self.send({"kind": "progress", "text": text})
-            )
-            self.add(results)
-        except LabError as problem:
-            self.send({"kind": "problem", "text": str(problem)})
-            return
-        except Exception as error:
-            # The form must not wait for ever; the traceback goes to Jupyter's log.
-            self.send({"kind": "problem", "text": f"The measurement broke off: {error}"})
-            raise
-        with self.hold_sync():
-            self.gpu, self.size = results[0]["gpu"], list(size)
-        self.send({"kind": "done"})

@@ -4,8 +4,6 @@
 import "./ladder.css";
 import { ladderWords } from "../formulas/comparisons.ts";
 import { number, percent, plural, sizeText } from "../text.ts";
-import type { Size } from "./ladder_form.ts";
-import { ladderForm } from "./ladder_form.ts";
 import { choiceSlider, segments, steadyVerdict } from "./shared/controls.ts";
 import { html, present, setAttributes, svg, write } from "./shared/dom.ts";
 import { textWidth } from "./shared/labels.ts";
@@ -20,6 +18,8 @@ import {
 } from "./shared/model.ts";
 import { rowPicker } from "./shared/row_picker.ts";
 import { Scene } from "./shared/scene.ts";
+
+type Size = [m: number, n: number, k: number];
 
 interface Kernel {
   name: string;
@@ -79,13 +79,12 @@ export function render({ model, el }: View<State>) {
   const controls = ladderControls(model, redraw);
   const picture = svg("svg", { class: "lab-chart", role: "group" });
   const told = steadyVerdict();
-  const form = ladderForm(model);
   const root = html(
     "div",
     { class: "sgemm-lab lab-tool lab-ladder" },
     html("div", { class: "lab-bar" }, controls.gpu),
     html("div", { class: "lab-controls" }, controls.others),
-    [picture, told.element, told.measure, form.element],
+    [picture, told.element, told.measure],
   );
   el.append(root);
   const scene = new Scene(picture);
@@ -121,8 +120,7 @@ export function render({ model, el }: View<State>) {
     return rungText(rung, model.get("size"), onPage);
   }
 
-  const stops = [listen(model, ["selected"], point), form.stop];
-  return keepDrawn(model, STATE, root, update, redraw, ...stops);
+  return keepDrawn(model, STATE, root, update, redraw, listen(model, ["selected"], point));
 }
 
 /** The choices of GPU, size, measure and variants. */

@@ -67,7 +67,6 @@ function roofsOf({ card, date, copy_gbs, multiply_add_gflops }: Measured): Roofe
     peak_source: source,
     peaks: [{ gflops: multiply_add_gflops, source, measured: true }],
     levels: [{ id: "dram", label: "Memory, by a copy", gbs: copy_gbs, source, measured: true }],
-    max_threads_per_block: 256,
   };
 }
 

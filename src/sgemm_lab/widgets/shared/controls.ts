@@ -27,7 +27,7 @@ export function choiceSlider(label: string, react: (choice: number) => void) {
 }
 
 /** Put a slider at the choice of an index, with its track filled up to there. */
-export function moveTo(input: HTMLInputElement, index: number, count: number) {
+function moveTo(input: HTMLInputElement, index: number, count: number) {
   input.value = String(index);
   fillTo(input, Number(input.value) / Math.max(1, count - 1));
 }

@@ -71,14 +71,6 @@ interface RoofedGpu {
   peak_source: string;
   peaks: Peak[];
   levels: Roof[];
-  max_threads_per_block: number;
-  shared_per_block_bytes?: number;
-}
-
-interface MatrixSize {
-  m: number;
-  n: number;
-  k: number;
 }
 
 /** The address of each lane's first byte; null where the lane is inactive. */

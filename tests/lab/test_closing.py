@@ -131,12 +131,22 @@ def test_a_warps_time_adds_up(name: str) -> None:
     assert sum(map(float, re.findall(r"([\d.]+) %", text))) == pytest.approx(100, abs=2.5)
 
 
+def test_a_bound_that_moved_by_a_hundredth_is_not_the_same() -> None:
+    box = lab.closing("wgmma_tf32")
+    assert box.before is not None
+    assert "bound is the same" in box.sum_text
+    cap = box.now.bound.cap
+    raised = replace(box.now.bound, caps=(replace(cap, demand=cap.demand / 1.01),))
+    assert "1.010× as high" in replace(box, now=box.now._replace(bound=raised)).sum_text
+
+
 @pytest.mark.parametrize("name", ["unrolled", "column_order", "producers", "stream_k"])
 def test_the_counters_divide_the_factor_into_three(name: str) -> None:
     box = lab.closing(name, CHANGED)
     assert box.measured is not None
     *parts, product = map(float, re.findall(r"\d\.\d{3}", lines(box)["By counters"]))
     assert len(parts) == 3
+    assert box.sum_text == f"{lines(box)['By counters'].partition(' = ')[0]}."
     assert prod(parts) == pytest.approx(product, abs=0.002)
     assert product == pytest.approx(box.measured.value, rel=0.01)
 

@@ -15,7 +15,7 @@ from sgemm_lab.lab.arguments import AnySize, kernel_of, size_of
 from sgemm_lab.lab.closing_box import CUBE, Bars, Box, Rows
 from sgemm_lab.lab.output import Unavailable, of_gpus, sentence
 from sgemm_lab.lab.speeds import find_scores
-from sgemm_lab.lab.stalls import parts_text, time_text, waits
+from sgemm_lab.lab.stalls import Parts, parts, time_text, waits
 from sgemm_lab.models.bound import DATA, GRID, HOLDS, ISSUE, PEAK, SCHEDULERS, Cap, rates
 from sgemm_lab.models.difference import comparison, differ
 from sgemm_lab.models.measured_bound import (
@@ -35,6 +35,8 @@ from sgemm_lab.wgsl.programs import has_program
 PER_STEP = "multiply-add of a warp"
 
 _HIDDEN = " L1 and shared memory are not counted; they may allow less."
+_SAME_BOUND = 0.005
+"""Bounds that differ by less are called the same."""
 _UNEVEN = 1.25
 """From this many times its even share of the work on, the busiest SM bounds a kernel."""
 
@@ -104,15 +106,28 @@ class Closing:
         return Factor(new.gflops, old.gflops, "GFLOP/s")
 
     @property
+    def parts(self) -> Parts | None:
+        """The factor by the GPU's counters, where issue slots bound both kernels."""
+        if self.before is None or {self.before.bound.cap.unit, self.now.bound.cap.unit} != {ISSUE}:
+            return None
+        return parts(self.before.numbers, self.now.numbers, self.before.record.gpu.sms)
+
+    @property
     def sum_text(self) -> str:
-        """The factor as what the bound allows and how much of it is reached; "" without both."""
-        if self.before is None or self.of_bounds is None:
+        """The factor as a product; "" without a kernel before.
+
+        Its factors are the parts that were counted. Without them, or where their product is another
+        one than was measured, they are what the bound allows and how much of it is reached.
+        """
+        if self.before is None or self.of_bounds is None or self.measured is None:
             return ""
+        if self.parts and not differ(self.parts.product / self.measured.value):
+            return f"{self.parts.text}."
         ratio, old, new = self.of_bounds.value, percent(self.before.share), percent(self.now.share)
-        if not differ(ratio):
-            return f"Its bound is the same, and it reaches {new} of it instead of {old}."
-        times = factor_text(ratio)
-        return f"Its bound is {times}× as high, and it reaches {new} of it instead of {old}."
+        bound = "Its bound is the same"
+        if abs(ratio - 1) >= _SAME_BOUND:
+            bound = f"Its bound is {factor_text(ratio)}× as high"
+        return f"{bound}, and it reaches {new} of it instead of {old}."
 
     @property
     def rows(self) -> Rows:
@@ -143,14 +158,13 @@ class Closing:
             parent = parent_of(self.now.kernel)
             return [("Before", f"`{parent.display_name}` was not measured here.")] if parent else []
         old = self.before
-        counted = {old.bound.cap.unit, self.now.bound.cap.unit} == {ISSUE}
-        parts = parts_text(old.numbers, self.now.numbers, old.record.gpu.sms) if counted else ""
+        counted = f"{self.parts.text} = {self.parts.product:.3f}" if self.parts else ""
         return [
             ("Before", f"`{old.kernel.display_name}`: {_reached(old)}"),
             ("Factor", self.measured.text),
             ("Ratio of bounds", self.of_bounds.text),
             ("Estimated", self.estimate.text if self.estimate else ""),
-            ("By counters", parts),
+            ("By counters", counted),
         ]
 
     def _other_text(self, other: MeasuredBound) -> str:

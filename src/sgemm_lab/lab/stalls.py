@@ -1,6 +1,7 @@
 """A GPU's counters in words: what warps wait for, and the parts of a factor."""
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from sgemm_lab.text import percent
 
@@ -25,6 +26,30 @@ NAMES = {
 
 A warp that is "not selected" is ready; "selected" is the issue itself.
 """
+
+
+class Parts(NamedTuple):
+    """A factor between two launches as the product of what was counted."""
+
+    instructions: float
+    slots: float
+    """Of the issue slots filled."""
+    sms: float
+    """Of the time in which SMs have work."""
+
+    @property
+    def product(self) -> float:
+        """The factor."""
+        return self.instructions * self.slots * self.sms
+
+    @property
+    def text(self) -> str:
+        """The product written out."""
+        return (
+            f"{self.instructions:.3f} by the number of instructions × {self.slots:.3f} by slots "
+            f"filled × {self.sms:.3f} by SMs at work"
+        )
+
 
 _STALLED = "stalled_"
 _READY = ("selected", "not_selected")
@@ -66,10 +91,8 @@ def time_text(counters: Mapping[str, float]) -> str:
     )
 
 
-def parts_text(before: Mapping[str, float], now: Mapping[str, float], sms: int) -> str:
-    """Return a factor as the product of its parts: instructions, slots filled, SMs at work.
-
-    It is "" where one of the two launches was not counted.
+def parts(before: Mapping[str, float], now: Mapping[str, float], sms: int) -> Parts | None:
+    """Return the parts of a factor; None where one of the two launches was not counted.
 
     Args:
         before: ``MeasuredBound.numbers`` of the kernel before, at the same size.
@@ -77,13 +100,11 @@ def parts_text(before: Mapping[str, float], now: Mapping[str, float], sms: int) 
         sms: of the GPU.
     """
     if not all("issue_active_percent" in one for one in (before, now)):
-        return ""
-    instructions = before["warp_instructions"] / now["warp_instructions"]
-    slots = now["issue_active_percent"] / before["issue_active_percent"]
-    busy = _busy(now, sms) / _busy(before, sms)
-    return (
-        f"{instructions:.3f} by the number of instructions × {slots:.3f} by slots filled × "
-        f"{busy:.3f} by SMs at work = {instructions * slots * busy:.3f}"
+        return None
+    return Parts(
+        before["warp_instructions"] / now["warp_instructions"],
+        now["issue_active_percent"] / before["issue_active_percent"],
+        _busy(now, sms) / _busy(before, sms),
     )
 
 

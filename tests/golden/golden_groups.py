@@ -77,7 +77,7 @@ GROUPS = {
         Group("refusals", instructions.of_faults),
         Group("step_traces", checks.of_step_traces),
         Group("verdicts", checks.of_verdicts),
-        Group("measured_approximations", other.of_measured_approximations, python_only=True),
+        Group("measured_approximations", other.of_measured_approximations),
         Group("modules", other.of_modules, python_only=True),
         Group("images", other.of_images, python_only=True),
         Group("foreign_kernels", other.of_foreign_kernels, python_only=True),

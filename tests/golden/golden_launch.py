@@ -15,6 +15,7 @@ from in_node import in_node
 from sgemm_lab.errors import LabError
 from sgemm_lab.simulator import Hazard, Result, WarpRequest, simulate
 from sgemm_lab.simulator.variables import Struct
+from sgemm_lab.simulator.worker import TABLES
 from sgemm_lab.tensor_map import TensorMap
 
 ENTRY = Path(__file__).with_name("running.js")
@@ -67,7 +68,7 @@ class Case:
 
     def call(self) -> list[Any]:
         """Return the function of ``running.js`` that runs it, with its arguments."""
-        return ["run", self.plain()]
+        return ["run", self.plain(), str(TABLES)]
 
     def simulate(self) -> Result:
         """Run it in Python.

@@ -2,6 +2,7 @@
 
 import { checkHere } from "../../src/sgemm_lab/checking/simulated.ts";
 import { parseKernel } from "../../src/sgemm_lab/kernel.ts";
+import { provideTables } from "../../src/sgemm_lab/simulator/measured_functions.ts";
 import { traceToJson } from "../../src/sgemm_lab/simulator/trace.ts";
 import { simulateWatched } from "../../src/sgemm_lab/simulator/watches/watches.ts";
 import { traced } from "../counting/tracing.js";
@@ -9,15 +10,17 @@ import { traced } from "../counting/tracing.js";
 const TYPES = { float32: Float32Array, uint32: Uint32Array, int32: Int32Array };
 Object.assign(TYPES, { float64: Float64Array, uint8: Uint8Array, uint16: Uint16Array });
 Object.assign(TYPES, { uint64: BigUint64Array, int64: BigInt64Array, float16: Uint16Array });
-Object.assign(TYPES, { int8: Int8Array, int16: Int16Array });
+Object.assign(TYPES, { int8: Int8Array, int16: Int16Array, bool: Uint8Array });
 
 /**
  * Run a launch; give what Python's Result holds, or what was watched, or the kind and the sentence of
  * what it raises. Arrays come and go as the text of their bytes.
  * @param {any} launch
+ * @param {string} [tables] path of the measured functions' tables; without, it runs as in pages
  */
-export function run({ ptx, entry, grid, block, args, options }) {
+export function run({ ptx, entry, grid, block, args, options }, tables) {
   try {
+    provideTables(tables ? () => unpacked(tables) : null);
     const given = new Map(args.map(([name, value]) => [name, argument(value)]));
     const variables = Object.fromEntries(
       Object.entries(options.variables ?? {}).map(([name, value]) => [name, array(value)]),
@@ -39,6 +42,11 @@ export function checked({ kernel, source, ptx, sizes }) {
   return [...checkHere(parseKernel(kernel, source), ptx, sizes)].map(
     ({ hazards: _, ...verdict }) => verdict,
   );
+}
+
+function unpacked(path) {
+  const [files, zlib] = ["node:fs", "node:zlib"].map((name) => process.getBuiltinModule(name));
+  return zlib.gunzipSync(files.readFileSync(path));
 }
 
 function argument(value) {

@@ -6,7 +6,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from golden_launch import Case, in_javascript
+from golden_launch import ENTRY, Case
+from in_node import in_node
 from test_instructions import ptx_around
 
 from sgemm_lab.simulator import simulate
@@ -122,7 +123,7 @@ def test_measured_approximations_are_near_and_in_pages_the_nearest(body: str) ->
     away = np.abs(found[~special].view(np.int32) - right[~special].view(np.int32))
     assert away.max() <= 2
     assert (away > 0).any()
-    (page,) = in_javascript([case(body, (X, Y, Z))])
+    (page,) = in_node(ENTRY, [["run", case(body, (X, Y, Z)).plain()]])
     made = np.frombuffer(base64.b64decode(page["arrays"]["D"]), np.float32)
     np.testing.assert_array_equal(made, right)
 

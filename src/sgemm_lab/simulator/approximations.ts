@@ -1,8 +1,9 @@
 // Instructions that the hardware rounds in its own way, or not to nearest: approximations.py in
 // TypeScript.
 
-import { fma64 } from "./fma.ts";
+import { fma64, leftOver, nextInwards } from "./fma.ts";
 import type { ThreadGroup } from "./group.ts";
+import { powerOfTwo, quotient, reciprocal, reciprocalRoot } from "./measured_functions.ts";
 import type { Binder, Match, Operations, Step } from "./operations.ts";
 import { reader, slowly } from "./operations.ts";
 import type { Instruction } from "./ptx.ts";
@@ -10,10 +11,10 @@ import type { Instruction } from "./ptx.ts";
 const SMALLEST_NORMAL = 2 ** -126;
 
 const FUNCTIONS: Record<string, (x: number) => number> = {
-  ex2: (x) => 2 ** x,
+  ex2: powerOfTwo,
   lg2: Math.log2,
-  rcp: (x) => 1 / x,
-  rsqrt: (x) => 1 / Math.sqrt(x),
+  rcp: reciprocal,
+  rsqrt: reciprocalRoot,
   sqrt: Math.sqrt,
   sin: Math.sin,
   cos: Math.cos,
@@ -34,13 +35,15 @@ function approximate(group: ThreadGroup, instruction: Instruction, { op, ftz }: 
   );
 }
 
-function divide(group: ThreadGroup, instruction: Instruction, { ftz }: Match): Step {
+function divide(group: ThreadGroup, instruction: Instruction, { how, ftz }: Match): Step {
   const [a, b] = [1, 2].map((at) => reader(group, instruction, at, "f32"));
-  const keep = ftz ? flushed : same;
+  const [keep, of] = [ftz ? flushed : same, how === "approx" ? quotient : exact];
   return slowly(group, instruction, "f32", (lane) =>
-    keep(Math.fround(keep(Number(a(lane))) / keep(Number(b(lane))))),
+    keep(Math.fround(of(keep(Number(a(lane))), keep(Number(b(lane)))))),
   );
 }
+
+const exact = (a: number, b: number) => a / b;
 
 /** `cvt.sat`: between 0 and 1, and 0 for NaN. */
 function saturate(group: ThreadGroup, instruction: Instruction): Step {
@@ -85,14 +88,22 @@ function directed(product: number, c: number, direction: string) {
   return nearest;
 }
 
-function directedMultiplyAdd(
-  group: ThreadGroup,
-  instruction: Instruction,
-  { direction }: Match,
-): Step {
-  const [a, b, c] = [1, 2, 3].map((at) => reader(group, instruction, at, "f32"));
+/** The product and the addend that each operation is made of. */
+const PARTS: Record<string, (a: number, b: number, c: number) => [number, number]> = {
+  add: (a, b) => [a, b],
+  sub: (a, b) => [a, -b],
+  mul: (a, b) => [a * b, 0],
+  fma: (a, b, c) => [a * b, c],
+};
+
+/** `add`, `sub`, `mul` and `fma` of float32 that round down, up or towards zero. */
+function directedOperation(group: ThreadGroup, instruction: Instruction, match: Match): Step {
+  const [a, b, c = a] = instruction.operands
+    .slice(1)
+    .map((_, at) => reader(group, instruction, at + 1, "f32"));
+  const parts = PARTS[match.op];
   return slowly(group, instruction, "f32", (lane) =>
-    directed(Number(a(lane)) * Number(b(lane)), Number(c(lane)), direction),
+    directed(...parts(Number(a(lane)), Number(b(lane)), Number(c(lane))), match.direction),
   );
 }
 
@@ -103,13 +114,37 @@ function doubleMultiplyAdd(group: ThreadGroup, instruction: Instruction): Step {
   );
 }
 
+/** `add.rz` and `sub.rz` of float64. */
+function addTowardsZero(group: ThreadGroup, instruction: Instruction, { op }: Match): Step {
+  const [a, b] = [1, 2].map((at) => reader(group, instruction, at, "f64"));
+  return slowly(group, instruction, "f64", (lane) => {
+    const [one, other] = [Number(a(lane)), op === "sub" ? -Number(b(lane)) : Number(b(lane))];
+    const total = one + other;
+    const error = leftOver(one, other, total);
+    const beyond = Number.isFinite(total) && error !== 0 && error > 0 !== total > 0;
+    return beyond ? nextInwards(total) : total;
+  });
+}
+
+/** Where the code of a division starts; it corrects the last bits itself. */
+function approximateDouble(group: ThreadGroup, instruction: Instruction, { op }: Match): Step {
+  const a = reader(group, instruction, 1, "f64");
+  const root = op === "rsqrt";
+  return slowly(group, instruction, "f64", (lane) => {
+    const value = Number(a(lane));
+    return 1 / (root ? Math.sqrt(value) : value);
+  });
+}
+
 const FTZ = "(?<ftz>\\.ftz)?";
 
 const PATTERNS: [string, Binder][] = [
   [`(?<op>${Object.keys(FUNCTIONS).join("|")})\\.approx${FTZ}\\.f32`, approximate],
-  [`div\\.(?:approx|full)${FTZ}\\.f32`, divide],
+  [`div\\.(?<how>approx|full)${FTZ}\\.f32`, divide],
   [`cvt(?:\\.rn)?${FTZ}\\.sat\\.f32\\.f32`, saturate],
-  ["fma\\.(?<direction>rm|rp|rz)\\.f32", directedMultiplyAdd],
+  ["(?<op>add|sub|mul|fma)\\.(?<direction>rm|rp|rz)\\.f32", directedOperation],
+  ["(?<op>add|sub)\\.rz\\.f64", addTowardsZero],
+  ["(?<op>rcp|rsqrt)\\.approx(?:\\.ftz)?\\.f64", approximateDouble],
   ["fma\\.rn\\.f64", doubleMultiplyAdd],
 ];
 

@@ -56,9 +56,16 @@ const [DOUBLE, LONG] = ((buffer) => [new Float64Array(buffer), new BigInt64Array
 );
 
 /** What a sum leaves over, exactly: Knuth's two-sum. */
-function leftOver(one: number, other: number, total: number) {
+export function leftOver(one: number, other: number, total: number) {
   const kept = total - one;
   return one - (total - kept) + (other - kept);
+}
+
+/** The double beside a finite one that is not 0, towards zero. */
+export function nextInwards(value: number) {
+  DOUBLE[0] = value;
+  LONG[0] -= 1n;
+  return DOUBLE[0];
 }
 
 /** A sum; where it is inexact, the neighbour with an odd last bit. */

@@ -1,6 +1,6 @@
 """``ex2``, ``rcp`` and ``rsqrt`` as an H200 rounds them, bit by bit.
 
-``approximations_h200.xz`` holds, for every float32 from 1 to 2 (``rsqrt`` up to 4), how many units
+``approximations_h200.gz`` holds, for every float32 from 1 to 2 (``rsqrt`` up to 4), how many units
 in the last place the hardware's answer lies beside the nearest float32: two bits each, plus two. So
 much is enough, for the hardware works on the significand alone: ``rcp`` and ``rsqrt`` of other
 numbers differ by a power of two, and ``ex2`` drops what lies below 2⁻²³. Of a negative number it
@@ -8,7 +8,7 @@ takes the bits of its size, each turned over, so that a multiple of 2⁻²³ fal
 50 million answers that were recorded follow this.
 """
 
-import lzma
+import gzip
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -35,8 +35,8 @@ _TABLES: dict[str, Callable[[Any], Any]] = {
 @cache
 def _packed() -> npt.NDArray[np.uint8]:
     """All tables, four answers to a byte: (tables, bytes)."""
-    path = Path(__file__).with_name("approximations_h200.xz")
-    return np.frombuffer(lzma.decompress(path.read_bytes()), np.uint8).reshape(len(_TABLES), -1)
+    path = Path(__file__).with_name("approximations_h200.gz")
+    return np.frombuffer(gzip.decompress(path.read_bytes()), np.uint8).reshape(len(_TABLES), -1)
 
 
 @cache

@@ -1,6 +1,13 @@
 // What the worker uses of Node, which has no types here.
 
+declare const process: { argv: string[] };
+
+declare module "node:zlib" {
+  export function gunzipSync(packed: Uint8Array): Uint8Array;
+}
+
 declare module "node:fs" {
+  export function readFileSync(path: string): Uint8Array;
   export function readSync(file: number, into: Uint8Array, start: number, count: number): number;
   export function writeSync(file: number, from: Uint8Array, start: number): number;
 }

@@ -59,7 +59,7 @@ const [DOUBLE, DOUBLE_WORDS] = (() => {
 })();
 
 /** The exponent of a number's highest bit; far below all others for zero. */
-function exponentOf(value: number) {
+export function exponentOf(value: number) {
   if (value === 0) return 4 * LOWEST;
   DOUBLE[0] = value;
   return ((DOUBLE_WORDS[1] >>> 20) & 0x7ff) - 1023;

@@ -2,11 +2,13 @@
 // two numbers of 8 bytes, the length of a JSON text and that of the arrays, and then both. In the
 // text an array is {"@": [type, first byte, bytes, shape]}; each begins at a multiple of 8 bytes.
 
-import { readSync, writeSync } from "node:fs";
+import { readFileSync, readSync, writeSync } from "node:fs";
+import { gunzipSync } from "node:zlib";
 import { LabError } from "../errors.ts";
 import { DeadlockError, EndlessLoopError, TimeLimitError } from "./divergence.ts";
 import type { Hazard } from "./hazard.ts";
 import type { Progress } from "./machine.ts";
+import { provideTables } from "./measured_functions.ts";
 import type { TypedArray } from "./memory.ts";
 import { PtxError } from "./ptx.ts";
 import type { Argument, Options } from "./simulation.ts";
@@ -50,8 +52,10 @@ const RAISED = { DeadlockError, EndlessLoopError, PtxError, TimeLimitError, LabE
 const HEAD_BYTES = 16;
 const ALIGNMENT = 8;
 
-/** Answer questions until Python closes the pipe. */
+/** Answer questions until Python closes the pipe. The program's argument names the tables' file. */
 export function serve(tasks: Tasks) {
+  const [, , tables] = process.argv;
+  provideTables(() => gunzipSync(readFileSync(tables)));
   for (let head = read(HEAD_BYTES); head; head = read(HEAD_BYTES)) {
     const sizes = new BigUint64Array(head.buffer);
     const text = read(Number(sizes[0]));

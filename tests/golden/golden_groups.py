@@ -79,7 +79,7 @@ GROUPS = {
         Group("verdicts", checks.of_verdicts),
         Group("measured_approximations", other.of_measured_approximations),
         Group("modules", other.of_modules, python_only=True),
-        Group("images", other.of_images, python_only=True),
+        Group("images", other.of_images),
         Group("foreign_kernels", other.of_foreign_kernels, python_only=True),
     )
 }

@@ -55,14 +55,15 @@ function argument(value) {
     const fields = value.fields.map(([start, name, part]) => [start, name, array(part)]);
     return { ...value, fields };
   }
-  const { data, shape } = array(value);
-  return shape.length ? { data, shape } : data[0];
+  const found = array(value);
+  return found.shape.length ? found : found.data[0];
 }
 
 function array(value) {
   const bytes = Buffer.from(value.bytes, "base64");
   const copy = new Uint8Array(bytes).buffer;
-  return { data: new TYPES[value.type](copy), shape: value.shape };
+  const isHalf = value.type === "float16";
+  return { data: new TYPES[value.type](copy), shape: value.shape, isHalf };
 }
 
 function plainResult({ arrays, counts, hazards, warnings, trace, requests }) {

@@ -5,6 +5,7 @@ import { WARP } from "../hardware.py";
 import type { TensorMap } from "../tensor_map.ts";
 import { placeName } from "../text.ts";
 import type { Dim3, Suspect } from "./hazard.ts";
+import type { Image } from "./images.ts";
 import type { NamedArray, TypedArray } from "./memory.ts";
 import { layOut, Memory, sharedBase, sourceName } from "./memory.ts";
 import type { Instruction, PtxKernel } from "./ptx.ts";
@@ -146,6 +147,13 @@ interface ProductListener {
 export interface HazardSink {
   outOfBounds: (access: Access, lanes: Int32Array) => void;
   misaligned: (access: Access, lanes: Int32Array) => void;
+  outOfImage: (
+    group: ThreadGroup,
+    site: Site,
+    image: Image,
+    lane: number,
+    place: [number, number, number],
+  ) => void;
   unwritten: (access: Access, lanes: Int32Array) => Suspect;
   confirm: (suspect: Suspect) => void;
   earlyUse: (group: ThreadGroup, lane: number, site: Instruction, key: EarlyUse) => void;
@@ -218,8 +226,8 @@ export interface PendingCopy {
 
 /**
  * What a launch is made of. `parameters`: an address or a number for each. `variables`: addresses
- * of the module's variables, and of parameters that are structs. `sharedBytes`: dynamic shared
- * memory of one block. `products`: listener of multiply-adds. `sharedParts`: the arrays inside
+ * of the module's variables, and of parameters that are structs. `images`: textures and
+ * surfaces, by the address that stands for each. `sharedBytes`: dynamic shared memory of one block. `products`: listener of multiply-adds. `sharedParts`: the arrays inside
  * dynamic shared memory: name, first byte, bytes. `chosen`: numbers of the blocks that run, null
  * for all. `cooperative`: all blocks run side by
  * side, because they may wait for each other. `maxBasicBlocks`: basic blocks that a group of
@@ -232,6 +240,7 @@ interface LaunchParts {
   block: Dim3;
   parameters: Map<string, number | bigint>;
   variables: Map<string, number>;
+  images: Map<number, Image>;
   globalMemory: Memory;
   sharedBytes: number;
   hazards: HazardSink;
@@ -254,6 +263,7 @@ export class Launch {
   block;
   parameters;
   variables;
+  images;
   globalMemory;
   sharedBytes;
   hazards;
@@ -293,6 +303,7 @@ export class Launch {
     this.block = parts.block;
     this.parameters = parts.parameters;
     this.variables = parts.variables;
+    this.images = parts.images;
     this.globalMemory = parts.globalMemory;
     this.sharedBytes = parts.sharedBytes;
     this.hazards = parts.hazards;

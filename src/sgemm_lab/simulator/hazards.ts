@@ -2,9 +2,10 @@
 // hold it equal to hazards.py.
 
 import { WARP } from "../hardware.py";
-import type { Access, EarlyUse, ThreadGroup } from "./group.ts";
+import type { Access, EarlyUse, Site, ThreadGroup } from "./group.ts";
 import type { Dim3, Hazard } from "./hazard.ts";
 import { Suspect, sameMessage } from "./hazard.ts";
+import type { Image } from "./images.ts";
 import type { NamedArray } from "./memory.ts";
 import type { Instruction } from "./ptx.ts";
 import type { Mask } from "./registers.ts";
@@ -69,6 +70,27 @@ export class HazardLog {
     const place = new Place(access, lanes[0]);
     this.time += 1;
     return new Suspect(place.hazard(UNWRITTEN, place.says("hazard.unwritten")), this.time);
+  }
+
+  /** A lane uses a place beyond the edges of a surface: along x in bytes, y and z. */
+  outOfImage(
+    group: ThreadGroup,
+    { instruction, kind }: Site,
+    { array, sides, elementBytes }: Image,
+    lane: number,
+    [x, y, z]: [number, number, number],
+  ) {
+    const { index, location } = instruction;
+    if (!this.isNew(OUT_OF_BOUNDS, index)) return;
+    const [width, height, depth] = sides;
+    const what = sentence("hazard.image", {
+      ...{ verb: sentence(`verb.${kind}`), x, row: y + height * z, array: array.name },
+      ...{ rows: height * depth, bytes: width * elementBytes },
+    });
+    const hazard = atBarrier(OUT_OF_BOUNDS, group, lane, location);
+    hazard.array = array.name;
+    hazard.message = sentence("hazard.who", { place: location, what, ...namesOf(group, hazard) });
+    this.append(hazard);
   }
 
   /** Such a read does harm. */

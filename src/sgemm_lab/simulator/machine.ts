@@ -15,6 +15,7 @@ import type { Tally } from "./execution_counts.ts";
 import type { Launch } from "./group.ts";
 import { BlockBatch, CLUSTER_BARRIER, countNonzero, ThreadGroup } from "./group.ts";
 import { HALF_OPERATIONS } from "./half_operations.ts";
+import { IMAGE_OPERATIONS, refuseOtherImages } from "./image_operations.ts";
 import { MBARRIER_OPERATIONS } from "./mbarrier_operations.ts";
 import { MEMORY_OPERATIONS } from "./memory_operations.ts";
 import { registersOf } from "./operands.ts";
@@ -46,6 +47,7 @@ const OPERATIONS = [
   ...TENSOR_COPIES,
   ...WGMMA_OPERATIONS,
   ...RARE_OPERATIONS,
+  ...IMAGE_OPERATIONS,
   ...TRAPS,
 ];
 const BARRIER = /^(?:bar|barrier)(?:\.cta)?\.(?<how>sync|arrive)(?:\.aligned)?$/;
@@ -78,6 +80,7 @@ function operationOf(opcode: string) {
  * and its source line.
  */
 function checkOpcodes(kernel: PtxKernel) {
+  refuseOtherImages(kernel.instructions, (opcode) => operationOf(opcode) !== null);
   for (const { opcode, location: place } of kernel.instructions) {
     if (CLUSTER_WAIT.test(opcode)) continue;
     if (!BARRIER.test(opcode) && !BRANCH.test(opcode) && !operationOf(opcode)) {

@@ -14,16 +14,21 @@ export type TypedArray =
   | Float32Array
   | Float64Array;
 
-/** An array of any number of axes; none of a single number. */
+/**
+ * An array of any number of axes; none of a single number. `isHalf`: its 16 bits are floats of half
+ * precision, for which JavaScript has no array.
+ */
 export interface ShapedArray {
   data: TypedArray | BigInt64Array | BigUint64Array;
   shape: number[];
+  isHalf?: boolean;
 }
 
 /** Type of the elements of an array: its constructor, and the bytes of an element. */
 interface ElementType {
-  make: new (buffer: ArrayBuffer) => TypedArray;
+  make: new (buffer: ArrayBuffer, start?: number, length?: number) => TypedArray;
   itemsize: number;
+  isHalf: boolean;
 }
 
 /**
@@ -128,9 +133,9 @@ export function sharedBase(target: string) {
 export function globalMemory(arrays: Map<string, ShapedArray>, unwritten: ReadonlySet<string>) {
   let start = GUARD;
   const placed: NamedArray[] = [];
-  for (const [name, { data, shape }] of arrays) {
-    const make = data.constructor as new (buffer: ArrayBuffer) => TypedArray;
-    const dtype = { make, itemsize: data.BYTES_PER_ELEMENT };
+  for (const [name, { data, shape, isHalf = false }] of arrays) {
+    const make = data.constructor as ElementType["make"];
+    const dtype = { make, itemsize: data.BYTES_PER_ELEMENT, isHalf };
     placed.push({ name, start, bytes: data.byteLength, dtype, shape });
     start += roundUp(data.byteLength, ALLOCATION) + GUARD;
   }

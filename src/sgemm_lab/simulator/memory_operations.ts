@@ -57,7 +57,8 @@ function sitesOf(instruction: Instruction, match: Match, kind: Kind): Record<str
   );
 }
 
-const itemsOf = (operand: Operand) => (operand.kind === "vector" ? operand.items : [operand]);
+export const itemsOf = (operand: Operand) =>
+  operand.kind === "vector" ? operand.items : [operand];
 
 /**
  * Tell who wants to know what moved. `moved` gives the element of a number, for a legal lane of a
@@ -114,10 +115,16 @@ function elementAt(memory: Memory, type: string): (position: number) => Value {
 function load(group: ThreadGroup, instruction: Instruction, match: Match): Step {
   const { type } = match;
   const sites = sitesOf(instruction, match, LOAD);
-  const items = itemsOf(instruction.operands[0]);
-  const fill = loadWords(group, items, type) ?? loadElements(group, items, type);
+  const move = loader(group, itemsOf(instruction.operands[0]), type);
   return inSpace(spaceOf(match), addressOf(group, instruction, 1), (space, addresses, mask) => {
-    const access = begin(group, sites[space], addresses, mask, { scratch: 0 });
+    move(begin(group, sites[space], addresses, mask, { scratch: 0 }));
+  });
+}
+
+/** What fills registers with the elements of an access. */
+export function loader(group: ThreadGroup, items: Operand[], type: string) {
+  const fill = loadWords(group, items, type) ?? loadElements(group, items, type);
+  return (access: Access) => {
     fill(access);
     if (!group.launch.valueObservers.length) return;
     const read = elementAt(access.memory, type);
@@ -128,7 +135,7 @@ function load(group: ThreadGroup, instruction: Instruction, match: Match): Step 
       (at) => (i) => read(positions[i] + at * site.wordBytes),
       items.length,
     );
-  });
+  };
 }
 
 /** A number among the parameters, or a part of a struct: those lie in memory. */
@@ -226,7 +233,14 @@ function loadElements(
 function store(group: ThreadGroup, instruction: Instruction, match: Match): Step {
   const { type } = match;
   const sites = sitesOf(instruction, match, STORE);
-  const items = itemsOf(instruction.operands[1]);
+  const move = storer(group, itemsOf(instruction.operands[1]), type);
+  return inSpace(spaceOf(match), addressOf(group, instruction, 0), (space, addresses, mask) => {
+    move(begin(group, sites[space], addresses, mask, { scratch: 0 }));
+  });
+}
+
+/** What stores registers as the elements of an access. */
+export function storer(group: ThreadGroup, items: Operand[], type: string) {
   const empty = storeWords(group, items, type) ?? storeElements(group, items, type);
   const readers = items.map((item) => group.registers.reader(item, type));
   const bits = items.map((item) => group.registers.reader(item, `b${8 * typeOf(type).bytes}`));
@@ -234,13 +248,12 @@ function store(group: ThreadGroup, instruction: Instruction, match: Match): Step
     ({ lanes }: Access): ((element: number, i: number) => bigint) =>
     (element, i) =>
       BigInt(bits[element](lanes === null ? i : lanes[i]));
-  return inSpace(spaceOf(match), addressOf(group, instruction, 0), (space, addresses, mask) => {
-    const access = begin(group, sites[space], addresses, mask, { scratch: 0 });
+  return (access: Access) => {
     empty(access);
     access.memory.markWritten(access.positions, access.site.width);
     for (const observer of group.launch.observers) observer.onStored?.(access, bitsOf(access));
     notifyValues(access, type, (number) => (_, lane) => readers[number](lane), items.length);
-  });
+  };
 }
 
 /**

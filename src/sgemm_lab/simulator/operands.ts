@@ -3,7 +3,7 @@
 import type { Instruction, Operand, Register } from "./ptx.ts";
 
 const NO_DESTINATION = new Set(
-  "st red bar barrier cp membar fence bra ret exit setmaxnreg".split(" "),
+  "st sust red bar barrier cp membar fence bra ret exit setmaxnreg".split(" "),
 );
 
 /** Every register that an operand mentions. */

@@ -17,6 +17,8 @@ import type { EarlyUse, Observer, TensorMaps } from "./group.ts";
 import { Launch } from "./group.ts";
 import type { Dim3, Hazard } from "./hazard.ts";
 import { HazardLog } from "./hazards.ts";
+import type { Sampling } from "./images.ts";
+import { Image } from "./images.ts";
 import { refuseImpossible } from "./limits.ts";
 import type { Progress } from "./machine.ts";
 import { flowOf, runLockstep, runWarpAfterWarp } from "./machine.ts";
@@ -53,7 +55,9 @@ type Addresses = ReadonlyMap<string, number>;
  * `unwritten`: names of arrays that hold nothing yet, such as C: reading them is a hazard.
  * `variables`: what `__device__` and `__constant__` variables hold, by their names in the PTX;
  * others start as the source says, or with zeros. `starts`: how many bytes into its array an
- * argument points, where that is not its start.
+ * argument points, where that is not its start. `images`: which arguments are textures or surfaces,
+ * and how each is read; their arrays have the shape (depth or layers, height, width, numbers of an
+ * element).
  * `checkHazards`: whether to look for races in shared memory, true unless said. Illegal addresses,
  * missed barriers and reads of unwritten memory are always found. `countRequests`: whether to count
  * memory requests, true unless said. `trace`: whether to record every access, `products` with every
@@ -68,6 +72,7 @@ export interface Options {
   unwritten?: Iterable<string>;
   variables?: Record<string, ShapedArray>;
   starts?: Record<string, number>;
+  images?: Record<string, Sampling>;
   checkHazards?: boolean;
   countRequests?: boolean;
   trace?: boolean;
@@ -140,6 +145,7 @@ export function simulate(
     block: three(block, "block"),
     parameters: parametersOf(kernel, given, addresses, options.starts ?? {}),
     variables: filled(memory, kernel, given, addresses, variables),
+    images: imagesOf(memory, options.images ?? {}),
     globalMemory: memory,
     sharedBytes,
     hazards: log,
@@ -288,6 +294,14 @@ function tensorMapsOf(kernel: PtxKernel, args: Arguments, addresses: Addresses):
     return [[addresses.get(name) ?? 0, map] as const];
   });
   return new Map(maps);
+}
+
+/** Textures and surfaces by where they lie, which is the number that stands for each. */
+function imagesOf(memory: Memory, images: Record<string, Sampling>) {
+  const found = memory.arrays.filter(({ name }) => name in images);
+  return new Map(
+    found.map((array) => [GLOBAL_BASE + array.start, new Image(memory, array, images[array.name])]),
+  );
 }
 
 function checkedNames(unwritten: Iterable<string>, arrays: Map<string, unknown>) {

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from sgemm_lab.simulator import worker
 from sgemm_lab.simulator.counts import Counts, LineCounts
 from sgemm_lab.simulator.hazards import Hazard
+from sgemm_lab.simulator.images import Sampling
 from sgemm_lab.simulator.memory import NamedArray
 from sgemm_lab.simulator.simulation import Argument, Progress, Result
 from sgemm_lab.simulator.source_locations import Location
@@ -49,7 +50,7 @@ def simulate_in_node(
     trace = answer["trace"]
     requests = answer["requests"]
     return Result(
-        arrays=_arrays(args, answer["arrays"]),
+        arrays=_arrays({**options.get("variables", {}), **args}, answer["arrays"]),
         counts=_counts(answer["lines"]),
         hazards=[_hazard(one) for one in answer["hazards"]],
         warnings=[_hazard(one) for one in answer["warnings"]],
@@ -64,7 +65,8 @@ def _argument(value: Argument) -> Any:
     if isinstance(value, np.ndarray):
         return value
     if isinstance(value, Struct):
-        return {"bytes": value.bytes, "fields": value.fields}
+        fields = [(start, name, np.asarray(part)) for start, name, part in value.fields]
+        return {"bytes": value.bytes, "fields": fields}
     number = value.item() if isinstance(value, np.generic) else value
     plain = math.isfinite(number) and (isinstance(number, float) or abs(number) < _EXACT)
     return number if plain else {"number": str(number)}
@@ -74,6 +76,9 @@ def _as_json(options: Mapping[str, Any]) -> dict[str, Any]:
     found = dict(options)
     if found.get("time_limit") == math.inf:
         del found["time_limit"]
+    images: Mapping[str, Sampling] = found.get("images") or {}
+    found["images"] = {name: asdict(sampling) for name, sampling in images.items()}
+    found["variables"] = found.get("variables") or {}
     return found
 
 

@@ -34,7 +34,7 @@ export class Question {
   array({ "@": [type, first, bytes, shape] }: Placed) {
     const Type = TYPES[type];
     const data = new Type(this.arrays, first, bytes / Type.BYTES_PER_ELEMENT) as TypedArray;
-    return { data, shape };
+    return { data, shape, isHalf: type === "float16" };
   }
 }
 
@@ -116,7 +116,13 @@ export function simulateFor(question: Question) {
   const given = new Map<string, Argument>(
     args.map(([name, value]: [string, unknown]) => [name, argumentOf(question, value)]),
   );
-  const asked: Options = { ...options, progress: question.progress };
+  const variables = Object.fromEntries(
+    Object.entries<Placed>(options.variables ?? {}).map(([name, one]) => [
+      name,
+      question.array(one),
+    ]),
+  );
+  const asked: Options = { ...options, variables, progress: question.progress };
   const result = simulate(ptx, entry, grid, block, given, asked);
   return {
     arrays: result.arrays,
@@ -131,6 +137,10 @@ export function simulateFor(question: Question) {
 // biome-ignore lint/suspicious/noExplicitAny: it is JSON
 function argumentOf(question: Question, value: any): Argument {
   if ("@" in Object(value)) return question.array(value);
+  if ("fields" in Object(value)) {
+    const { bytes, fields } = value as { bytes: number; fields: [number, string, Placed][] };
+    return { bytes, fields: fields.map(([at, name, part]) => [at, name, question.array(part)]) };
+  }
   return "number" in Object(value) ? Number(value.number) : value;
 }
 

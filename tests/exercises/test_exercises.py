@@ -1,6 +1,5 @@
 """Exercises: right answers pass, wrong ones hear what is wrong, and pages and exercises agree."""
 
-import json
 import re
 import subprocess
 import sys
@@ -9,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from judged_answers import right_answer, wrong_answers
+from judged_lines import KEPT
 from turns import TODAY
 
 from sgemm_lab import lab
@@ -54,9 +55,6 @@ def recorded(kernels: Sequence[Kernel], size: tuple[int, ...]) -> tuple[dict[str
     raise KeyError([kernel.name for kernel in kernels])
 
 
-JUDGED = json.loads(
-    (Path(__file__).parents[1] / "data" / "judged_lines.json").read_text(encoding="utf-8")
-)
 MACHINE = Machine(gpu=False, speeds=recorded)
 
 
@@ -83,12 +81,21 @@ def right_lines_are_run_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def kept_for_pages(exercise: Lines, answer: object) -> tuple[bool, str]:
     """Return what test_lines_twins.py holds JavaScript to: is it right, and the sentence."""
-    (kept,) = [one for one in JUDGED[exercise.name] if one["answer"] == answer]
+    (kept,) = [one for one in KEPT[exercise.name] if one["answer"] == answer]
     return kept["right"], kept["text"]
 
 
+def listed_wrong(exercise: Exercise) -> list[tuple[Any, str]]:
+    """Return the wrong answers to an exercise, each with a piece of what readers are told."""
+    if isinstance(exercise, Lines):
+        return [(one["answer"], one["text"]) for one in KEPT[exercise.name] if not one["right"]]
+    return wrong_answers(exercise.name)
+
+
 def solution_of(exercise: Exercise) -> object:
-    return exercise.found(MACHINE).value if isinstance(exercise, Estimate) else exercise.solution
+    if isinstance(exercise, Estimate):
+        return exercise.found(MACHINE).value
+    return exercise.solution if isinstance(exercise, Lines) else right_answer(exercise.name)
 
 
 @pytest.mark.parametrize(
@@ -119,7 +126,7 @@ def test_solution_is_right(exercise: Exercise) -> None:
         # turns each day; the others with -m whole. test_lines_twins.py judges answers of all.
         pytest.param(exercise, *wrong, marks=[pytest.mark.whole] if passed_over else [])
         for exercise in [*EXERCISES, *PREDICTIONS]
-        for number, wrong in enumerate(exercise.wrong)
+        for number, wrong in enumerate(listed_wrong(exercise))
         for passed_over in [
             isinstance(exercise, Lines) and (number > 0 or exercise not in RUN_TODAY)
         ]
@@ -133,13 +140,12 @@ def test_wrong_answer_hears_what_is_wrong(exercise: Exercise, answer: object, sa
     assert says in judged.text
     assert not judged.text.startswith("Right")
     if isinstance(exercise, Lines):
-        assert kept_for_pages(exercise, answer) == (False, judged.text)
+        assert judged.text == says
 
 
 @ALL
 def test_every_exercise_has_wrong_answers_that_hear_different_things(exercise: Exercise) -> None:
-    assert len(exercise.wrong) >= 2
-    assert len({says for _, says in exercise.wrong}) >= 2
+    assert len({says for _, says in listed_wrong(exercise)}) >= 2
 
 
 @ALL
@@ -198,7 +204,7 @@ def test_a_new_chapters_module_is_found_by_itself_and_in_order(
 ) -> None:
     (tmp_path / "chapter99.py").write_text(
         "from sgemm_lab.exercises import Number\n"
-        "EXERCISES = (Number(name='99.1', expected=lambda: 1, because='', hint='', wrong=()),)\n"
+        "EXERCISES = (Number(name='99.1', expected=lambda: 1, because='', hint=''),)\n"
     )
     package = sys.modules["sgemm_lab.exercises"]
     caches = [package._chapters, package.exercises, package.predictions]
@@ -234,7 +240,7 @@ def test_place_occurs_once_and_consists_of_whole_lines(exercise: Lines) -> None:
 
 @WITH_LINES
 def test_unchanged_start_is_not_accepted(exercise: Lines) -> None:
-    assert exercise.start in [answer for answer, _ in exercise.wrong]
+    assert exercise.start in [answer for answer, _ in listed_wrong(exercise)]
     assert exercise.solution != exercise.start
 
 

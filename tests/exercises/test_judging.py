@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from judged_answers import wrong_answers
 from playwright.sync_api import Browser, Page
 
 from sgemm_lab.bundles import bundled
@@ -89,9 +90,10 @@ def test_every_listed_wrong_answer_hears_the_same_on_the_page(
     page: Page, question: Question
 ) -> None:
     data = question.judging(machine_of_records())
-    numbers = [(float(w), says) for w, says in question.wrong if isinstance(w, (int, float))]
-    words = [(w, says) for w, says in question.wrong if isinstance(w, str) and w in CHOICES]
-    listed: list[tuple[Any, str]] = words if data["kind"] == "choice" else numbers
+    listed = wrong_answers(question.name)
+    numbers = [(float(w), says) for w, says in listed if isinstance(w, (int, float))]
+    words = [(w, says) for w, says in listed if isinstance(w, str) and w in CHOICES]
+    listed = words if data["kind"] == "choice" else numbers
     listed = [(answer, says) for answer, says in listed if answer == answer]  # no NaN in a page
     assert listed
     said = said_on(page, data, [str(answer) for answer, _ in listed])

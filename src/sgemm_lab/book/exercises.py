@@ -323,7 +323,7 @@ def answer_lines(exercise: Exercise) -> tuple[list[str], str]:
         LabError: no record has what is asked for.
     """
     if isinstance(exercise, Lines):
-        return ["```cuda", *_outdented(str(exercise.solution)), "```", ""], ""
+        return ["```cuda", *_outdented(exercise.solution), "```", ""], ""
     assert isinstance(exercise, Question)
     answer = exercise.correct_answer(machine_of_records(exercise.gpu))
     return [answer.says, ""], answer.source

@@ -48,14 +48,6 @@ EXERCISES = (
                 "That is what the matrices hold. Without sharing every turn reads again.",
             ),
         ),
-        solution=8.59,
-        wrong=(
-            (4.295, "one operand"),
-            (8 * 1024**3, "bytes"),
-            (8, "10⁹"),
-            (0.0126, "what the matrices hold"),
-            (7, "turn"),
-        ),
     ),
     Number(
         name="1.2",
@@ -69,8 +61,6 @@ EXERCISES = (
             (6, "Both rows of the warp read the same 16 floats of B."),
             (2, "That is B alone, or A alone."),
         ),
-        solution=4,
-        wrong=((5, "two rows of 16"), (3, "far apart"), (6, "same 16 floats"), (33, "32 bytes")),
     ),
     Lines(
         name="1.3",
@@ -79,13 +69,6 @@ EXERCISES = (
         start="    if (row >= M && col >= N) return;",
         criteria=_GUARDED,
         solution="    if (row >= M || col >= N) return;",
-        wrong=(
-            ("    if (row >= M && col >= N) return;", "Guard the access"),
-            ("    if (row > M || col > N) return;", "Guard the access"),
-            ("    if (row >= M) return;", "which has"),
-            ("    if (row >= M || col => N) return;", "In your line 1"),
-            ("    if (row >= M || col >= N) C[0] = 0;", "Guard the access"),
-        ),
     ),
     Lines(
         name="1.4",
@@ -101,33 +84,10 @@ EXERCISES = (
     const int id = threadIdx.y * BM + threadIdx.x;
     const int row = blockIdx.y * BM + id / BN;
     const int col = blockIdx.x * BN + id % BN;""",
-        wrong=(
-            (
-                """\
-    const int row = blockIdx.y * BM + threadIdx.x;
-    const int col = blockIdx.x * BN + threadIdx.y;""",
-                "touches 33 sectors",
-            ),
-            (
-                """\
-    const int row = blockIdx.y * BM + threadIdx.y;
-    const int col = blockIdx.x * BN + threadIdx.x;""",
-                "are wrong",
-            ),
-            (
-                """\
-    const int id = threadIdx.y * BM + threadIdx.x;
-    const int row = blockIdx.y * BM + id % BM;
-    const int col = blockIdx.x * BN + id / BM;""",
-                "touches 33 sectors",
-            ),
-        ),
     ),
     Choice(
         name="1.5",
         found=times_as_fast("naive", "naive_rows", (1, 4096, 4096)),
-        solution="same",
-        wrong=(("faster", "`naive` reaches"), ("slower", "`naive_rows`"), (2, '"same"')),
     ),
 )
 
@@ -144,12 +104,9 @@ PREDICTIONS = (
                 "That is what the banks predict, if both kernels reached their bounds. Read on.",
             ),
         ),
-        wrong=((6.6, "the sectors predict"), (16.5, "the banks"), (40, "too high")),
     ),
     Choice(
         name="odd-rows",
         found=times_as_fast_as_at("naive_rows", (4095, 4097, 4093), (4096, 4096, 4096)),
-        solution="faster",
-        wrong=(("slower", 'said "slower"'), ("same", 'said "about the same"')),
     ),
 )

@@ -49,8 +49,6 @@ EXERCISES = (
             (7, "That is one column. There are 16."),
         ),
         tolerance=1e-9,
-        solution=112,
-        wrong=((127, "serpentine"), (128, "all products"), (120, "along the rows"), (7, "16")),
     ),
     Number(
         name="10.2",
@@ -64,8 +62,6 @@ EXERCISES = (
             (168, "That is 65,536 over all 384 threads alike, rounded down to a multiple of 8."),
         ),
         tolerance=1e-9,
-        solution=232,
-        wrong=((236, "multiples of 8"), (224, "keep 40"), (168, "alike"), (256, "divide")),
     ),
     Number(
         name="10.3",
@@ -80,13 +76,6 @@ EXERCISES = (
             (993, "That is with K tiles of depth 16; `stream_k` has 8."),
         ),
         tolerance=1e-9,
-        solution=1986,
-        wrong=(
-            (2048, "whole tiles"),
-            (1985, "has one more"),
-            (1985.9, "Not exactly. K tiles are whole"),
-            (512, "divide them"),
-        ),
     ),
     Lines(
         name="10.4",
@@ -98,10 +87,6 @@ EXERCISES = (
         ),
         solution=_ADD,
         sizes=((8, 8, 8), (8, 8, 64)),
-        wrong=(
-            ("        const bool add = false;", "on whole numbers"),
-            ("        const bool add = first > 0;", "only 224 come"),
-        ),
     ),
 )
 
@@ -112,7 +97,6 @@ PREDICTIONS = (
         close=0.03,
         found=times_as_fast("serpentine", "register_prefetch", _SQUARE),
         hints=((1.0, "The instructions are the same. The clocks that they take are not."),),
-        wrong=((1.4, "too high"), (1, "clocks that they take"), (0.8, "too low")),
     ),
     Estimate(
         name="even-gain",
@@ -123,6 +107,5 @@ PREDICTIONS = (
             (1.5, "That is the figure at the top: four tiles for three SMs, not 512 for 132."),
             (1.0, "Four waves take longer than 512 ÷ 132 of them."),
         ),
-        wrong=((1.5, "the figure"), (1.3, "too high"), (1, "Four waves"), (0.8, "too low")),
     ),
 )

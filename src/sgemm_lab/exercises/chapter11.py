@@ -65,8 +65,6 @@ EXERCISES = (
             (18.18, "That is how full the last wave is. What is it of all three?"),
             (96.97, "That is at 4096³, with 512 tiles in four waves."),
         ),
-        solution=100 * 288 / 396,
-        wrong=((18.18, "last wave"), (96.97, "at 4096³"), (100, "Count the tiles")),
     ),
     Number(
         name="11.2",
@@ -80,8 +78,6 @@ EXERCISES = (
             (32, "That is in two parts. Here there are eight."),
         ),
         tolerance=1e-9,
-        solution=128,
-        wrong=((16, "eight share"), (132, "16 · 8"), (32, "two parts"), (8, "Count the tiles")),
     ),
     Lines(
         name="11.3",
@@ -91,10 +87,6 @@ EXERCISES = (
         criteria=_NOTHING_MERGED,
         solution=_LANES,
         sizes=((64, 64, 8),),
-        wrong=(
-            ("    const int ty = lane / LANES_N;\n    const int tx = lane % LANES_N;", "are still"),
-            ("    const int ty = lane % LANES_M;\n    const int tx = lane % LANES_N;", "are wrong"),
-        ),
     ),
 )
 
@@ -108,6 +100,5 @@ PREDICTIONS = (
             (8, "There are eight times as many blocks, but each needs more data for a product."),
             (1.0, "With tiles of 128 × 256 two SMs of 132 have work."),
         ),
-        wrong=((8, "more data"), (1, "two SMs"), (0.5, "too low")),
     ),
 )

@@ -59,8 +59,6 @@ EXERCISES = (
             (23, "That lane has columns 6 and 7 of row 5."),
         ),
         tolerance=1e-9,
-        solution=14,
-        wrong=((17, "A lane has two"), (29, "row by row"), (13, "2 and 3"), (8, "Four lanes")),
     ),
     Number(
         name="12.2",
@@ -73,8 +71,6 @@ EXERCISES = (
             (89.2, "A product and its addition are two FLOP."),
             (267.6, "A product and its addition are two FLOP, and each takes three products."),
         ),
-        solution=178.4,
-        wrong=((535.3, "TF32 alone"), (89.2, "two FLOP"), (66.9, "divide by three")),
     ),
     Number(
         name="12.3",
@@ -89,13 +85,6 @@ EXERCISES = (
             (5, "That is the row modulo 8 alone."),
         ),
         tolerance=1e-9,
-        solution=6,
-        wrong=(
-            (3, "without a swizzle"),
-            (14, "modulo 8 first"),
-            (0, "without carrying"),
-            (5, "alone"),
-        ),
     ),
     Lines(
         name="12.4",
@@ -104,11 +93,6 @@ EXERCISES = (
         start="                    // two products are missing here",
         criteria=always("three products keep what FP32 keeps."),
         solution=f"{_SMALL_BIG}\n{_BIG_SMALL}",
-        wrong=(
-            ("                    // two products are missing here", "rounding"),
-            (_SMALL_BIG, "-0.168286026"),
-            (f"{_SMALL_BIG}\n{_ADD}bigA[i], bigA[i + 1], bigB);", "on whole numbers"),
-        ),
     ),
     Lines(
         name="12.5",
@@ -117,15 +101,6 @@ EXERCISES = (
         start=_NO_PRODUCTS,
         criteria=always("a warp group multiplies from shared memory."),
         solution=_PRODUCTS,
-        wrong=(
-            (_NO_PRODUCTS, "on whole numbers"),
-            ("\n".join((_LOOP, _COMMIT, _WAIT, _RELEASE)), "wgmma.fence before the first product"),
-            ("\n".join((_FENCE, _LOOP, _WAIT, _RELEASE)), "a wgmma product"),
-            ("\n".join((_FENCE, _LOOP, _COMMIT, _RELEASE, _WAIT)), "which the wgmma product"),
-            ("\n".join((_FENCE, _LOOP, _COMMIT, _WAIT)), "waits for ever"),
-            (_PRODUCTS.replace("a + 2 * s", "a + s"), "hold NaN and infinity"),
-            (_PRODUCTS.replace("k + s > 0", "s > 0"), "on whole numbers"),
-        ),
     ),
 )
 
@@ -136,7 +111,6 @@ PREDICTIONS = (
         unit="times as fast",
         close=0.25,
         found=times_as_fast("mma_tf32", "stages", _SQUARE),
-        wrong=((8, "too high"), (1, "too low")),
     ),
     Estimate(
         name="groups-gain",
@@ -144,6 +118,5 @@ PREDICTIONS = (
         unit="times as fast",
         close=0.3,
         found=times_as_fast("wgmma_minimal:BN=128", "mma_tf32", _SQUARE),
-        wrong=((8, "too high"), (1, "too low")),
     ),
 )

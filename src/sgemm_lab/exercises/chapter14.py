@@ -105,8 +105,6 @@ EXERCISES = (
             (2304, "N/4 is that of four GPUs. A GPU of 3×3 receives two tiles of each matrix."),
             (768, "Its first tiles of A and B it has from the beginning: they never travel."),
         ),
-        solution=1152,
-        wrong=((4608, "by rows"), (2304, "of four GPUs"), (768, "never travel"), (9216, "Divide")),
     ),
     Number(
         name="14.2",
@@ -118,8 +116,6 @@ EXERCISES = (
             (800, "That is for four GPUs in a square, which have N/4."),
             (100, "Two GPUs have N/2 FLOP for each byte, not 2·N."),
         ),
-        solution=400,
-        wrong=((200, "That is the ridge"), (800, "four GPUs"), (5000, "Find the ridge")),
     ),
     Number(
         name="14.3",
@@ -135,8 +131,6 @@ EXERCISES = (
                 "It need not be so fast: the transfer may take as long as the round.",
             ),
         ),
-        solution=30,
-        wrong=((0.03, "units"), (12, "Divide"), (400, "need not"), (60, "must be there")),
     ),
     Number(
         name="14.4",
@@ -149,8 +143,6 @@ EXERCISES = (
             (2, "That is the GPU's own column. A's tiles begin askew."),
         ),
         tolerance=1e-9,
-        solution=1,
-        wrong=((3, "begins"), (5, "count around"), (2, "askew"), (0, "counted around")),
     ),
     Lines(
         name="14.5",
@@ -171,13 +163,6 @@ EXERCISES = (
             {"stored": Counted("shared_store_requests", (8, 8, 8), BLOCK)},
         ),
         solution=_CANNON,
-        wrong=(
-            (_STILL, "on whole numbers"),
-            (f"{_UNSKEWED}{_SEND}{_RECEIVE}", "on whole numbers"),
-            (_CANNON.replace("[(tx + 1) % TILE]", "[(tx + 7) % TILE]"), "on whole numbers"),
-            (f"{_SKEW}{_SEND.partition(chr(10))[2]}{_RECEIVE}", "Put a __syncthreads()"),
-            (_ALL_TO_ALL, "little is sent"),
-        ),
     ),
 )
 
@@ -187,20 +172,16 @@ PREDICTIONS = (
         unit="%",
         close=0.03,
         found=_recorded(_efficiency),
-        wrong=((70, "too low"), (120, "too high")),
     ),
     Choice(
         name="several-slow-transfer",
         same=0.01,
-        solution="same",
         found=_recorded(_slow_transfer),
-        wrong=(("slower", 'You said "slower"'), ("faster", 'You said "faster"')),
     ),
     Estimate(
         name="several-small",
         unit="times as fast",
         close=0.12,
         found=_recorded(_small),
-        wrong=((1.9, "too high"), (0.5, "too low")),
     ),
 )

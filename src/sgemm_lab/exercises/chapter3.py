@@ -77,8 +77,6 @@ EXERCISES = (
             (64, "That is two per window of 32; this window is 64 wide."),
         ),
         tolerance=1e-9,
-        solution=32,
-        wrong=((16, "there are two"), (30, "not full"), (64, "64 wide"), (1000, "rounded up")),
     ),
     Lines(
         name="3.2",
@@ -87,11 +85,6 @@ EXERCISES = (
         start="constexpr int BK = 224;   // width of the window along K",
         criteria=_WIDEST,
         solution="constexpr int BK = 192;   // width of the window along K",
-        wrong=(
-            ("constexpr int BK = 224;   // width of the window along K", "57,344 bytes"),
-            ("constexpr int BK = 160;   // width of the window along K", "192 fits too"),
-            ("constexpr int BK = 200;   // width of the window along K", "multiple of TILE"),
-        ),
     ),
     Number(
         name="3.3",
@@ -108,13 +101,6 @@ EXERCISES = (
             (4096**3 / 32, "That is A alone; as much is read of B."),
             (8 * 4096**3 / 32, "Those are bytes; elements were asked for."),
         ),
-        solution=4294967296,
-        wrong=(
-            (2 * 4096**2, "each element once"),
-            (2 * 4096**3, "naive"),
-            (4096**3 / 32, "A alone"),
-            (8 * 4096**3 / 32, "bytes"),
-        ),
     ),
     Lines(
         name="3.4",
@@ -123,20 +109,12 @@ EXERCISES = (
         start=_COPY_OF_A_TILE,
         criteria=_COPIED_ONCE,
         solution=_COPY,
-        wrong=(
-            (_COPY_OF_A_TILE, "which nothing has written"),
-            (_COPY.replace("k0 + l + t", "k0 + t"), "are wrong"),
-            (_COPY.replace("l += TILE", "l += TILE / 2"), "with no barrier between"),
-            (_COPY.replace("l < BK", "l <= BK"), "with no barrier between"),
-            (_COPY.replace("&& kA < K ?", "?"), "of A, which has"),
-        ),
     ),
     Estimate(
         name="3.5",
         unit="times as fast",
         found=times_as_fast("sliding_window", "sliding_window:BK=32", (129, 129, 65537), _SQUARE),
         hints=((1.09, "That is the factor of 4096³, where two blocks share an SM."),),
-        wrong=((3, "times too high"), (1.09, "share an SM"), (0.5, "too low"), (0, "above 0")),
     ),
 )
 
@@ -147,6 +125,5 @@ PREDICTIONS = (
         found=times_as_fast("sliding_window", "sliding_window:BK=32", _SQUARE),
         close=0.03,
         hints=((2, "Only the waits are half as many; the wavefronts are the same."),),
-        wrong=((2, "Only the waits"), (3, "too high"), (0.5, "too low")),
     ),
 )

@@ -66,8 +66,6 @@ EXERCISES = (
             (2, "Row 2 starts at byte 48 and row 6 at byte 144: count every second row."),
         ),
         tolerance=1e-9,
-        solution=4,
-        wrong=((8, "byte 24"), (1, "byte 48"), (2, "every second"), (5, "24·r")),
     ),
     Number(
         name="4.2",
@@ -83,8 +81,6 @@ EXERCISES = (
             (64, "A row of 64 floats is 16 float4, and one warp copies them in one request."),
         ),
         tolerance=1e-9,
-        solution=32,
-        wrong=((16, "all 32 lanes"), (512, "float4 of a window"), (8, "rows copy")),
     ),
     Lines(
         name="4.3",
@@ -94,13 +90,6 @@ EXERCISES = (
         criteria=_STILL_WIDE,
         sizes=((8, 8, 6), (8, 4, 9)),
         solution="    const bool aligned = K % 4 == 0 && size_t(A) % 16 == 0;",
-        wrong=(
-            ("    const bool aligned = true;", "not at a multiple of 16 bytes"),
-            ("    const bool aligned = K % 2 == 0;", "not at a multiple of 16 bytes"),
-            ("    const bool aligned = N % 4 == 0;", "not at a multiple of 16 bytes"),
-            ("    const bool aligned = size_t(A) % 16 == 0;", "not at a multiple of 16 bytes"),
-            ("    const bool aligned = false;", "no load is a float4"),
-        ),
     ),
     Lines(
         name="4.4",
@@ -115,32 +104,10 @@ EXERCISES = (
         solution="""\
             const int r = tid / (BK / 4);
             const int k = tid % (BK / 4) * 4;""",
-        wrong=(
-            (
-                """\
-            const int r = tid % TILE;
-            const int k = tid / TILE * 4;""",
-                "touches 24 sectors",
-            ),
-            (
-                """\
-            const int r = tid / BK;
-            const int k = tid % BK;""",
-                "multiple of 16 bytes",
-            ),
-            (
-                """\
-            const int r = tid / TILE;
-            const int k = tid % TILE * 4;""",
-                "with no barrier between",
-            ),
-        ),
     ),
     Choice(
         name="4.5",
         found=times_as_fast("float4", "sliding_window", (4095, 4097, 4093), _SQUARE),
-        solution="slower",
-        wrong=(("faster", "`float4` reaches"), ("same", "`sliding_window`"), ([], '"slower"')),
     ),
 )
 
@@ -152,6 +119,5 @@ PREDICTIONS = (
         close=0.03,
         predicted=((1.0, "The wavefronts predict 1: whatever is gained comes from elsewhere."),),
         hints=((4, "So many times fewer are the loads. Shared memory is asked as much."),),
-        wrong=((4, "fewer are the loads"), (2, "too high"), (0.5, "too low")),
     ),
 )

@@ -98,8 +98,6 @@ EXERCISES = (
             (1, "A multiply-add counts as 2 FLOP."),
             (0.25, "That is one element per thread, where nothing is used twice."),
         ),
-        solution=2,
-        wrong=((8, "per float"), (4, "products per float"), (1, "2 FLOP"), (16, "For one k")),
     ),
     Lines(
         name="5.2",
@@ -108,12 +106,6 @@ EXERCISES = (
         start=_INNER,
         criteria=_OUTER_PRODUCT,
         solution=_OUTER,
-        wrong=(
-            (_INNER, "are wrong"),
-            (_OUTER.replace("fragB[j]", "fragB[i]"), "are wrong"),
-            (_OUTER.replace("+=", "="), "are wrong"),
-            (_OUTER.replace("fragA", "fragX"), "In your line 3"),
-        ),
     ),
     Lines(
         name="5.3",
@@ -122,12 +114,6 @@ EXERCISES = (
         start=_constants(64, 64, 8, 4, 4),
         criteria=_FEW_WAVEFRONTS,
         solution=_constants(64, 64, 8, 8, 4),
-        wrong=(
-            (_constants(64, 64, 8, 4, 4), "takes 0.375 wavefronts"),
-            (_constants(64, 64, 8, 4, 8), "takes 0.625 wavefronts"),
-            (_constants(64, 64, 8, 8, 8), "takes 0.75 wavefronts"),
-            (_constants(64, 64, 8, 6, 4), "TM must divide BM"),
-        ),
     ),
     Estimate(
         name="5.4",
@@ -139,12 +125,6 @@ EXERCISES = (
                 "The compiler reads four k of each of 8 rows of As at once: 32 registers for A "
                 "alone, beside 32 sums, the numbers being copied, and addresses.",
             ),
-        ),
-        wrong=(
-            (44, "32 registers for A"),
-            (92, "32 registers for A"),
-            (1000, "times too high"),
-            ("64", "without quotation"),
         ),
     ),
     Number(
@@ -160,8 +140,6 @@ EXERCISES = (
             (0.25, "The answer is wanted in percent."),
             (100, "Threads are not the scarce thing here, registers are."),
         ),
-        solution=25,
-        wrong=((33.3, "Blocks are whole"), (37.5, "73,728"), (100, "registers are"), (50, "whole")),
     ),
 )
 
@@ -184,7 +162,6 @@ PREDICTIONS = (
             ),
             (8, "One read of Bs serves 8 products, but each needs an element of As of its own."),
         ),
-        wrong=((8, "One read of Bs"), (20, "too high"), (1, "too low"), (1.78, "by words")),
     ),
     Estimate(
         name="square-gain",
@@ -192,12 +169,9 @@ PREDICTIONS = (
         found=times_as_fast("thread_tile", "thread_tile_1d:BK=8", _SQUARE),
         close=0.15,
         hints=(((9 / 8) / (8 / 16), "That is by words: a float4 of Bs takes four wavefronts."),),
-        wrong=((4, "too high"), (1, "too low"), (2.25, "by words")),
     ),
     Choice(
         name="eight-by-eight",
         found=times_as_fast(_LARGE, "register_cache", _SQUARE),
-        solution="slower",
-        wrong=(("faster", "8 × 8"), ("same", "times the speed")),
     ),
 )

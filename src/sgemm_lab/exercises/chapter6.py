@@ -103,8 +103,6 @@ EXERCISES = (
             (3, "Lanes 0, 8, 16 and 24 all ask bank 0."),
         ),
         tolerance=1e-9,
-        solution=4,
-        wrong=((1, "both in bank 0"), (12, "shares with 32"), (8, "four lanes"), (2, "fullest")),
     ),
     Lines(
         name="6.2",
@@ -113,12 +111,6 @@ EXERCISES = (
         start=_tile(""),
         criteria=_FEW_STORE_WAVEFRONTS,
         solution=_tile(" + 4"),
-        wrong=(
-            (_tile(""), "takes 4.5 wavefronts"),
-            (_tile(" + 1"), "takes 2.5 wavefronts"),
-            (_tile(" + 12"), "bytes are more than"),
-            (_tile(" + 8"), "takes 1.5 wavefronts"),
-        ),
     ),
     Lines(
         name="6.3",
@@ -127,10 +119,6 @@ EXERCISES = (
         start=_column("tx * TN + j"),
         criteria=_NO_CONFLICT_IN_READS,
         solution=_column("j / 4 * (BN / 2) + tx * 4 + j % 4"),
-        wrong=(
-            (_column("tx * TN + j"), "3,072 are enough"),
-            (_column("j / 4 * 4 + tx * 4 + j % 4"), "never written"),
-        ),
     ),
     Lines(
         name="6.4",
@@ -142,36 +130,10 @@ EXERCISES = (
         criteria=_WIDE_STORE,
         sizes=((5, 6, 3), (4, 132, 5)),
         solution=f"            {_STORE}",
-        wrong=(
-            (
-                """\
-            float4* out = reinterpret_cast<float4*>(&C[size_t(row) * N + col]);
-            if (row < M && col < N) *out = v;""",
-                "in your line 2",
-            ),
-            (
-                """\
-            float4* out = reinterpret_cast<float4*>(&C[size_t(row) * N + col]);
-            if (row < M && col + 3 < N) *out = v;""",
-                "never written",
-            ),
-            (
-                """\
-            store4(&C[size_t(row) * N + col], v, row < M ? N - col : 0, true);""",
-                "multiple of 16 bytes",
-            ),
-            (
-                """\
-            store4(&C[size_t(row) * N + col], v, row < M ? N - col : 0, false);""",
-                "no store is a float4",
-            ),
-        ),
     ),
     Choice(
         name="6.5",
         found=times_as_fast("split", "register_cache", (1024, 1024, 1024), _SQUARE),
-        solution="slower",
-        wrong=(("faster", "`split` reaches"), ("same", "`register_cache`"), (1.4, '"slower"')),
     ),
 )
 
@@ -179,8 +141,6 @@ PREDICTIONS = (
     Choice(
         name="float4-again",
         found=times_as_fast("float4_tile", "transposed", _SQUARE),
-        solution="faster",
-        wrong=(("slower", "`float4_tile` reaches"), ("same", "`transposed`")),
     ),
     Estimate(
         name="split-gain",
@@ -196,6 +156,5 @@ PREDICTIONS = (
         hints=(
             (1.55, "That is what shared memory alone predicts. Issue slots are the lower bound."),
         ),
-        wrong=((1.55, "Issue slots are the lower"), (0.5, "too low")),
     ),
 )

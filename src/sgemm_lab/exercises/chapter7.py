@@ -40,8 +40,6 @@ EXERCISES = (
             (251, "That is two per window and one before the loop; one per window is enough."),
         ),
         tolerance=1e-9,
-        solution=126,
-        wrong=((125, "before the loop"), (250, "single buffer"), (1000, "Count the windows")),
     ),
     Number(
         name="7.2",
@@ -53,8 +51,6 @@ EXERCISES = (
             (2, "That needs L = M; the loads alone take twice as long as the multiplication."),
             (3, "Loading itself still takes its time."),
         ),
-        solution=1.5,
-        wrong=((2, "L = M"), (3, "still takes"), (1, "In turns")),
     ),
     Lines(
         name="7.3",
@@ -63,12 +59,6 @@ EXERCISES = (
         start="        if (more) store(now);",
         criteria=_STORED_ONCE,
         solution="        if (more) store(1 - now);",
-        wrong=(
-            ("        if (more) store(now);", "with no barrier between"),
-            ("        if (more) store(1);", "with no barrier between"),
-            ("        store(1 - now);", "one more is stored"),
-            ("        // nothing to store", "which nothing has written"),
-        ),
     ),
     Lines(
         name="7.4",
@@ -78,18 +68,11 @@ EXERCISES = (
         criteria=_STORED_ONCE,
         solution="        const bool more = k0 + BK < K;",
         sizes=((8, 8, 24), (8, 8, 25)),
-        wrong=(
-            ("        const bool more = k0 + 2 * BK <= K;", "which nothing has written"),
-            ("        const bool more = k0 + BK <= K;", "one more is stored"),
-            ("        const bool more = k0 < K;", "one more is stored"),
-            ("        const bool more = k0 / BK % 2 == 0;", "are wrong"),
-        ),
     ),
     Estimate(
         name="7.5",
         unit="times as fast",
         found=times_as_fast("double_buffer", "split", (1024, 1024, 1024), _SQUARE),
-        wrong=((1.13, "too low"), (4, "times too high"), (float("nan"), "finite")),
     ),
 )
 
@@ -111,12 +94,6 @@ PREDICTIONS = (
                 "That is more than overlap can give even to a block alone.",
             ),
             (1.0, "Two blocks do not fill all of each other's waits."),
-        ),
-        wrong=(
-            (1.5, "for a block alone. An"),
-            (2, "overlap can give"),
-            (1, "each other's waits"),
-            (0.5, "too low"),
         ),
     ),
 )

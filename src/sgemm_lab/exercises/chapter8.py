@@ -62,8 +62,6 @@ EXERCISES = (
             (8, "Each number of B is read by 8 lanes, but each of A by 4."),
         ),
         tolerance=1e-9,
-        solution=6,
-        wrong=((768, "different numbers"), (24, "one lane"), (4, "of B by 8"), (12, "divide by")),
     ),
     Number(
         name="8.2",
@@ -77,8 +75,6 @@ EXERCISES = (
             (142 / 154, "The other way around: fewer instructions are faster."),
         ),
         tolerance=0.005,
-        solution=1.085,
-        wrong=((12 / 154, "the share"), (26 / 14, "as well"), (142 / 154, "other way")),
     ),
     Lines(
         name="8.3",
@@ -88,14 +84,6 @@ EXERCISES = (
         criteria=_NO_MORE_WAVEFRONTS,
         solution=_LANES,
         sizes=((64, 64, 8), (65, 66, 9)),
-        wrong=(
-            ("    const int tx = lane % LANES_N;\n    const int ty = lane / LANES_M;", "are wrong"),
-            ("    const int tx = lane % LANES_N;\n    const int ty = lane % LANES_M;", "are wrong"),
-            (
-                "    const int ty = lane % LANES_M;\n    const int tx = lane / LANES_M ^ lane % 4;",
-                "are enough",
-            ),
-        ),
     ),
     Number(
         name="8.4",
@@ -110,13 +98,6 @@ EXERCISES = (
             (24, "That would be four wavefronts for each read; about Bs neighbours agree now."),
         ),
         tolerance=1e-9,
-        solution=16,
-        wrong=(
-            (20, "as it stands"),
-            (12, "about Bs only"),
-            (24, "agree now"),
-            (6, "is read twice"),
-        ),
     ),
     Number(
         name="8.5",
@@ -130,8 +111,6 @@ EXERCISES = (
             (125, "A scheduler starts at most one instruction in a clock."),
         ),
         tolerance=1e-9,
-        solution=80,
-        wrong=((40, "has two"), (0.8, "percent"), (125, "at most one"), (50, "each of the two")),
     ),
 )
 
@@ -148,6 +127,5 @@ PREDICTIONS = (
                 "loop over k is not written out any more.",
             ),
         ),
-        wrong=((1.3, "held two"), (1, "held two"), (0.6, "too low")),
     ),
 )

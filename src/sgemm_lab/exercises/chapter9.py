@@ -56,8 +56,6 @@ EXERCISES = (
             (3, "A thread copies three float4; each takes four registers."),
         ),
         tolerance=1e-9,
-        solution=12,
-        wrong=((24, "depth of 16"), (4, "A alone"), (3, "four registers"), (3072, "divide")),
     ),
     Number(
         name="9.2",
@@ -71,8 +69,6 @@ EXERCISES = (
             (6, "That is enough, but 5 are too."),
         ),
         tolerance=1e-9,
-        solution=5,
-        wrong=((4, "too few"), (4.4, "whole"), (6, "5 are too"), (2, "S − 1")),
     ),
     Lines(
         name="9.3",
@@ -81,11 +77,6 @@ EXERCISES = (
         start="        waitForGroups<STAGES - 1>();",
         criteria=_WAITS_FOR_ONE_ONLY,
         solution=_WAIT,
-        wrong=(
-            ("        waitForGroups<STAGES - 1>();", "which nothing has written"),
-            ("        waitForGroups<0>();", "only just started"),
-            ("        // no wait", "which nothing has written"),
-        ),
     ),
     Lines(
         name="9.4",
@@ -95,12 +86,6 @@ EXERCISES = (
         criteria=_THE_RIGHT_STAGE,
         solution="        fetch(later, (now + STAGES - 1) % STAGES);",
         sizes=((8, 8, 64), (8, 8, 65)),
-        wrong=(
-            ("        fetch(later, now);", "still filling"),
-            ("        fetch(later, (now + 1) % STAGES);", "still filling"),
-            ("        fetch(later, 0);", "still filling"),
-            ("        // no fetch", "which nothing has written"),
-        ),
     ),
     Number(
         name="9.5",
@@ -110,8 +95,6 @@ EXERCISES = (
         hint="A stage has BK rows of BM + PAD floats of A and of BN floats of B.",
         hints=((14, "That is without A's part."), (10, "The tenth no longer fits.")),
         tolerance=1e-9,
-        solution=9,
-        wrong=((14, "without A"), (10, "tenth"), (3, "BM + PAD")),
     ),
 )
 
@@ -127,13 +110,10 @@ PREDICTIONS = (
                 "The copies free registers, and nothing uses them yet.",
             ),
         ),
-        wrong=((1.5, "nothing uses"), (1, "nothing uses"), (0.5, "too low")),
     ),
     Choice(
         name="stages-gain",
         found=times_as_fast("stages", "async_copy", _SQUARE),
-        solution="same",
-        wrong=(("faster", 'You said "faster"'), ("slower", 'You said "slower"')),
     ),
     Estimate(
         name="prefetch-gain",
@@ -141,6 +121,5 @@ PREDICTIONS = (
         close=0.03,
         found=times_as_fast("register_prefetch", "stages", _SQUARE),
         hints=((1.0, "It reads as much, but its warps wait less for shared memory."),),
-        wrong=((2, "too high"), (1, "wait less"), (0.5, "too low")),
     ),
 )

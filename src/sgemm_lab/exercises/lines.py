@@ -63,6 +63,8 @@ class Lines(Exercise):
     """The lines of it that the reader's replace, without the last line's end. They occur once."""
     start: str
     """What stands there at first."""
+    solution: str
+    """Lines that are right."""
     criteria: Criteria
     """Of a kernel that multiplies rightly: does it do what the exercise is about?"""
     sizes: tuple[Size, ...] = ()

@@ -70,10 +70,6 @@ class Exercise(ABC):
     """
 
     name: str
-    solution: object = None
-    """A right answer; None for an estimate, whose answer is what is found."""
-    wrong: tuple[tuple[object, str], ...]
-    """Wrong answers that readers give, each with a piece of the sentence that they must get."""
 
     def judge(self, answer: object, machine: Machine) -> Judgement:
         """Say in a sentence or two whether an answer is right, and if not, what is wrong."""

@@ -18,6 +18,11 @@ interface Waiting {
 }
 
 const NOWHERE = -1;
+/**
+ * Times that threads which ask in a loop may ask again though nothing has changed: the loop may have
+ * an end of its own.
+ */
+const RETRIES = 200;
 
 /**
  * Run all threads of the blocks in a batch, from barrier to barrier. With `threadByThread` each
@@ -31,12 +36,17 @@ export function runToCompletion(
   threadByThread: boolean = false,
 ) {
   for (const program of programs) program.start(threadByThread);
+  let retries = RETRIES;
   while (true) {
     for (const program of programs) program.run();
     if (!programs.some(({ paths }) => paths.length)) return;
     if (openBarriers(batch, programs, tally) || programs.some((one) => one.canRun())) continue;
     // All of them part, not only the first that can.
     if (programs.map((one) => one.splitByWarp()).includes(true)) continue;
+    if (retries && programs.map((one) => one.retryFailedTests()).includes(true)) {
+      retries -= 1;
+      continue;
+    }
     resolveDeadlock(batch, programs, tally);
   }
 }

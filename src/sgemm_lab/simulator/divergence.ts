@@ -109,6 +109,8 @@ export class Path {
   /** Block in which a test of an mbarrier failed, and `progressCount` at that time. */
   failedBlock;
   failedProgress;
+  /** Whether the loop of that test may have an end of its own. */
+  mayEnd = false;
   /** Blocks run since others had a turn. */
   turn = 0;
   /** The threads of the mask that have not returned, and how many they are. */
@@ -197,6 +199,13 @@ export class Program {
     return this.paths.filter(({ wait }) => wait !== null);
   }
 
+  /** Resume threads whose test of an atomic failed; return whether there are any. */
+  retryFailedTests() {
+    const found = this.paths.filter((one) => !one.wait && one.failedProgress >= 0 && one.mayEnd);
+    for (const path of found) path.failedProgress = -1;
+    return found.length > 0;
+  }
+
   /**
    * Resume warps that wait for other warps to reconverge; return whether there are any. The
    * hardware joins the threads of one warp, not those of several.
@@ -261,6 +270,7 @@ export class Program {
     const segments = this.code.segments(block);
     const stepMask = full ? null : mask;
     group.testFailed = false;
+    group.mayEnd = false;
     for (let number = path.segment; number < segments.length; number++) {
       const { steps, barrier } = segments[number];
       for (const step of steps) step(stepMask);
@@ -274,6 +284,7 @@ export class Program {
     if (group.testFailed) {
       path.failedBlock = block.number;
       path.failedProgress = group.batch.progressCount;
+      path.mayEnd = group.mayEnd;
     }
     this.takeBranch(block, mask, path);
   }

@@ -8,7 +8,7 @@ import type { Dim3, Suspect } from "./hazard.ts";
 import type { Image } from "./images.ts";
 import type { NamedArray, TypedArray } from "./memory.ts";
 import { layOut, Memory, sharedBase, sourceName } from "./memory.ts";
-import type { Instruction, PtxKernel } from "./ptx.ts";
+import type { Instruction, PtxKernel, Register } from "./ptx.ts";
 import { PtxError } from "./ptx.ts";
 import type { Mask } from "./registers.ts";
 import { RegisterFile } from "./registers.ts";
@@ -157,6 +157,7 @@ export interface HazardSink {
   unwritten: (access: Access, lanes: Int32Array) => Suspect;
   confirm: (suspect: Suspect) => void;
   earlyUse: (group: ThreadGroup, lane: number, site: Instruction, key: EarlyUse) => void;
+  unset: (group: ThreadGroup, lane: number, site: Instruction) => void;
   barrierMissed: (group: ThreadGroup, site: Instruction, missing: Mask) => void;
   barrierOverflows: (group: ThreadGroup, lane: number, site: Instruction, expected: number) => void;
   exchangeMissed: (
@@ -232,7 +233,8 @@ export interface PendingCopy {
  * for all. `cooperative`: all blocks run side by
  * side, because they may wait for each other. `maxBasicBlocks`: basic blocks that a group of
  * threads may run before its loop is called endless, null for ever. `timeLimit`: seconds that the
- * simulation may take.
+ * simulation may take. `workspace`: where the barrier of the whole grid lies, 0 where the kernel has
+ * none. `unset`: by index of an instruction, registers that it uses and that may have no value there.
  */
 interface LaunchParts {
   kernel: PtxKernel;
@@ -254,7 +256,12 @@ interface LaunchParts {
   cooperative: boolean;
   maxBasicBlocks: number | null;
   timeLimit: number;
+  workspace: number;
+  unset: UnsetReads;
 }
+
+/** By index of an instruction: registers that it uses and that may have no value there. */
+export type UnsetReads = ReadonlyMap<number, Register[]>;
 
 /** One kernel launch: everything that all its blocks share. */
 export class Launch {
@@ -273,6 +280,8 @@ export class Launch {
   cooperative;
   maxBasicBlocks;
   timeLimit;
+  workspace;
+  unset;
   /** Tracks uninitialized values. */
   uninitialized;
   /** Instructions that use a register of a product too early, see `earlyUses`. */
@@ -313,6 +322,8 @@ export class Launch {
     this.cooperative = parts.cooperative;
     this.maxBasicBlocks = parts.maxBasicBlocks;
     this.timeLimit = parts.timeLimit;
+    this.workspace = parts.workspace;
+    this.unset = parts.unset;
     this.uninitialized = parts.uninitialized;
     this.earlyUses = parts.earlyUses;
     this.tensorMaps = parts.tensorMaps;
@@ -387,6 +398,8 @@ export class BlockBatch {
   blocks;
   /** Barriers that each block has passed with all its threads. Never changed in place. */
   epoch;
+  /** Blocks with a fence that the race detector has not seen yet. */
+  fenced;
   /** Counts events that a waiting thread may wait for. */
   progressCount = 0;
   /** by barrier: for each slot, threads that came and went on */
@@ -411,6 +424,7 @@ export class BlockBatch {
     this.shared.arrays = launch.sharedArrays.flatMap((array) => partsOf(launch, array));
     this.blocks = new Int32Array(slots);
     this.epoch = new Int32Array(slots);
+    this.fenced = new Uint8Array(slots);
     this.clocks = synchronisesInParts(launch.kernel)
       ? new VectorClocks(slots / launch.cluster, launch.warps * launch.cluster)
       : null;
@@ -423,6 +437,7 @@ export class BlockBatch {
     if (this.used) this.shared.reset();
     this.used = true;
     this.epoch = new Int32Array(this.slots);
+    this.fenced.fill(0);
     this.arrived.clear();
     this.releasedClocks.clear();
     this.mbarriers.clear();
@@ -557,6 +572,12 @@ export class ThreadGroup {
   votes;
   /** What sums over several words carry from one to the next. */
   carry;
+  /** The same at the last barrier of all lanes of its warp that were running. */
+  wholeEpoch;
+  /** Lanes of each lane's last `__syncwarp`, a bit for each. */
+  syncwarpMask;
+  /** Whether a barrier was for some lanes of a warp alone. */
+  partialSyncwarp = false;
   /** Asynchronous-copy groups that each lane has committed. */
   committed;
   pending: PendingCopy[] = [];
@@ -566,6 +587,8 @@ export class ThreadGroup {
   products: { ticket: number; read: TensorRead }[] = [];
   /** Whether a test of an mbarrier failed in the block that runs now. */
   testFailed = false;
+  /** Whether it was an atomic that changed nothing: its loop may have an end of its own. */
+  mayEnd = false;
   blockIndex;
   /** Where addresses and positions of an access are worked out, by operand. */
   addressScratch;
@@ -609,6 +632,8 @@ export class ThreadGroup {
     this.warpEpoch = new Int32Array(this.lanes);
     this.votes = new Int32Array(this.lanes);
     this.carry = new Uint8Array(this.lanes);
+    this.wholeEpoch = new Int32Array(this.lanes);
+    this.syncwarpMask = new Int32Array(this.lanes).fill(-1);
     this.committed = new Int32Array(this.lanes);
     this.committedProducts = new Int32Array(this.lanes);
     this.blockIndex = [0, 1, 2].map(() => new Int32Array(this.lanes));
@@ -624,6 +649,8 @@ export class ThreadGroup {
     this.exits += 1;
     this.warpEpoch = new Int32Array(this.lanes);
     this.votes.fill(0);
+    this.wholeEpoch.fill(0);
+    this.syncwarpMask.fill(-1);
     this.committed.fill(0);
     this.pending.length = 0;
     this.committedProducts.fill(0);
@@ -635,6 +662,17 @@ export class ThreadGroup {
         this.blockIndex[axis].fill(index, slot * each, (slot + 1) * each);
       });
     });
+  }
+
+  /**
+   * Whether no barrier of a warp stands between a lane now and what another thread of its warp did.
+   * @param other number of that thread
+   * @param epoch warp-level barriers that it had passed then
+   */
+  inSameEpoch(lane: number, other: number, epoch: number) {
+    if (epoch === this.warpEpoch[lane]) return true;
+    if (!this.partialSyncwarp || epoch < this.wholeEpoch[lane]) return false;
+    return ((this.syncwarpMask[lane] >>> (other % WARP)) & 1) === 0;
   }
 
   /** The lanes of a mask, in order. Masks are never changed once they are in use. */
@@ -742,6 +780,8 @@ export class ThreadGroup {
       return this.slot.map((slot) => slot % launch.cluster);
     }
     if (name === "%cluster_nctarank" || name === "%cluster_nctaid.x") return launch.cluster;
+    if (name === "%envreg1") return Math.floor(launch.workspace / 2 ** 32);
+    if (name === "%envreg2") return launch.workspace | 0;
     if (name === "%warpid") return thread.map((one) => Math.floor(one / WARP));
     if (name === "%dynamic_smem_size") return launch.sharedBytes;
     if (name === "%total_smem_size") return this.batch.shared.size;

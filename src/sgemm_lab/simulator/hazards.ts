@@ -20,8 +20,9 @@ export const RACE = "race";
 const IN_FLIGHT = "in flight";
 export const BARRIER = "barrier";
 const EXCHANGE = "exchange";
-/** A kind of warning: odd, and right all the same. */
+/** Kinds of warning: odd, and right on a GPU all the same, or not seen in what is written. */
 export const SPLIT_BARRIER = "split barrier";
+const UNSET = "unset";
 
 /**
  * Told of every access that faults: the access, its lanes that fault, and what to say of a lane.
@@ -105,10 +106,13 @@ export class HazardLog {
 
   /** Keep what a thread does wrong at a place of the source. */
   says(kind: string, group: ThreadGroup, lane: number, { location }: Instruction, what: string) {
-    if (!this.isNew(kind, location)) return;
-    const hazard = atBarrier(kind, group, lane, location);
-    hazard.message = sentence("hazard.who", { place: location, what, ...namesOf(group, hazard) });
-    this.append(hazard);
+    if (this.isNew(kind, location)) this.append(withoutArray(kind, group, lane, location, what));
+  }
+
+  /** A lane uses a variable that nothing has written. */
+  unset(group: ThreadGroup, lane: number, { location }: Instruction) {
+    if (!this.isNew(UNSET, location)) return;
+    this.warnings.push(withoutArray(UNSET, group, lane, location, sentence("hazard.unset")));
   }
 
   /** Some live lanes did not reach a barrier that others of their block did. */
@@ -203,6 +207,32 @@ export class HazardLog {
     this.keep(place, RACE, what, { otherThread: second, otherLocation, acrossWarps });
   }
 
+  /** Two threads access one element of global memory, and nothing orders them. */
+  raceInGlobal(
+    access: Access,
+    lane: number,
+    position: number,
+    otherBlock: number,
+    otherThread: number,
+    other: Instruction,
+  ) {
+    const { group, site } = access;
+    const { launch } = group;
+    const apart = group.batch.blocks[group.slot[lane]] !== otherBlock;
+    const acrossWarps = apart || warpOf(group.thread[lane]) !== warpOf(otherThread);
+    if (!this.isNew(apart ? `${RACE} across blocks` : RACE, site.instruction.index)) return;
+    const place = new Place(access, lane, position);
+    const second = launch.threadIndex(otherThread);
+    const { location: otherLocation } = other;
+    const key = apart ? "hazard.blocks" : adviceOf(access, lane, acrossWarps, other);
+    const what = place.says(key, {
+      other: launch.threadName(second),
+      block: launch.blockName(launch.blockIndex(otherBlock)),
+      line: otherLocation.line,
+    });
+    this.keep(place, RACE, what, { otherThread: second, otherLocation, acrossWarps });
+  }
+
   /**
    * A read of shared memory that an asynchronous copy has not filled yet.
    * @param position index of the element's first byte in shared memory
@@ -265,6 +295,19 @@ function atBarrier(kind: string, group: ThreadGroup, lane: number, location: Loc
   };
 }
 
+/** What a lane does wrong at a place of the source. */
+function withoutArray(
+  kind: string,
+  group: ThreadGroup,
+  lane: number,
+  location: Location,
+  what: string,
+) {
+  const hazard = atBarrier(kind, group, lane, location);
+  hazard.message = sentence("hazard.who", { place: location, what, ...namesOf(group, hazard) });
+  return hazard;
+}
+
 /** Who accesses what, in the words of the source. */
 class Place {
   location;
@@ -290,10 +333,9 @@ class Place {
     this.block = block;
     this.thread = thread;
     this.names = namesOf(group, { block, thread });
+    const slot = memory.space === "global" ? 0 : group.slot[lane];
     const inSlot =
-      position === null
-        ? access.addresses[lane] - memory.base
-        : position - group.slot[lane] * memory.stride;
+      position === null ? access.addresses[lane] - memory.base : position - slot * memory.stride;
     this.array = memory.arrayAt(inSlot);
     this.itemBytes = this.array?.dtype?.itemsize ?? site.wordBytes;
     this.flat = this.array ? Math.floor((inSlot - this.array.start) / this.itemBytes) : 0;

@@ -10,6 +10,7 @@ import {
   MOST_LANES,
   MOST_THREADS_XY,
   MOST_THREADS_Z,
+  MOST_TOGETHER,
   SHARED_LIMITS,
 } from "./limits.py";
 import { sentence } from "./sentences.ts";
@@ -40,6 +41,11 @@ export function refuseImpossible(launch: Launch) {
   }
   if (blocks * threads > MOST_LANES) {
     throw new LabError(sentence("limits.lanes", { blocks, threads }));
+  }
+  if (launch.cooperative && blocks * threads > MOST_TOGETHER) {
+    throw new LabError(
+      sentence("limits.together", { threads: blocks * threads, most: MOST_TOGETHER }),
+    );
   }
   refuseShared(launch);
 }

@@ -28,6 +28,7 @@ import { sentence } from "./sentences.ts";
 import { TENSOR_COPIES } from "./tensor_copies.ts";
 import { TENSOR_OPERATIONS } from "./tensor_operations.ts";
 import { TRAPS } from "./traps.ts";
+import { firstMarked, mark } from "./uninitialized_registers.ts";
 import { WARP_OPERATIONS } from "./warp_operations.ts";
 import { WGMMA_OPERATIONS } from "./wgmma_operations.ts";
 
@@ -161,7 +162,7 @@ function conditionOf(group: ThreadGroup, { register, negated }: Guard): Conditio
 }
 
 function bind(group: ThreadGroup, instruction: Instruction, tally: Tally): Step {
-  const step = warning(group, instruction, bound(group, instruction));
+  const step = warning(group, instruction, looking(group, instruction, bound(group, instruction)));
   const condition = instruction.guard && conditionOf(group, instruction.guard);
   const guarded = condition ? guardedStep(group, instruction, step, condition, tally) : step;
   return group.launch.uninitialized.wrapStep(group, instruction, guarded, step, condition);
@@ -181,6 +182,18 @@ function guardedStep(
     tally.guardedLanes[index] += lanes;
     tally.guardedWarps[index] += group.warpsOf(where);
     step(lanes === group.lanes ? null : where);
+  };
+}
+
+/** Tell of registers without a value before a step that may read some. */
+function looking(group: ThreadGroup, instruction: Instruction, step: Step): Step {
+  const { hazards, unset } = group.launch;
+  const reads = unset.get(instruction.index);
+  if (!reads) return step;
+  return (mask) => {
+    const lane = firstMarked(group, reads, mask);
+    if (lane >= 0) hazards.unset(group, lane, instruction);
+    step(mask);
   };
 }
 
@@ -247,7 +260,7 @@ export function runLockstep(
       program = programOf(new ThreadGroup(batch, everyWarp(launch)), blocks, tally);
     }
     const { batch } = program.group;
-    batch.start(numbers);
+    start(batch, numbers, [program]);
     runToCompletion(batch, [program], tally);
     launch.blocksDone = first + numbers.length;
     progress?.(launch.blocksDone, every.length);
@@ -279,11 +292,17 @@ export function runWarpAfterWarp(
     programOf(new ThreadGroup(batch, [warp]), blocks, tally),
   );
   for (let first = 0; first < numbers.length; first += cluster) {
-    batch.start(numbers.slice(first, first + cluster));
+    start(batch, numbers.slice(first, first + cluster), programs);
     runToCompletion(batch, programs, tally, threadByThread);
     launch.blocksDone = first + cluster;
     progress?.(launch.blocksDone, numbers.length);
   }
+}
+
+/** Put fresh blocks into a batch, and marks where registers may be read before a write. */
+function start(batch: BlockBatch, numbers: number[], programs: Program[]) {
+  batch.start(numbers);
+  for (const { group } of programs) mark(group, batch.launch.unset);
 }
 
 function programOf(group: ThreadGroup, blocks: BasicBlock[], tally: Tally) {

@@ -6,6 +6,7 @@ import type { Access, Kind, ThreadGroup } from "./group.ts";
 import { ATOMIC, LOAD, Site, STORE } from "./group.ts";
 import { LOCAL_WINDOW, SHARED_WINDOW } from "./memory.py";
 import type { Memory, TypedArray } from "./memory.ts";
+import { readSomewhere } from "./operands.ts";
 import type { Binder, Match, Operations, Step } from "./operations.ts";
 import { copied, lanewise, slowly, target } from "./operations.ts";
 import type { Instruction, Operand } from "./ptx.ts";
@@ -340,8 +341,12 @@ function atomic(group: ThreadGroup, instruction: Instruction, match: Match): Ste
   const wanted = swaps ? group.registers.reader(instruction.operands[place], type) : null;
   const change = ATOMICS[swaps ? "exch" : op];
   const [first] = instruction.operands;
-  const write = returns && first.kind === "register" ? group.registers.writer(first, type) : null;
-  const bits = new DataView(new ArrayBuffer(8));
+  // What nobody reads is not returned: so does ptxas, and no loop waits for it.
+  const isRead = first.kind === "register" && readSomewhere(group.launch.kernel).has(first.name);
+  const write = returns && isRead ? group.registers.writer(first, type) : null;
+  const view = new DataView(new ArrayBuffer(8));
+  const bitsOf = (value: Value) =>
+    kind === "f" ? floatBits(view, Number(value), bytes) : BigInt(value);
   const addresses = addressOf(group, instruction, returns ? 1 : 0);
   return inSpace(spaceOf(match), addresses, (space, where, mask) => {
     const access = begin(group, sites[space], where, mask, { scratch: 0 });
@@ -357,13 +362,16 @@ function atomic(group: ThreadGroup, instruction: Instruction, match: Match): Ste
       // compare and swap: only what is there as expected is exchanged
       const result = wanted && wanted(lane) !== old ? old : change(old, asked[i]);
       write?.(lane, old);
-      setBits(memory, position, bytes, kind === "f" ? floatBits(bits, result, bytes) : result);
+      setBits(memory, position, bytes, bitsOf(result));
     });
     if (before.every((old, i) => old === raw(positions[i]))) {
       // Nothing new: a thread that asks in a loop need not ask again until there is.
       group.testFailed ||= write !== null;
+      group.mayEnd ||= write !== null;
     } else group.batch.progressCount += 1;
     memory.markWritten(positions, access.site.width);
+    const { observers } = group.launch;
+    for (const one of observers) one.onStored?.(access, (_, i) => bitsOf(asked[i]));
     notifyValues(access, type, () => (i) => asked[i], 1);
   });
 }

@@ -1,6 +1,6 @@
 // Which registers an instruction reads and which it writes: operands.py in TypeScript.
 
-import type { Instruction, Operand, Register } from "./ptx.ts";
+import type { Instruction, Operand, PtxKernel, Register } from "./ptx.ts";
 
 const NO_DESTINATION = new Set(
   "st sust red bar barrier cp membar fence bra ret exit setmaxnreg".split(" "),
@@ -31,6 +31,17 @@ function hasDestination({ parts, operands }: Instruction) {
 /** Registers that an instruction gives a value. */
 export function registersWritten(instruction: Instruction) {
   return hasDestination(instruction) ? registersOf(instruction.operands[0]) : [];
+}
+
+const read: WeakMap<PtxKernel, Set<string>> = new WeakMap();
+
+/** Names of the registers that some instruction of a kernel reads. */
+export function readSomewhere(kernel: PtxKernel) {
+  const found =
+    read.get(kernel) ??
+    new Set(kernel.instructions.flatMap(registersRead).map((register) => register.name));
+  read.set(kernel, found);
+  return found;
 }
 
 /** Registers that an instruction needs, its guard included. */

@@ -133,6 +133,13 @@ export class PtxKernel {
     this.target = target;
   }
 
+  /** Whether an instruction reads a special register, such as "%tid.y". */
+  reads(special: string) {
+    return this.instructions.some(({ operands }) =>
+      operands.some((one) => one.kind === "special" && one.name === special),
+    );
+  }
+
   /** The PTX type of a register, such as `f32` for `%f7`. */
   registerType(name: string) {
     const type = this.registerTypes.get(name) ?? this.registerTypes.get(withoutNumber(name));

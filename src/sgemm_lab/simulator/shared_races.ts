@@ -8,6 +8,8 @@ import type { HazardLog } from "./hazards.ts";
 import type { Memory } from "./memory.ts";
 import type { Instruction } from "./ptx.ts";
 import { TYPE_BYTES } from "./ptx.ts";
+import type { Stored } from "./write_conflicts.ts";
+import { losers, wordStored } from "./write_conflicts.ts";
 
 /** A thread's number, shifted by this, is that of its warp; NO_THREAD is of no warp. */
 export const WARP_BITS = Math.log2(WARP);
@@ -41,31 +43,6 @@ export function smallestSharedAccess(instructions: Instruction[]) {
     }
   }
   return narrowest;
-}
-
-/**
- * The first lane of a store that stores something else than the last lane that stores to its place,
- * of one of their words; -1 where there is none. Lanes of a warp race only there:
- * write_conflicts.py.
- * @param bits of an element of the i-th legal lane
- */
-export function firstThatLoses(
-  { positions, site }: Access,
-  word: number,
-  wordBytes: number,
-  bits: (element: number, i: number) => bigint,
-) {
-  const last: Map<number, number> = new Map();
-  positions.forEach((position, i) => {
-    last.set(position, i);
-  });
-  const start = word * wordBytes;
-  const element = Math.floor(start / site.wordBytes);
-  const shift = BigInt(8 * (start % site.wordBytes));
-  const stored = (i: number) => BigInt.asUintN(8 * wordBytes, bits(element, i) >> shift);
-  return positions.findIndex(
-    (position, i) => last.get(position) !== i && stored(i) !== stored(last.get(position) ?? i),
-  );
 }
 
 /** For each word of a batch's shared memory: who used it last, and when. */
@@ -227,8 +204,8 @@ export class RaceDetector {
 
   /** Tell of the first lane for which another thread wrote its word in the same stretch. */
   checkWriter(shadow: Shadow, use: Use, word: number, access: Access) {
-    const { positions, lanes, epoch, warpEpoch } = use;
-    const { thread, slot } = use.group;
+    const { group, positions, lanes, epoch } = use;
+    const { thread, slot } = group;
     const { writer, writeEpoch, writeWarpEpoch, atomic } = shadow;
     const { shift } = this;
     const forOthers = use.site.kind === ATOMIC || use.site.instruction.parts.includes("volatile");
@@ -242,7 +219,7 @@ export class RaceDetector {
         first = i;
         break;
       }
-      if (first < 0 && writeWarpEpoch[index] === warpEpoch[lane]) first = i;
+      if (first < 0 && group.inSameEpoch(lane, writer[index], writeWarpEpoch[index])) first = i;
     }
     if (first < 0) return;
     const index = (positions[first] >> shift) + word;
@@ -333,8 +310,8 @@ export class RaceDetector {
 
   /** Tell of the first lane that writes a word which another thread reads in the same stretch. */
   checkReaders(shadow: Shadow, use: Use, word: number, access: Access) {
-    const { positions, lanes, epoch, warpEpoch } = use;
-    const { thread, slot } = use.group;
+    const { group, positions, lanes, epoch } = use;
+    const { thread, slot } = group;
     const { reader, readEpoch, readWarpEpoch, severalReaders, severalWarps } = shadow;
     const { shift } = this;
     let first = -1;
@@ -345,7 +322,7 @@ export class RaceDetector {
       const own = thread[lane];
       const apart = reader[index] >> WARP_BITS !== own >> WARP_BITS;
       const alone = severalReaders[index] === 0 && reader[index] === own;
-      const together = readWarpEpoch[index] === warpEpoch[lane] && !alone;
+      const together = !alone && group.inSameEpoch(lane, reader[index], readWarpEpoch[index]);
       if (!apart && severalWarps[index] === 0 && !together) continue;
       if (first < 0) first = i;
       const other = readerBefore(shadow, index, own);
@@ -396,12 +373,13 @@ export class RaceDetector {
   }
 
   /** Tell of lanes of one warp that stored different values to one word. */
-  onStored(access: Access, bits: (element: number, i: number) => bigint) {
+  onStored(access: Access, bits: Stored) {
     if (!this.sameStore.length || access.site.space !== "shared") return;
-    const { shadow, instructions, log } = this;
+    const { shadow, instructions, log, wordBytes } = this;
     for (const word of this.sameStore) {
-      const first = firstThatLoses(access, word, this.wordBytes, bits);
-      if (first < 0 || !shadow) continue;
+      const stored = (i: number) => wordStored(access.site, word, wordBytes, bits, i);
+      const [first] = losers(access.positions, stored);
+      if (first === undefined || !shadow) continue;
       const index = (access.positions[first] >> this.shift) + word;
       const lane = access.lanes ? access.lanes[first] : first;
       const before = instructions[shadow.writeSite[index]];

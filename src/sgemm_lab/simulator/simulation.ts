@@ -13,7 +13,8 @@ import type { Counts } from "./counts.ts";
 import { collect, RequestCounter } from "./counts.ts";
 import { DeadlockError } from "./divergence.ts";
 import { Tally } from "./execution_counts.ts";
-import type { EarlyUse, Observer, TensorMaps } from "./group.ts";
+import { GlobalRaceDetector } from "./global_races.ts";
+import type { EarlyUse, Observer, TensorMaps, UnsetReads } from "./group.ts";
 import { Launch } from "./group.ts";
 import type { Dim3, Hazard } from "./hazard.ts";
 import { HazardLog } from "./hazards.ts";
@@ -31,6 +32,7 @@ import { sentence } from "./sentences.ts";
 import { RaceDetector } from "./shared_races.ts";
 import type { Trace } from "./trace.ts";
 import { TraceRecorder } from "./trace.ts";
+import { unsetReads } from "./uninitialized_registers.ts";
 import { UninitializedValues } from "./uninitialized_values.ts";
 import { unrollShortLoops } from "./unroll.ts";
 import type { Struct } from "./variables.ts";
@@ -40,6 +42,12 @@ import { synchronisesInParts } from "./vector_clocks.ts";
 import type { WarpRequest } from "./warp_requests.ts";
 import { WarpRecorder } from "./warp_requests.ts";
 import { earlyUses } from "./wgmma_operations.ts";
+
+/**
+ * The barrier of `grid.sync()`, whose address a GPU has in two registers of its own. The first of its
+ * words is the size, the second counts blocks, as CUDA's own header has it.
+ */
+const WORKSPACE = "the barrier of the grid";
 
 export type Schedule = "lockstep" | "warps" | "threads";
 
@@ -59,7 +67,8 @@ type Addresses = ReadonlyMap<string, number>;
  * and how each is read; their arrays have the shape (depth or layers, height, width, numbers of an
  * element).
  * `checkHazards`: whether to look for races in shared memory, true unless said. Illegal addresses,
- * missed barriers and reads of unwritten memory are always found. `countRequests`: whether to count
+ * missed barriers and reads of unwritten memory are always found. `watchRacesIn`: names of arrays in
+ * global memory in which to look for races too. `countRequests`: whether to count
  * memory requests, true unless said. `trace`: whether to record every access, `products` with every
  * multiply-add. `requestsOf`: a block and a warp of it whose memory requests are wanted, address by
  * address. `watching`: more observers of every access. `onlyBlocks`: numbers of the blocks to run,
@@ -74,6 +83,7 @@ export interface Options {
   starts?: Record<string, number>;
   images?: Record<string, Sampling>;
   checkHazards?: boolean;
+  watchRacesIn?: Iterable<string>;
   countRequests?: boolean;
   trace?: boolean;
   products?: boolean;
@@ -120,7 +130,7 @@ export function simulate(
   options: Options = {},
 ): Result {
   const { sharedBytes = 0, schedule = "lockstep", requestsOf = null, variables = {} } = options;
-  const { kernel, blocks, merged, early } = understand(ptx, entry, sharedBytes);
+  const { kernel, blocks, merged, early, unset } = understand(ptx, entry, sharedBytes);
   const recorder = options.trace ? new TraceRecorder() : null;
   const log = new HazardLog(recorder ? recorder.onFault.bind(recorder) : null);
   const counter = new RequestCounter(merged);
@@ -133,11 +143,17 @@ export function simulate(
   }
   if (recorder) observers.push(recorder);
   if (warp) observers.push(warp);
+  const watched = new Set(options.watchRacesIn);
+  if (watched.size) {
+    // At the barrier of the grid blocks synchronize.
+    observers.push(new GlobalRaceDetector(log, kernel.instructions, watched.add(WORKSPACE)));
+  }
   const given = args instanceof Map ? args : new Map(Object.entries(args));
   const arrays = arraysOf(given);
   const placed = new Map([...arrays, ...hidden(kernel, given, variables)]);
   const memory = globalMemory(placed, checkedNames(options.unwritten ?? [], arrays));
   const addresses = new Map(memory.arrays.map(({ name, start }) => [name, GLOBAL_BASE + start]));
+  const workspace = addresses.get(WORKSPACE) ?? 0;
   const uninitialized = new UninitializedValues(log);
   const launch = new Launch({
     kernel,
@@ -156,7 +172,9 @@ export function simulate(
     products: options.products ? recorder : null,
     sharedParts: options.sharedParts ?? [],
     chosen: options.onlyBlocks ?? null,
-    cooperative: options.cooperative ?? false,
+    cooperative: options.cooperative || workspace > 0,
+    workspace,
+    unset,
     maxBasicBlocks: options.maxBasicBlocks ?? null,
     timeLimit: options.timeLimit ?? Number.POSITIVE_INFINITY,
   });
@@ -164,7 +182,8 @@ export function simulate(
   const tally = new Tally(blocks.length, kernel.instructions.length);
   try {
     const { progress = null } = options;
-    if (schedule === "lockstep") runLockstep(launch, blocks, tally, progress);
+    // One block after another would wait for ever at a barrier of the grid.
+    if (schedule === "lockstep" || workspace) runLockstep(launch, blocks, tally, progress);
     else {
       const thread = schedule === "threads";
       runWarpAfterWarp(launch, blocks, tally, progress, thread, options.warpOrder);
@@ -190,6 +209,7 @@ interface Understood {
   blocks: BasicBlock[];
   merged: Merged;
   early: Map<number, EarlyUse>;
+  unset: UnsetReads;
 }
 
 const MOST_REMEMBERED = 32;
@@ -209,7 +229,8 @@ function understand(ptx: string, entry: string, sharedBytes: number): Understood
   const blocks = flowOf(kernel);
   const merged = mergeSharedAccesses(blocks, layOut(kernel.shared, sharedBytes));
   if (remembered.size >= MOST_REMEMBERED) remembered.clear();
-  const understood = { kernel, blocks, merged, early: earlyUses(blocks) };
+  const unset = unsetReads(kernel, blocks);
+  const understood = { kernel, blocks, merged, early: earlyUses(blocks), unset };
   remembered.set(key, understood);
   return understood;
 }
@@ -252,7 +273,10 @@ function inMemory({ parameters }: PtxKernel, args: Arguments) {
   });
 }
 
-/** What lies in global memory besides the arrays: variables, and such parameters. */
+/**
+ * What lies in global memory besides the arrays: variables, such parameters, and the barrier of the
+ * grid.
+ */
 function hidden(kernel: PtxKernel, args: Arguments, variables: Record<string, ShapedArray>) {
   const found = kernel.variables.map((one): [string, ShapedArray] => {
     return [one.name, variables[one.name] ?? arrayOf(one)];
@@ -260,7 +284,8 @@ function hidden(kernel: PtxKernel, args: Arguments, variables: Record<string, Sh
   const parameters = inMemory(kernel, args).map(({ name, bytes }): [string, ShapedArray] => {
     return [name, { data: new Uint8Array(bytes), shape: [bytes] }];
   });
-  return [...found, ...parameters];
+  const barrier = new Map([[WORKSPACE, { data: new Uint32Array(2), shape: [2] }]]);
+  return [...found, ...parameters, ...(kernel.reads("%envreg1") ? barrier : [])];
 }
 
 /** Write addresses into variables and structs that hold some; return where those lie. */

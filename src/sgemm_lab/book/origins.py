@@ -1,4 +1,4 @@
-"""Sources of a section's numbers, collected at its end instead of under every table."""
+"""Sources of a page's numbers, collected at its end instead of under every table."""
 
 import re
 from collections.abc import Iterator
@@ -16,16 +16,16 @@ _ORIGIN = "Recorded on "
 
 
 def gather(_app: Sphinx, doctree: nodes.document, _page: str) -> None:
-    """Take the origins out of the notes of a section's outputs, and write them once at its end."""
-    for section in doctree.findall(nodes.section):
-        found: dict[str, None] = {}
-        for raw in _outputs(section) if _is_own_section(section) else ():
-            found |= dict.fromkeys(_taken_from(raw))
-        if found:
-            origin = " ".join(in_one(fullest(list(found))))
-            line = nodes.raw("", f'<p class="lab-provenance lab-origin">{origin}</p>')
-            line["format"] = "html"
-            _end_of(section, line)
+    """Take the origins out of the notes of a page's outputs, and write them once at its end."""
+    found: dict[str, None] = {}
+    for raw in _outputs(doctree):
+        found |= dict.fromkeys(_taken_from(raw))
+    whole = next(doctree.findall(nodes.section), None)
+    if found and whole is not None:
+        origin = " ".join(in_one(fullest(list(found))))
+        line = nodes.raw("", f'<p class="lab-provenance lab-origin">{origin}</p>')
+        line["format"] = "html"
+        whole += line
 
 
 def fullest(origins: list[str]) -> list[str]:
@@ -52,7 +52,7 @@ def _listed(days: list[str]) -> str:
 
 
 def split_note(note: str) -> tuple[list[str], list[str]]:
-    """Return the sentences of a note that a section tells once, and the others."""
+    """Return the sentences of a note that a page says once, and the others."""
     sentences = _BETWEEN_SENTENCES.split(note)
     origins = [sentence for sentence in sentences if sentence.startswith(_ORIGIN)]
     return origins, [sentence for sentence in sentences if sentence not in origins]
@@ -73,33 +73,10 @@ def _taken_from(raw: nodes.raw) -> list[str]:
     return taken
 
 
-def _is_own_section(node: nodes.Node) -> bool:
-    """Whether a node is a section that tells its own origin: the page's, or one right below."""
-    if not isinstance(node, nodes.section):
-        return False
-    above = node.parent
-    return not isinstance(above, nodes.section) or not isinstance(above.parent, nodes.section)
-
-
-def _outputs(section: nodes.section) -> Iterator[nodes.raw]:
-    """Yield the HTML outputs of a section, less those of boxes and of sections that tell it."""
-    for child in section.children:
-        if isinstance(child, nodes.raw):
-            yield child
-        elif isinstance(child, nodes.Element) and not _is_own_section(child):
-            yield from _within(child)
-
-
-def _within(node: nodes.Element) -> Iterator[nodes.raw]:
+def _outputs(node: nodes.Node) -> Iterator[nodes.raw]:
+    """Yield the HTML outputs of a page, less those of exercises and predictions."""
     if isinstance(node, nodes.raw):
         yield node
     elif not isinstance(node, (exercises.Box, exercises.SolutionBox)):
         for child in node.children:
-            if isinstance(child, nodes.Element):
-                yield from _within(child)
-
-
-def _end_of(section: nodes.section, line: nodes.raw) -> None:
-    """Write a line at the end of a section, before the sections below that tell their own."""
-    below = next((i for i, child in enumerate(section.children) if _is_own_section(child)), None)
-    section.insert(len(section.children) if below is None else below, line)
+            yield from _outputs(child)

@@ -13,10 +13,10 @@ Bounds
     ``bound``, ``closing``, ``roofline``, ``wavefronts``, ``shared_words``,
     ``hardware`` (counters of a launch), ``request`` (cost of one load of a warp).
 Figures
-    ``figure`` of panels: ``one_element``, ``owns``, ``reads``, ``copies``, ``copy_path``,
-    ``copy_counts``, ``bank_phases``, ``bytes_moved``, ``stage_ring``, ``issue_slots``,
-    ``modelled_clocks``, ``k_split``, ``k_split_lengths``, ``formats``, ``swizzle``,
-    ``multicast``, ``tf32_split``, ``gpu_layout``, ``share_bars``; for ``frames``:
+    ``figure`` of panels: ``one_element``, ``owns``, ``reads``, ``l1_queue``, ``copies``,
+    ``copy_path``, ``copy_counts``, ``bank_phases``, ``bytes_moved``, ``stage_ring``,
+    ``issue_slots``, ``modelled_clocks``, ``k_split``, ``k_split_lengths``, ``formats``,
+    ``swizzle``, ``multicast``, ``tf32_split``, ``gpu_layout``, ``share_bars``; for ``frames``:
     ``cancellation_steps``, ``padded_rows``, ``product_steps``, ``warp_group_steps``;
     ``machine_map``, with a chapter's limit; plots: ``curves``, ``spread``,
     ``drawn_shapes``, ``other_libraries``;
@@ -84,6 +84,7 @@ from sgemm_lab.lab.pictures.copying import copies
 from sgemm_lab.lab.pictures.formats import formats, tf32_split
 from sgemm_lab.lab.pictures.frame import figure
 from sgemm_lab.lab.pictures.gpus import gpu_layout
+from sgemm_lab.lab.pictures.l1_queue import l1_queue
 from sgemm_lab.lab.pictures.machine_map import machine_map
 from sgemm_lab.lab.pictures.matrices import reads
 from sgemm_lab.lab.pictures.ownership import one_element, owns
@@ -199,6 +200,7 @@ __all__ = [
     "k_split_lengths",
     "kernel",
     "kernel_choice",
+    "l1_queue",
     "ladder",
     "ladder_strip",
     "latency_hiding",

@@ -243,8 +243,10 @@ def waits_text(one: MeasuredBound) -> str:
     longest = list(waits(one.numbers).items())[:2]
     if one.share >= HOLDS or not longest:
         return ""
-    (first, share), (second, _) = longest
-    return f"Warps stall mostly on {first}, {percent(share)} of stall time, then on {second}."
+    (first, share), (second, less) = longest
+    return (
+        f"Warps wait {percent(share)} of their time for {first} and {percent(less)} for {second}."
+    )
 
 
 def closing(

@@ -15,7 +15,7 @@ Rows = Sequence[tuple[str, str]]
 """Terms and their texts. Code stands in backticks."""
 
 _LINE = "var(--lab-line, #7d8590)"
-_WAIT = "Warps stall"
+_WAIT = "Warps wait"
 """Words that a page links to the stall reasons in its glossary."""
 _MUTED = "var(--lab-muted, #57606a)"
 
@@ -53,15 +53,12 @@ class Bars(NamedTuple):
                    if last else "")
                 + f'</div><span style="text-align:right">{shown}</span>'
             )  # fmt: skip
-        # The label lies on that side of its mark where there is room.
-        side = "right" if self.bound > self.full / 2 else "left"
-        from_side = 100 * (
-            1 - self.bound / self.full if side == "right" else self.bound / self.full
-        )
+        # A label as far to its mark's left as the mark is to the right: it stays below the bars.
+        at = self._at(self.bound)
         lines.append(
-            '<span></span><div style="position:relative;height:1.5em"><span style="position:'
-            f'absolute;white-space:nowrap;{side}:{from_side:.1f}%">bound {number(self.bound)}'
-            f"</span></div><span>{self.unit}</span>"
+            '<span></span><div style="height:1.5em"><span style="position:relative;white-space:'
+            f'nowrap;display:inline-block;left:{at};transform:translateX(-{at})">bound '
+            f"{number(self.bound)}</span></div><span>{self.unit}</span>"
         )
         return (
             f'<div role="img" aria-label="{escape(self.text)}" style="display:grid;'

@@ -57,21 +57,22 @@ _LEAST = 0.02
 
 
 def waits(counters: Mapping[str, float]) -> dict[str, float]:
-    """Return the shares of their waiting that warps spend on each reason, longest first.
+    """Return the shares of their time that warps wait for each reason, longest first.
 
     It is empty without counters. A warp that is ready does not wait.
 
     Args:
         counters: ``MeasuredBound.numbers``.
     """
+    total = _between(counters)
+    if not total:
+        return {}
     waiting = {
-        words: counters.get(_STALLED + reason, 0.0)
+        words: counters.get(_STALLED + reason, 0.0) / total
         for reason, words in NAMES.items()
         if reason not in _READY
     }
-    total = sum(waiting.values())
-    longest = sorted(waiting.items(), key=lambda one: -one[1])
-    return {words: value / total for words, value in longest} if total else {}
+    return dict(sorted(waiting.items(), key=lambda one: -one[1]))
 
 
 def time_text(counters: Mapping[str, float]) -> str:
@@ -79,16 +80,22 @@ def time_text(counters: Mapping[str, float]) -> str:
     shares = waits(counters)
     if not shares:
         return ""
-    total = sum(value for name, value in counters.items() if name.startswith(_STALLED))
-    issue, ready = (counters[_STALLED + name] for name in _READY)
+    total = _between(counters)
+    issue, ready = (counters[_STALLED + name] / total for name in _READY)
     shown = {words: share for words, share in shares.items() if share >= _LEAST}
-    parts = [f"{words} {percent(share)}" for words, share in shown.items()]
-    rest = 1 - sum(shown.values())
+    parts = [f"{percent(share)} for {words}" for words, share in shown.items()]
+    rest = 1 - issue - ready - sum(shown.values())
+    if rest >= 0.005:
+        parts.append(f"{percent(rest)} for other reasons")
     return (
-        f"{total:.2f} clocks per instruction: {issue:.2f} issuing, {ready:.2f} "
-        f"ready (not selected), {total - issue - ready:.2f} stalled. Of the stalls: "
-        f"{', '.join(parts)}{f', others {percent(rest)}' if rest >= 0.005 else ''}."
+        f"{total:.2f} clocks from one instruction to the next. It issues for {percent(issue)} of "
+        f"them, is ready but not selected for {percent(ready)}, and waits {', '.join(parts)}."
     )
+
+
+def _between(counters: Mapping[str, float]) -> float:
+    """Return the clocks from one instruction of a warp to its next; 0 without counters."""
+    return sum(value for name, value in counters.items() if name.startswith(_STALLED))
 
 
 def parts(before: Mapping[str, float], now: Mapping[str, float], sms: int) -> Parts | None:

@@ -18,7 +18,7 @@ from sgemm_lab.counting.kernel_counts import launch
 from sgemm_lab.counting.shared_arrays import shared_parts, shared_shapes
 from sgemm_lab.cuda.shipped_ptx import kernel_ptx
 from sgemm_lab.errors import LabError
-from sgemm_lab.hardware import FLOAT_BYTES, SECTOR_BYTES, WARP
+from sgemm_lab.hardware import WARP
 from sgemm_lab.kernel import ENTRY, Kernel, Size
 from sgemm_lab.lab.arguments import kernel_of
 from sgemm_lab.lab.output import Output
@@ -30,7 +30,8 @@ Group = Literal["thread", "warp", "block"]
 Cell = tuple[int, int]
 """Row and column of an element."""
 
-_SECTOR = SECTOR_BYTES // FLOAT_BYTES
+_COARSE = 8
+"""Elements between the lines of a grid where each would be too small."""
 _LETTER = 16
 _GAP = 14
 _LARGEST_CELL = 14
@@ -46,7 +47,7 @@ class Reading:
     """What a group of threads reads and owns, as cells of A (M×K), B (K×N) and C (M×N)."""
 
     fetched: dict[str, set[Cell]] = field(repr=False)
-    """Of A and B: what moved for it, in whole sectors or in whole windows."""
+    """Of A and B: what moved for it; of a warp without copies, what one step uses."""
     used: dict[str, set[Cell]] = field(repr=False)
     """Of A and B: what one step along K multiplies."""
     owned: set[Cell] = field(repr=False)
@@ -62,14 +63,6 @@ class Reading:
         lines = {cell[1 - place] for cell in self.fetched[name]}
         first = min((cell[place] for cell in self.fetched[name]), default=0)
         return {(line, k) if place else (k, line) for line in lines for k in range(first)}
-
-    @property
-    def pieces(self) -> dict[str, int]:
-        """Sectors of 32 bytes that one step touches, of A and of B, where nothing is copied."""
-        return {
-            name: len({(row, column // _SECTOR) for row, column in cells})
-            for name, cells in self.used.items()
-        }
 
 
 def reading(kernel: Kernel, size: Size, group: Group, *, number: int = 0, step: int = 0) -> Reading:
@@ -110,10 +103,8 @@ def reading(kernel: Kernel, size: Size, group: Group, *, number: int = 0, step: 
             for name in ("A", "B")
             if (loads := [access for access in accesses if access.array == name])
         }
-    elif group == "thread":
-        fetched = read
     else:
-        fetched = {name: _whole_sectors(cells) for name, cells in used.items()}
+        fetched = read if group == "thread" else used
     return Reading(fetched, used, {access.cell for access in mine if access.array == "C"}, copied)
 
 
@@ -138,7 +129,8 @@ def reads(
     kernel = kernel_of(name)
     found = reading(kernel, size, group, number=number, step=step)
     described = _described(kernel, group, found)
-    return panel(title, _drawing(size, found, described), described, says)
+    parts, height = matrices(size, found)
+    return panel(title, drawing(parts, height, described), described, says)
 
 
 class _Access(NamedTuple):
@@ -207,10 +199,6 @@ def _copies_read(
     return {(row, k + start) for k, row in cells} if turned else {(r, k + start) for r, k in cells}
 
 
-def _whole_sectors(cells: Iterable[Cell]) -> set[Cell]:
-    return {(row, column // _SECTOR * _SECTOR + i) for row, column in cells for i in range(_SECTOR)}
-
-
 def _described(kernel: Kernel, group: Group, found: Reading) -> str:
     """Say what the drawing shows, for readers who cannot see it."""
     where = "copies in shared memory" if found.copied else "global memory"
@@ -221,7 +209,8 @@ def _described(kernel: Kernel, group: Group, found: Reading) -> str:
     )
 
 
-def _drawing(size: Size, found: Reading, described: str) -> str:
+def matrices(size: Size, found: Reading) -> tuple[list[str], float]:
+    """Return the shapes of A, B and C, with what a group reads and owns, and their height."""
     m, n, k = size
     room = PANEL_WIDTH - 2 * _LETTER - _GAP
     cell = min(_LARGEST_CELL, room / (k + n))
@@ -245,12 +234,12 @@ def _drawing(size: Size, found: Reading, described: str) -> str:
             parts.append(cells_drawn(found.fetched[name], x, y, wide, high, level, PALE))
             parts.append(cells_drawn(found.used[name], x, y, wide, high, level, 1.0))
             parts.append(words(x - 14, y + 12, name, bold=True, size=14))
-    return drawing(parts, c_top + m * cell + 4, described)
+    return parts, c_top + m * cell + 4
 
 
 def _grid(x: float, y: float, rows: int, columns: int, wide: float, high: float) -> str:
     """Return the lines between elements, or where these are small, between every eight."""
-    down, across = (1 if side >= _SMALLEST_CELL else _SECTOR for side in (high, wide))
+    down, across = (1 if side >= _SMALLEST_CELL else _COARSE for side in (high, wide))
     lines = [f"M{x:g} {y + i * high:g}h{columns * wide:g}" for i in range(0, rows + 1, down)]
     lines += [f"M{x + i * wide:g} {y:g}v{rows * high:g}" for i in range(0, columns + 1, across)]
     path = f'<path d="{"".join(lines)}" stroke="{colour("grid")}" stroke-width="0.8" fill="none"/>'

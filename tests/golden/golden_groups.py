@@ -80,6 +80,6 @@ GROUPS = {
         Group("measured_approximations", other.of_measured_approximations),
         Group("modules", other.of_modules, python_only=True),
         Group("images", other.of_images),
-        Group("foreign_kernels", other.of_foreign_kernels, python_only=True),
+        Group("foreign_kernels", other.of_foreign_kernels),
     )
 }

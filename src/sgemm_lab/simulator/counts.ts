@@ -233,6 +233,7 @@ const FFMA_INSIDE = new Map([
 ]);
 
 const ONE_FLOP = ["add", "sub", "mul", "div"];
+const FUSED = ["fma", "fused"];
 /** Numbers that an operation on a type works on. */
 const FLOATS = new Map([
   ["f32", 1],
@@ -243,19 +244,18 @@ const FLOATS = new Map([
   ["bf16x2", 2],
 ]);
 
+const SHAPE = /^m\d+n\d+k\d+$/;
+
 function flopOf({ parts }: Instruction, lanes: number, warps: number) {
-  if (parts[0] === "mma") {
-    const [rows, columns, depth] = [16, 8, Number(parts[3].split("k")[1])];
-    return 2 * rows * columns * depth * warps;
-  }
-  if (parts[1] === "mma_async") {
+  const shape = parts.find((part) => SHAPE.test(part));
+  if (shape && (parts[0] === "mma" || parts[1].startsWith("mma"))) {
+    const [rows, columns, depth] = shape.split(/[mnk]/).slice(1).map(Number);
     // Four warps run a wgmma.
-    const [rows, columns, depth] = parts[4].split(/[mnk]/).slice(1).map(Number);
-    return (2 * rows * columns * depth * warps) / 4;
+    return (2 * rows * columns * depth * warps) / (parts[0] === "wgmma" ? 4 : 1);
   }
   const each = FLOATS.get(parts[parts.length - 1]);
   if (each === undefined || parts[0] === "atom" || parts[0] === "red") return 0;
-  if (parts[0] === "fma") return 2 * each * lanes;
+  if (FUSED.includes(parts[0])) return 2 * each * lanes;
   return ONE_FLOP.includes(parts[0]) ? each * lanes : 0;
 }
 
@@ -307,6 +307,6 @@ function countExecution(
   counts.thread_instructions += lanes;
   counts.warp_instructions += warps;
   counts.flop += flopOf(instruction, lanes, warps);
-  const isFused = parts[0] === "fma" && parts[parts.length - 1] === "f32";
+  const isFused = FUSED.includes(parts[0]) && parts.at(-1) === "f32";
   counts.ffma_thread_instructions += lanes * (isFused ? 1 : (FFMA_INSIDE.get(opcode) ?? 0));
 }

@@ -6,6 +6,7 @@ import type { ThreadGroup } from "./group.ts";
 import type { Binder, Match, Operations, Step } from "./operations.ts";
 import { reader, slowly } from "./operations.ts";
 import type { Instruction } from "./ptx.ts";
+import type { Value } from "./registers.ts";
 import { fromHalf, toHalf } from "./registers.ts";
 
 const NAN = 0x7fff;
@@ -50,18 +51,61 @@ function narrowed(value: number, type: string) {
   return ((bits + 0x7fff + ((bits >>> 16) & 1)) >>> 16) & 0xffff;
 }
 
-function compute(group: ThreadGroup, instruction: Instruction, { op, type, pair }: Match): Step {
-  const width = pair ? "b32" : "b16";
+/** The bits of a result, half by half of some words, or of 16 bits alone. */
+function byHalves(
+  words: number[],
+  type: string,
+  pair: boolean,
+  compute: (...values: number[]) => number,
+) {
+  const half = (by: number) =>
+    compute(...words.map((word) => widened((word >>> by) & 0xffff, type)));
+  return BigInt((pair ? (half(16) << 16) | half(0) : half(0)) >>> 0);
+}
+
+/** A step that works out the bits of each half from the numbers in those of the operands. */
+function halfwise(
+  group: ThreadGroup,
+  instruction: Instruction,
+  { type, pair }: Match,
+  compute: (...values: number[]) => number,
+  result: string = pair ? "b32" : "b16",
+): Step {
   const operands = instruction.operands
     .slice(1)
-    .map((_, at) => reader(group, instruction, at + 1, width));
-  const operation = COMPUTE[op];
-  return slowly(group, instruction, width, (lane) => {
+    .map((_, at) => reader(group, instruction, at + 1, pair ? "b32" : "b16"));
+  return slowly(group, instruction, result, (lane) => {
     const words = operands.map((read) => Number(read(lane)));
-    const half = (by: number) =>
-      narrowed(operation(...words.map((word) => widened((word >>> by) & 0xffff, type))), type);
-    return BigInt((pair ? (half(16) << 16) | half(0) : half(0)) >>> 0);
+    return byHalves(words, type, pair !== undefined, compute);
   });
+}
+
+function compute(group: ThreadGroup, instruction: Instruction, match: Match): Step {
+  const operation = COMPUTE[match.op];
+  return halfwise(group, instruction, match, (...values) =>
+    narrowed(operation(...values), match.type),
+  );
+}
+
+/** A product and a sum in one, rounded once; `how` as in fma_contraction.ts. */
+export function fusedHalves(
+  group: ThreadGroup,
+  instruction: Instruction,
+  type: string,
+  how: string,
+): Step {
+  const [, plain, pair] = /^(\w+16)(x2)?$/.exec(type) as string[];
+  return halfwise(group, instruction, { type: plain, pair }, (a, b, c) =>
+    narrowed(oddSum(how === "from" ? -a * b : a * b, how === "less" ? -c : c), plain),
+  );
+}
+
+/** The sum of two 16-bit floats, or of pairs, as bits. */
+export function addSmall(old: Value, added: Value, type: string) {
+  const plain = type.replace("x2", "");
+  return byHalves([Number(old), Number(added)], plain, type !== plain, (a, b) =>
+    narrowed(oddSum(a, b), plain),
+  );
 }
 
 function changeSign(group: ThreadGroup, instruction: Instruction, { op, pair }: Match): Step {
@@ -85,22 +129,24 @@ const COMPARISONS: Record<string, (a: number, b: number) => boolean> = {
 
 /** Compare; with NaN an ordered comparison is false, an unordered one true. */
 function compared({ compare, unordered }: Match, a: number, b: number) {
-  if (Number.isNaN(a) || Number.isNaN(b)) return unordered !== undefined;
-  return COMPARISONS[compare](a, b);
+  const nan = Number.isNaN(a) || Number.isNaN(b);
+  if (compare === "num" || compare === "nan") return nan === (compare === "nan");
+  return nan ? unordered !== undefined : COMPARISONS[compare](a, b);
 }
 
-/** `set`: 1 where the comparison holds, else 0, as 16-bit floats. */
+/** `set`: 1 where the comparison holds, else 0, as 16-bit floats; all ones as whole numbers. */
 function set(group: ThreadGroup, instruction: Instruction, match: Match): Step {
-  const { type, pair } = match;
-  const width = pair ? "b32" : "b16";
-  const [a, b] = [1, 2].map((at) => reader(group, instruction, at, width));
-  return slowly(group, instruction, width, (lane) => {
-    const half = (by: number) => {
-      const [left, right] = [a, b].map((read) => (Number(read(lane)) >>> by) & 0xffff);
-      return compared(match, widened(left, type), widened(right, type)) ? narrowed(1, type) : 0;
-    };
-    return BigInt((pair ? (half(16) << 16) | half(0) : half(0)) >>> 0);
-  });
+  const { to, type, pair } = match;
+  const whole = to === "u32" || to === "s32";
+  const one = whole ? (pair ? 0xffff : 0xffffffff) : narrowed(1, type);
+  const result = whole || pair ? "b32" : "b16";
+  const test = (a: number, b: number) => (compared(match, a, b) ? one : 0);
+  return halfwise(group, instruction, match, test, result);
+}
+
+function convertWhole(group: ThreadGroup, instruction: Instruction, { type }: Match): Step {
+  const value = reader(group, instruction, 1, instruction.parts.at(-1) ?? "");
+  return slowly(group, instruction, "b16", (lane) => BigInt(narrowed(Number(value(lane)), type)));
 }
 
 function setPredicate(group: ThreadGroup, instruction: Instruction, match: Match): Step {
@@ -111,15 +157,16 @@ function setPredicate(group: ThreadGroup, instruction: Instruction, match: Match
   );
 }
 
-const COMPARE = "(?<compare>eq|ne|lt|le|gt|ge)(?<unordered>u)?";
+const COMPARE = "(?<compare>eq|ne|lt|le|gt|ge|num|nan)(?<unordered>u)?";
 const TYPE = "(?<type>bf16|f16)(?<pair>x2)?";
 
 const PATTERNS: [string, Binder][] = [
+  ["cvt\\.rn\\.(?<type>bf16)\\.[sufb]+(?:8|16|64|(?<=[su])32)", convertWhole],
   [`(?<op>add|sub|mul)(?:\\.rn)?\\.${TYPE}`, compute],
   [`(?<op>fma)\\.rn\\.${TYPE}`, compute],
   [`(?<op>min|max)\\.${TYPE}`, compute],
   [`(?<op>neg|abs)\\.${TYPE}`, changeSign],
-  [`set\\.${COMPARE}\\.${TYPE}\\.\\k<type>(?:x2)?`, set],
+  [`set\\.${COMPARE}\\.(?<to>f16x2|bf16x2|f16|bf16|u32|s32)\\.${TYPE}`, set],
   [`setp\\.${COMPARE}\\.(?<type>bf16|f16)`, setPredicate],
 ];
 

@@ -12,6 +12,7 @@ import { CONVERSIONS } from "./conversions.ts";
 import type { BlockBarrier, Condition, Segment } from "./divergence.ts";
 import { Program } from "./divergence.ts";
 import type { Tally } from "./execution_counts.ts";
+import { FUSED_OPERATIONS } from "./fma_contraction.ts";
 import type { Launch } from "./group.ts";
 import { BlockBatch, CLUSTER_BARRIER, countNonzero, ThreadGroup } from "./group.ts";
 import { HALF_OPERATIONS } from "./half_operations.ts";
@@ -31,6 +32,7 @@ import { TRAPS } from "./traps.ts";
 import { firstMarked, mark } from "./uninitialized_registers.ts";
 import { WARP_OPERATIONS } from "./warp_operations.ts";
 import { WGMMA_OPERATIONS } from "./wgmma_operations.ts";
+import { WMMA_OPERATIONS } from "./wmma_operations.ts";
 
 /** blocks done, and all of them */
 export type Progress = (done: number, all: number) => void;
@@ -39,6 +41,7 @@ const OPERATIONS = [
   ...ARITHMETIC,
   ...CONVERSIONS,
   ...APPROXIMATIONS,
+  ...FUSED_OPERATIONS,
   ...HALF_OPERATIONS,
   ...MEMORY_OPERATIONS,
   ...ASYNC_COPIES,
@@ -47,6 +50,7 @@ const OPERATIONS = [
   ...TENSOR_OPERATIONS,
   ...TENSOR_COPIES,
   ...WGMMA_OPERATIONS,
+  ...WMMA_OPERATIONS,
   ...RARE_OPERATIONS,
   ...IMAGE_OPERATIONS,
   ...TRAPS,

@@ -18,7 +18,7 @@ import { sentence } from "./sentences.ts";
 type Run = (space: string, addresses: Float64Array, mask: Mask | null) => void;
 
 /** A step that calls `run` with a named space, or finds the space of generic addresses. */
-function inSpace(
+export function inSpace(
   space: string | null,
   addresses: (mask: Mask | null) => Float64Array,
   run: Run,
@@ -44,7 +44,7 @@ function inSpace(
 
 const GENERIC = ["global", "shared", "local"];
 
-const spaceOf = (match: Match) => match.space?.replaceAll(".", "").split("::")[0] ?? null;
+export const spaceOf = (match: Match) => match.space?.replaceAll(".", "").split("::")[0] ?? null;
 
 function sitesOf(instruction: Instruction, match: Match, kind: Kind): Record<string, Site> {
   const words = match.vector ? Number(match.vector.slice(1)) : 1;

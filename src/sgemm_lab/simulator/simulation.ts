@@ -13,6 +13,7 @@ import type { Counts } from "./counts.ts";
 import { collect, RequestCounter } from "./counts.ts";
 import { DeadlockError } from "./divergence.ts";
 import { Tally } from "./execution_counts.ts";
+import { fuseProducts } from "./fma_contraction.ts";
 import { GlobalRaceDetector } from "./global_races.ts";
 import type { EarlyUse, Observer, TensorMaps, UnsetReads } from "./group.ts";
 import { Launch } from "./group.ts";
@@ -74,7 +75,7 @@ type Addresses = ReadonlyMap<string, number>;
  * address. `watching`: more observers of every access. `onlyBlocks`: numbers of the blocks to run,
  * in order; null for all. `warpOrder`: of a schedule that runs one warp after another, the numbers
  * of the warps. `schedule`, `sharedParts`,
- * `cooperative`, `maxBasicBlocks`, `timeLimit` and `progress` are as in simulation.py.
+ * `cooperative`, `joinProducts`, `maxBasicBlocks`, `timeLimit` and `progress` are as in simulation.py.
  */
 export interface Options {
   sharedBytes?: number;
@@ -94,6 +95,7 @@ export interface Options {
   warpOrder?: number[] | null;
   sharedParts?: [string, number, number][];
   cooperative?: boolean;
+  joinProducts?: boolean;
   maxBasicBlocks?: number | null;
   timeLimit?: number;
   progress?: Progress | null;
@@ -130,7 +132,12 @@ export function simulate(
   options: Options = {},
 ): Result {
   const { sharedBytes = 0, schedule = "lockstep", requestsOf = null, variables = {} } = options;
-  const { kernel, blocks, merged, early, unset } = understand(ptx, entry, sharedBytes);
+  const { kernel, blocks, merged, early, unset } = understand(
+    ptx,
+    entry,
+    sharedBytes,
+    options.joinProducts ?? false,
+  );
   const recorder = options.trace ? new TraceRecorder() : null;
   const log = new HazardLog(recorder ? recorder.onFault.bind(recorder) : null);
   const counter = new RequestCounter(merged);
@@ -216,8 +223,13 @@ const MOST_REMEMBERED = 32;
 const remembered: Map<string, Understood> = new Map();
 
 /** Everything about a kernel that does not depend on the launch; remembered, never changed. */
-function understand(ptx: string, entry: string, sharedBytes: number): Understood {
-  const key = `${sharedBytes} ${entry} ${ptx}`;
+function understand(
+  ptx: string,
+  entry: string,
+  sharedBytes: number,
+  joinProducts: boolean,
+): Understood {
+  const key = `${sharedBytes} ${joinProducts} ${entry} ${ptx}`;
   const before = remembered.get(key);
   if (before) return before;
   const kernels = parse(ptx);
@@ -225,7 +237,8 @@ function understand(ptx: string, entry: string, sharedBytes: number): Understood
   if (!found) {
     throw new LabError(sentence("run.entry", { entry, names: [...kernels.keys()].join(", ") }));
   }
-  const kernel = unrollShortLoops(found);
+  const unrolled = unrollShortLoops(found);
+  const kernel = joinProducts ? fuseProducts(unrolled) : unrolled;
   const blocks = flowOf(kernel);
   const merged = mergeSharedAccesses(blocks, layOut(kernel.shared, sharedBytes));
   if (remembered.size >= MOST_REMEMBERED) remembered.clear();

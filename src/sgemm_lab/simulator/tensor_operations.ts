@@ -48,6 +48,7 @@ function asFloat(bits: number) {
  * float32; a register holds two elements of 16 bits, neighbours along k.
  */
 export const ELEMENTS: Record<string, (bits: number, half: number) => number> = {
+  f32: asFloat,
   tf32: (bits) => asFloat(bits & 0xffffe000),
   f16: (bits, half) => fromHalf((bits >>> (16 * half)) & 0xffff),
   bf16: (bits, half) => asFloat(half ? bits & 0xffff0000 : bits << 16),

@@ -78,7 +78,7 @@ GROUPS = {
         Group("step_traces", checks.of_step_traces),
         Group("verdicts", checks.of_verdicts),
         Group("measured_approximations", other.of_measured_approximations),
-        Group("modules", other.of_modules, python_only=True),
+        Group("modules", other.of_modules),
         Group("images", other.of_images),
         Group("foreign_kernels", other.of_foreign_kernels),
     )

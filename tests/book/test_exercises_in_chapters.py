@@ -120,7 +120,7 @@ def test_cell_of_a_notebook_holds_the_start_and_no_answer(found: Written) -> Non
     ("name", "allows"),
     [
         ("naive-gain", "Within 15 % counts as right."),
-        ("float4-again", "Less than 2 % apart is about the same."),
+        ("float4-again", "Less than 2 % apart counts as about the same."),
     ],
 )
 def test_a_prediction_says_how_near_an_answer_must_come(name: str, allows: str) -> None:

@@ -139,7 +139,6 @@ pipelines = st.fixed_dictionaries(
     {
         **{"latency": clocks, "load": clocks, "compute": clocks},
         **{"windows": st.integers(1, 12), "stages": st.integers(1, 6)},
-        "blocks": st.integers(1, 4),
     }
 )
 products = st.builds(

@@ -142,11 +142,6 @@ def test_the_quoted_record_tells_its_kernels_times_and_contents() -> None:
     assert dates == sorted(dates)
 
 
-def test_the_model_of_overlap_gives_a_pace() -> None:
-    serial, overlapped = (lab.timeline(name).pipeline for name in ("split", "double_buffer"))
-    assert lab.modelled_clocks(serial) > lab.modelled_clocks(overlapped) >= overlapped.compute
-
-
 def test_where_the_compiler_is_missing_whatever_is_asked_says_so(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -92,8 +92,8 @@ SAMPLES = {
         painted=True,
     ),
     "timeline": Sample(
-        lambda: Timeline(blocks=2),
-        lambda: lab.timeline("double_buffer", stages=1, blocks=1),
+        lambda: Timeline(stages=2),
+        lambda: lab.timeline("double_buffer", stages=1),
         ("stages", [2, 3, 1]),
         painted=True,
     ),

@@ -22,7 +22,7 @@ CELLS = [
     "banks = Banks(SHARED)\nbanks",
     "steps = Steps(sliding_window())\nsteps",
     "occupancy = occupancy_samples.example(kernels=occupancy_samples.KERNELS)\noccupancy",
-    "timeline = Timeline(blocks=2)\ntimeline",
+    "timeline = Timeline()\ntimeline",
     "ladder = ladder_samples.ladder()\nladder",
     "memory = ladder_samples.memory()\nmemory",
     "print('kernel has', roofline.gpu, roofline.level, coalescing.chosen, "

@@ -44,22 +44,6 @@ def test_more_buffers_fill_the_gaps(show: Opener, state: State) -> None:
     assert verdict(page) == two
 
 
-def test_two_blocks_share_the_arithmetic(show: Opener, state: State) -> None:
-    page = show(timeline(compute=1000))
-    height = page.locator(".lab-chart").bounding_box()
-    page.get_by_role("group", name="Blocks on the SM").get_by_role("radio", name="2").check()
-    assert state(page, "blocks") == 2
-    boxes = page.locator(".lab-work rect")
-    heights = {round(float(box.get_attribute("height") or 0)) for box in boxes.all()}
-    assert heights == {34, 17}
-    assert "each has half of it and is drawn half as high" in verdict(page)
-    expect(page.get_by_text("block 2", exact=True)).to_be_visible()
-    both = page.locator(".lab-chart").bounding_box()
-    assert height
-    assert both
-    assert both["height"] > height["height"]
-
-
 def test_the_picture_keeps_its_height_for_every_number_of_buffers(show: Opener) -> None:
     page = show(timeline())
     heights = set()

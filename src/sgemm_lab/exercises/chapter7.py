@@ -82,13 +82,13 @@ PREDICTIONS = (
         unit="times as fast",
         close=0.06,
         found=times_as_fast("double_buffer", "split", _SQUARE),
+        predicted=((1.196, "So it would be if nothing else changed."),),
         hints=(
             (
-                1.52,
+                1.54,
                 "That is for a block alone. An SM has two blocks of `split`, and while one "
                 "waits the other often multiplies.",
             ),
-            (1.36, "That is the figure's, for a block alone and only four windows."),
             (
                 Range(above=1.6),
                 "That is more than overlap can give even to a block alone.",

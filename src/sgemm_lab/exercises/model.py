@@ -172,7 +172,7 @@ class Estimate(Question):
         """By how much an estimate may miss."""
         if not self.close:
             return "A whole number."
-        also = ", and so does what the bounds predict" if self.predicted else ""
+        also = ", and so does the estimate in the text" if self.predicted else ""
         return f"Within {percent(self.close)} counts as right{also}."
 
     def judging(self, machine: Machine) -> EstimateData:
@@ -217,7 +217,7 @@ class Choice(Question):
     @property
     def allows(self) -> str:
         """Which difference is none."""
-        return f"Less than {percent(self.same)} apart is about the same."
+        return f"Less than {percent(self.same)} apart counts as about the same."
 
     def judging(self, machine: Machine) -> ChoiceData:
         """Return what judges an answer."""

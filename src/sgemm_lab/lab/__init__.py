@@ -15,7 +15,7 @@ Bounds
 Figures
     ``figure`` of panels: ``one_element``, ``owns``, ``reads``, ``l1_queue``, ``copies``,
     ``copy_path``, ``copy_counts``, ``bank_phases``, ``bytes_moved``, ``stage_ring``,
-    ``issue_slots``, ``modelled_clocks``, ``k_split``, ``k_split_lengths``, ``formats``,
+    ``issue_slots``, ``k_split``, ``k_split_lengths``, ``formats``,
     ``swizzle``, ``multicast``, ``tf32_split``, ``gpu_layout``, ``share_bars``; for ``frames``:
     ``cancellation_steps``, ``padded_rows``, ``product_steps``, ``warp_group_steps``;
     ``machine_map``, with a chapter's limit; plots: ``curves``, ``spread``,
@@ -107,7 +107,7 @@ from sgemm_lab.lab.stepper import step
 from sgemm_lab.lab.strassen import seven_products, strassen, strassen_results
 from sgemm_lab.lab.tile_waves import tile_waves
 from sgemm_lab.lab.tiles import owners
-from sgemm_lab.lab.timelines import barrier_ring, modelled_clocks, stage_ring, timeline
+from sgemm_lab.lab.timelines import barrier_ring, stage_ring, timeline
 from sgemm_lab.lab.tried import no_difference, tried
 from sgemm_lab.lab.turns import block_turns, latency_hiding
 from sgemm_lab.lab.verdicts import verdicts
@@ -212,7 +212,6 @@ __all__ = [
     "measure",
     "memory_ladder",
     "mine",
-    "modelled_clocks",
     "multi_gpu_results",
     "multicast",
     "my_gpu",

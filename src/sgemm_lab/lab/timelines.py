@@ -6,11 +6,11 @@ from sgemm_lab.counting.shared_arrays import shared_shapes
 from sgemm_lab.cuda.compiler import compile_kernel
 from sgemm_lab.errors import LabError
 from sgemm_lab.formulas.occupancy import Launch, limits_of, occupancy
-from sgemm_lab.formulas.overlap import Pipeline, steady_pace
+from sgemm_lab.formulas.overlap import Pipeline
 from sgemm_lab.formulas.tile import Tile
 from sgemm_lab.hardware import FLOAT_BYTES
 from sgemm_lab.kernel import Kernel, Size
-from sgemm_lab.lab.arguments import AnySize, kernel_of, size_of
+from sgemm_lab.lab.arguments import kernel_of
 from sgemm_lab.lab.card import Card, measured_card
 from sgemm_lab.lab.output import Output
 from sgemm_lab.lab.pictures.ring import ring_panel
@@ -22,22 +22,20 @@ DRAWN_WINDOWS = 4
 """K tiles that a picture draws; a launch has many more, all alike."""
 
 
-def timeline(name: str | Kernel, *, size: AnySize = 4096, **settings: int) -> Timeline:
-    """Draw when a kernel's K tiles are copied and multiplied, with one buffer or several.
+def timeline(name: str | Kernel, **settings: int) -> Timeline:
+    """Draw when a block's K tiles are copied and multiplied, with one buffer or several.
 
     Args:
-        settings: what shall differ from the kernel, such as ``stages`` or ``blocks`` on the SM.
+        settings: what shall differ from the kernel, such as ``stages``.
 
     Raises:
         LabError: the kernel has no K tiles in shared memory, or the GPU has no card.
     """
-    kernel = kernel_of(name)
-    blocks = settings.get("blocks") or blocks_per_sm(kernel, size_of(size), measured_card().record)
-    return Timeline(**{**asdict(pipeline_of(kernel, blocks)), **settings})
+    return Timeline(**{**asdict(pipeline_of(kernel_of(name))), **settings})
 
 
-def pipeline_of(kernel: Kernel, blocks: int = 1) -> Pipeline:
-    """Return a kernel's times per K tile, in clocks of an SM that holds so many of its blocks.
+def pipeline_of(kernel: Kernel) -> Pipeline:
+    """Return a kernel's times per K tile, in clocks of an SM that holds one of its blocks.
 
     The rates are those of this machine's GPU or the recorded one, with S SMs at f clocks per
     second:
@@ -60,13 +58,7 @@ def pipeline_of(kernel: Kernel, blocks: int = 1) -> Pipeline:
         compute=round(tile.bm * tile.bn * tile.bk / _lanes(card)),
         windows=DRAWN_WINDOWS,
         stages=stages,
-        blocks=blocks,
     )
-
-
-def modelled_clocks(pipeline: Pipeline) -> float:
-    """Return the clocks per K tile of a block that the overlap model allows."""
-    return steady_pace(pipeline)
 
 
 def _buffers(kernel: Kernel) -> int:

@@ -13,7 +13,7 @@ from sgemm_lab.widgets.base import LabWidget, html_table
 class BarrierRing(LabWidget):
     """Which stages belong to the producers and which to the multiplying warps, at any moment.
 
-    The schedule is that of :mod:`sgemm_lab.formulas.overlap` with one block.
+    The schedule is that of :mod:`sgemm_lab.formulas.overlap`.
 
     Args:
         times: ``latency``, ``load`` and ``compute`` of a K tile in clocks, and the numbers of K
@@ -46,7 +46,7 @@ class BarrierRing(LabWidget):
             [
                 f"K tile {tile.number}",
                 f"{tile.buffer}",
-                *(number(clock) for clock in (tile.asked, tile.there, tile.pieces[0].start)),
+                *(number(clock) for clock in (tile.asked, tile.there, tile.begins)),
                 number(tile.done),
             ]
             for tile in self.schedule

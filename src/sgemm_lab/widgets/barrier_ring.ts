@@ -10,7 +10,7 @@ import { range, within } from "./shared/scale.ts";
 import { Scene, scrubByPointer } from "./shared/scene.ts";
 
 interface State {
-  times: Omit<Pipeline, "blocks">;
+  times: Pipeline;
   note: string;
   time: number;
 }
@@ -78,7 +78,7 @@ export function render({ model, el }: View<State>) {
 
 function ringOf(model: Model<State>): Ring {
   const times = model.get("times");
-  const tiles = schedule({ ...times, blocks: 1 });
+  const tiles = schedule(times);
   const events = tiles.flatMap(({ there, done }) => [there, done]).sort((a, b) => a - b);
   return { tiles, stages: times.stages, end: events[events.length - 1], events };
 }
@@ -86,12 +86,11 @@ function ringOf(model: Model<State>): Ring {
 function heldBy({ tiles }: Ring, stage: number, time: number): Held {
   const tile = tiles.find((one) => one.buffer === stage && one.asked <= time && time < one.done);
   if (!tile) return { tile, does: "empty", level: 0 };
-  const { comes, there, pieces, done } = tile;
+  const { comes, there, begins, done } = tile;
   const share = (from: number, to: number) => within((time - from) / (to - from), 0, 1);
   if (time < there) return { tile, does: "copied", level: share(comes, there) };
-  const start = pieces[0]?.start ?? there;
-  if (time < start) return { tile, does: "ready", level: 1 };
-  return { tile, does: "multiplied", level: 1 - share(start, done) };
+  if (time < begins) return { tile, does: "ready", level: 1 };
+  return { tile, does: "multiplied", level: 1 - share(begins, done) };
 }
 
 /** What both kinds of warps do at one time, and which barrier they wait for. */
@@ -101,7 +100,7 @@ function momentWords(ring: Ring, time: number) {
   const held = range(0, stages - 1).map((stage) => heldBy(ring, stage, time));
   const copied = held.filter(({ does }) => does === "copied").map(({ tile }) => tile);
   const busy = held.find(({ does }) => does === "multiplied")?.tile;
-  const next = tiles.find((one) => (one.pieces[0]?.start ?? one.there) > time);
+  const next = tiles.find(({ begins }) => begins > time);
   const names = copied.map((one) => one?.number).sort((a, b) => Number(a) - Number(b));
   const more = tiles.some(({ asked }) => asked > time);
   let copy = more ? `wait for emptied[${busy?.buffer ?? 0}]` : "have copied the last K tile";
@@ -192,9 +191,8 @@ class Drawing extends OverTime {
   }
 
   /** A K tile in both rows of time: from the copy's start until it is there, and its product. */
-  drawTile({ number: n, asked, comes, there, pieces, done }: TimedWindow, y: number) {
+  drawTile({ number: n, asked, comes, there, begins, done }: TimedWindow, y: number) {
     const { scene, x } = this;
-    const start = pieces[0]?.start ?? there;
     const box = (id: string, from: number, to: number, top: number, look: string) => {
       const width = Math.max(2, x(to) - x(from) - 1);
       const shape = { x: x(from), y: top, width, height: ROW - 2 };
@@ -202,8 +200,8 @@ class Drawing extends OverTime {
     };
     box(`asked${n}`, asked, comes, y, "lab-asked");
     box(`copy${n}`, comes, there, y, "lab-copy");
-    box(`work${n}`, start, done, y + ROW + 4, "lab-work");
-    const label = { x: (x(start) + x(done)) / 2, y: y + ROW + 18, "text-anchor": "middle" };
+    box(`work${n}`, begins, done, y + ROW + 4, "lab-work");
+    const label = { x: (x(begins) + x(done)) / 2, y: y + ROW + 18, "text-anchor": "middle" };
     scene.draw(`name${n}`, "text", { class: "lab-work-name", ...label }, `${n}`);
   }
 }

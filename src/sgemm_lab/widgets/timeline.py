@@ -5,7 +5,7 @@ import traitlets
 from sgemm_lab.formulas.overlap import Pipeline, schedule
 from sgemm_lab.widgets.base import LabWidget, html_table
 
-_SETTINGS = ("latency", "load", "compute", "windows", "stages", "blocks")
+_SETTINGS = ("latency", "load", "compute", "windows", "stages")
 _MOST_CLOCKS = 100_000
 
 
@@ -17,8 +17,7 @@ class Timeline(LabWidget):
         load: clocks that a K tile keeps the memory pipe busy.
         compute: clocks that a K tile keeps all the arithmetic of the SM busy.
         windows: K tiles that a block multiplies, 1 to 12.
-        stages: buffers of a block, 1 to 6. The reader chooses among 1, 2 and 3.
-        blocks: blocks on the SM, 1 to 4. The reader chooses among 1 and 2.
+        stages: buffers of the block, 1 to 6. The reader chooses among 1, 2 and 3.
 
     All of them are state that Python can read or set.
 
@@ -31,7 +30,6 @@ class Timeline(LabWidget):
     compute = traitlets.Int(512, min=0, max=_MOST_CLOCKS).tag(sync=True)
     windows = traitlets.Int(4, min=1, max=12).tag(sync=True)
     stages = traitlets.Int(1, min=1, max=6).tag(sync=True)
-    blocks = traitlets.Int(1, min=1, max=4).tag(sync=True)
 
     @property
     def pipeline(self) -> Pipeline:
@@ -42,14 +40,11 @@ class Timeline(LabWidget):
         """Return when what happens to each K tile as an HTML table."""
         rows = [
             [
-                f"{window.block + 1}",
                 f"{window.number + 1}",
                 f"{window.buffer + 1}",
-                *(f"{t:,.0f}" for t in (window.asked, window.there)),
-                f"{window.pieces[0].start if window.pieces else window.done:,.0f}",
-                f"{window.done:,.0f}",
+                *(f"{t:,.0f}" for t in (window.asked, window.there, window.begins, window.done)),
             ]
             for window in schedule(self.pipeline)
         ]
-        heads = ["Block", "K tile", "Buffer", "Requested", "There", "Multiplied from", "to"]
+        heads = ["K tile", "Buffer", "Requested", "There", "Multiplied from", "to"]
         return html_table("Clocks at which each K tile passes", heads, rows)

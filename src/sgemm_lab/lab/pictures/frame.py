@@ -74,12 +74,12 @@ def panel(title: str, picture: str, described: str, says: str = "") -> Output:
     return Output(html, f"{title}: {described} {_plain(says)}".rstrip())
 
 
-def figure(*panels: Output, conclusion: str, question: str = "", origin: str = "") -> Output:
+def figure(*panels: Output, conclusion: str = "", question: str = "", origin: str = "") -> Output:
     """Set one or two panels side by side, with their conclusion below them.
 
     The first sentence of ``conclusion`` is bold. A figure with a ``question`` opens a chapter;
-    where the question is about a widget, the widget follows and there is no panel. ``origin`` says
-    where numbers come from.
+    where the question is about a widget, the widget follows, and after it another figure has the
+    conclusion. ``origin`` says where numbers come from.
     """
     asked = f'<p class="lab-opener-question">{escape(question)}</p>' if question else ""
     drawn = "".join(one.html for one in panels)
@@ -96,11 +96,9 @@ def figure_html(
     found = re.match(r"(.*?[.:?!])(\s.*|$)", conclusion, re.S)
     first, rest = found.groups() if found else (conclusion, "")
     source = f'<p class="lab-origin">{escape(origin)}</p>' if origin else ""
-    return (
-        f'<figure class="{kind}">{content}'
-        f"<figcaption><p><strong>{_bold(first)}</strong>{_bold(rest)}</p>{source}</figcaption>"
-        "</figure>"
-    )
+    concluded = f"<p><strong>{_bold(first)}</strong>{_bold(rest)}</p>" if conclusion else ""
+    caption = f"<figcaption>{concluded}{source}</figcaption>" if concluded or source else ""
+    return f'<figure class="{kind}">{content}{caption}</figure>'
 
 
 def _bold(text: str) -> str:

@@ -21,7 +21,7 @@ def ring_panel(title: str, pipeline: Pipeline, tile: int, *, says: str = "") -> 
         tile: the K tile that is multiplied, counted from 1.
     """
     windows = schedule(pipeline)
-    now = windows[tile - 1].pieces[0].start
+    now = windows[tile - 1].begins
     held = {one.buffer: one for one in windows if one.asked <= now < one.done}
     parts, said = [], []
     for stage in range(pipeline.stages):
@@ -35,7 +35,7 @@ def ring_panel(title: str, pipeline: Pipeline, tile: int, *, says: str = "") -> 
 
 
 def _state(window: Window, now: float) -> str:
-    if window.pieces[0].start <= now:
+    if window.begins <= now:
         return "multiplied"
     return "ready" if window.there <= now else "on its way"
 

@@ -22,11 +22,6 @@ declare module "*/occupancy.py" {
   export const THREADS_PER_BLOCK: number;
 }
 
-declare module "*/overlap.py" {
-  export const SLACK: number;
-  export const STEADY: number;
-}
-
 declare module "*/limits.py" {
   export const MAX_THREADS: number;
   export const MOST_BLOCKS_X: number;

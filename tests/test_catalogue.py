@@ -99,7 +99,7 @@ def test_a_dispatch_table_with_a_former_name_is_read_with_the_current_one(
 
 
 @pytest.mark.usefixtures("old_tiles")
-def test_a_leaf_kernel_of_strassens_product_and_a_rung_of_a_card_are_renamed(
+def test_a_leaf_kernel_of_strassens_product_and_a_step_of_a_card_are_renamed(
     tmp_path: Path,
 ) -> None:
     inside = Inside("old_tiles:TILE=16", "0", "fp32")

@@ -387,7 +387,7 @@ def test_a_file_that_is_no_card_is_refused(opened: Any) -> None:
 
 def test_programs_that_changed_are_not_compared(opened: Any) -> None:
     place = opened()
-    old = [rung | {"fingerprint": "old"} for rung in MEASURED["rungs"]]
+    old = [step | {"fingerprint": "old"} for step in MEASURED["rungs"]]
     place.keep(MEASURED | {"rungs": old})
     place.goto()
     expect(place.part("result")).to_contain_text("All programs have changed since")
@@ -403,11 +403,11 @@ def with_samples(**seconds: list[float]) -> dict[str, Any]:
     """Return the measured card with other samples of some steps."""
     prints = {step["name"]: step["fingerprint"] for step in STEPS}
     all_seconds = {name: [one] for name, one in SECONDS.items()} | seconds
-    rungs = [
+    steps = [
         {"name": name, "fingerprint": prints[name], "seconds": some}
         for name, some in all_seconds.items()
     ]
-    return MEASURED | {"rungs": rungs}
+    return MEASURED | {"rungs": steps}
 
 
 def test_closing_boxes_say_nothing_and_load_nothing_where_no_card_is_kept(opened: Any) -> None:
@@ -459,7 +459,7 @@ def test_a_closing_box_judges_a_step_by_what_was_measured(
 
 @pytest.mark.parametrize(
     "kept",
-    [{"form": "another"}, {"rungs": [rung | {"fingerprint": "old"} for rung in MEASURED["rungs"]]}],
+    [{"form": "another"}, {"rungs": [step | {"fingerprint": "old"} for step in MEASURED["rungs"]]}],
 )
 def test_closing_boxes_say_nothing_of_a_card_that_does_not_fit_the_book(
     opened: Any, kept: dict[str, Any]

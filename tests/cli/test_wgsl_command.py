@@ -18,7 +18,7 @@ NAIVE = load_programs()[0]
 
 
 def measured(size: int, _progress: native.Progress) -> dict[str, Any]:
-    rung = {"name": NAIVE.name, "fingerprint": NAIVE.fingerprint, "seconds": [3e-3, 1e-3, 2e-3]}
+    step = {"name": NAIVE.name, "fingerprint": NAIVE.fingerprint, "seconds": [3e-3, 1e-3, 2e-3]}
     return {
         "form": native.FORM,
         "card": "Card ⅰ",
@@ -27,7 +27,7 @@ def measured(size: int, _progress: native.Progress) -> dict[str, Any]:
         "size": size,
         "copy_gbs": 100,
         "multiply_add_gflops": 2000.5,
-        "rungs": [rung],
+        "rungs": [step],
     }
 
 

@@ -57,12 +57,12 @@ def test_cublas_has_its_own_spread_at_every_size():
 
 def test_every_kernel_leads_to_its_chapter():
     chapters = {path.stem: path.read_text() for path in (ROOT / "chapters").glob("[0-9]*.md")}
-    for rung in lab.ladder().kernels:
-        kernel = next(k for k in load_kernels(variants=True) if k.name == rung["name"])
+    for step in lab.ladder().kernels:
+        kernel = next(k for k in load_kernels(variants=True) if k.name == step["name"])
         pages = [stem for stem in chapters if int(stem.partition("_")[0]) == kernel.chapter]
-        assert rung["href"] == (f"{pages[0]}.html" if pages else "")
-        assert rung["chapter"].startswith(f"chapter {kernel.chapter}")
-    tiled = next(rung for rung in lab.ladder().kernels if rung["name"] == "tiled")
+        assert step["href"] == (f"{pages[0]}.html" if pages else "")
+        assert step["chapter"].startswith(f"chapter {kernel.chapter}")
+    tiled = next(step for step in lab.ladder().kernels if step["name"] == "tiled")
     assert (tiled["chapter"], tiled["href"]) == ("chapter 2, Tiling", "02_tiling.html")
 
 
@@ -71,7 +71,7 @@ def test_without_the_pages_a_chapter_has_only_its_number(monkeypatch):
         raise LabError("The folder is missing.")
 
     monkeypatch.setattr(ladders, "data_folder", missing)
-    tiled = next(rung for rung in lab.ladder().kernels if rung["name"] == "tiled")
+    tiled = next(step for step in lab.ladder().kernels if step["name"] == "tiled")
     assert (tiled["chapter"], tiled["href"]) == ("chapter 2", "")
 
 

@@ -139,7 +139,7 @@ def test_a_kernel_that_is_not_yet_measured_is_shown_as_such(new_kernel: str) -> 
     )
     points = lab.roofline("tiled", new_kernel).points
     assert {p["kind"] for p in points if p["kernel"] == new_kernel} == {"predicted"}
-    assert new_kernel in {rung["name"] for rung in lab.ladder().kernels}
+    assert new_kernel in {step["name"] for step in lab.ladder().kernels}
     assert "counted here" in repr(lab.count(new_kernel, size=64)).lower()
 
 

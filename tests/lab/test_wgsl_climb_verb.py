@@ -11,14 +11,14 @@ from sgemm_lab.files import data_folder
 from sgemm_lab.models.ladder import GPU
 from sgemm_lab.records.webgpu_cards import card_path
 from sgemm_lab.text import number
-from sgemm_lab.wgsl.programs import all_rungs
+from sgemm_lab.wgsl.programs import all_programs
 
 
 def test_every_program_stands_in_the_table_with_its_speed_and_that_in_cuda() -> None:
     climb = lab.wgsl_climb()
     kept = json.loads(card_path(data_folder("records"), GPU).read_text(encoding="utf-8"))
     medians = {one["name"]: statistics.median(one["seconds"]) for one in kept["rungs"]}
-    assert list(climb.speeds) == [rung.name for rung in all_rungs()]
+    assert list(climb.speeds) == [step.name for step in all_programs()]
     for name, seconds in medians.items():
         assert climb.gflops(name) == pytest.approx(2 * kept["size"] ** 3 / seconds / 1e9)
     lines = climb.text.splitlines()

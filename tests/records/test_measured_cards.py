@@ -58,5 +58,5 @@ def test_the_committed_cards_load_and_name_existing_programs() -> None:
         assert card
         assert card.form == FORM
         assert card_path(data_folder("records"), card.card) == path
-        for rung in card.rungs:
-            assert load_program(rung.name)
+        for step in card.rungs:
+            assert load_program(step.name)

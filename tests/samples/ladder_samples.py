@@ -7,13 +7,13 @@ from sgemm_lab.kernel import Size
 from sgemm_lab.models.ladder import ladder as recorded_steps
 from sgemm_lab.records.store import load_records
 from sgemm_lab.widgets import Ladder, MemoryLadder
-from sgemm_lab.widgets.ladder import LIBRARY, GpuName, Result, Rung
+from sgemm_lab.widgets.ladder import LIBRARY, GpuName, Result, Step
 from sgemm_lab.widgets.memory_ladder import Memory
 
 H200: GpuName = {"id": "h200", "name": "NVIDIA H200"}
 T4: GpuName = {"id": "t4", "name": "Tesla T4"}
 SIZES: list[Size] = [(s, s, s) for s in (256, 1000, 1024, 4096)] + [(1, 4096, 4096), (64, 9, 7)]
-RUNGS: list[Rung] = [
+STEPS: list[Step] = [
     {"name": "naive", "title": "Naive", "chapter": "chapter 1, Memory", "href": "#naive"},
     {"name": "tiled", "title": "Tiled", "chapter": "chapter 2, Tiling", "href": "#tiled"},
     {"name": "tiled:TILE=16", "title": "Tiled, TILE 16", "variant": True},
@@ -46,7 +46,7 @@ def result(kernel: str, size: Size = (4096, 4096, 4096), **changes: Any) -> Resu
 
 def results() -> list[Result]:
     """Every kernel and cuBLAS at every size on the H200; on the T4 two at one size."""
-    names = [*(rung["name"] for rung in RUNGS), LIBRARY]
+    names = [*(step["name"] for step in STEPS), LIBRARY]
     everything = [result(name, size) for size in SIZES for name in names]
     taken = [r for r in everything if r["kernel"] != "strip" or r["size"][2] <= 256]
     small = {"gpu": "t4", "cublas": 4000, "note": "Recorded on Tesla T4."}
@@ -61,7 +61,7 @@ def shrunk(given: Result) -> Result:
 
 
 def ladder(**more: Any) -> Ladder:
-    return Ladder(RUNGS, [H200, T4], results(), **{"size": (4096, 4096, 4096), **more})
+    return Ladder(STEPS, [H200, T4], results(), **{"size": (4096, 4096, 4096), **more})
 
 
 MEMORY_H200: Memory = {

@@ -7,7 +7,7 @@ from in_node import answers
 
 from sgemm_lab.kernel import Kernel
 from sgemm_lab.wgsl.loop_unrolling import written_out
-from sgemm_lab.wgsl.native import all_rungs
+from sgemm_lab.wgsl.native import all_programs
 from sgemm_lab.wgsl.programs import roof_sources
 
 PLACES = {
@@ -29,7 +29,7 @@ KEPT = [
     "for (var i = 0u; i < 4; j++) { f(i); }",
     "for (var i = 0u; i < 33; i++) { f(i); }",  # too long
 ]
-SOURCES = [*(one.source for one in all_rungs()), *roof_sources().values(), *PLACES, *KEPT]
+SOURCES = [*(one.source for one in all_programs()), *roof_sources().values(), *PLACES, *KEPT]
 
 
 @pytest.mark.parametrize("source", PLACES)
@@ -46,7 +46,7 @@ def test_another_loop_stays(source: str) -> None:
     assert written_out(source) == source
 
 
-@pytest.mark.parametrize("program", all_rungs(), ids=lambda program: program.name)
+@pytest.mark.parametrize("program", all_programs(), ids=lambda program: program.name)
 def test_of_a_program_only_the_loops_along_all_of_k_stay(program: Kernel) -> None:
     heads = re.findall(r"for \(([^)]*)\)", written_out(program.source))
     along_k, *others = heads

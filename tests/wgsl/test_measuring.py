@@ -83,10 +83,10 @@ def test_a_climb_measures_the_card_and_every_program(with_card: Page) -> None:
     assert "swiftshader" in measured["card"].lower()
     assert measured["clock"] in ("timestamps", "wall clock")
     assert measured["size"] == 128
-    assert [rung["name"] for rung in measured["rungs"]] == list(FEW)
-    for rung in measured["rungs"]:
-        assert len(rung["seconds"]) == 3
-        gflops = 2 * 128**3 / sorted(rung["seconds"])[1] / 1e9
+    assert [step["name"] for step in measured["rungs"]] == list(FEW)
+    for step in measured["rungs"]:
+        assert len(step["seconds"]) == 3
+        gflops = 2 * 128**3 / sorted(step["seconds"])[1] / 1e9
         assert 0 < gflops < measured["multiply_add_gflops"]
     assert measured["copy_gbs"] > 0
     assert measured["left_out"] == []
@@ -114,7 +114,7 @@ def test_no_run_of_a_program_takes_longer_than_a_tenth_of_a_second(
     own_card.evaluate(TIMED_BY_SIZE, at_128)
     measured = climb(own_card, with_programs("naive"), largest=4096)
     assert measured["size"] == size
-    assert max(max(rung["seconds"]) for rung in measured["rungs"]) <= 0.1
+    assert max(max(step["seconds"]) for step in measured["rungs"]) <= 0.1
 
 
 def test_a_card_without_features_measures_the_rest_by_the_browsers_clock(own_card: Page) -> None:
@@ -122,7 +122,7 @@ def test_a_card_without_features_measures_the_rest_by_the_browsers_clock(own_car
     own_card.evaluate(OPEN)
     measured = climb(own_card, with_programs("naive", "lanes", "half_windows"))
     assert measured["clock"] == "wall clock"
-    assert [rung["name"] for rung in measured["rungs"]] == ["naive"]
+    assert [step["name"] for step in measured["rungs"]] == ["naive"]
     words = json.loads((PACKAGE / "wgsl" / "features.json").read_text(encoding="utf-8"))
     assert measured["left_out"] == [
         {"name": "lanes", "why": words["subgroups"]},
@@ -135,7 +135,7 @@ def test_a_program_for_a_feature_that_is_wrong_on_this_card_is_left_out(with_car
     naive, lanes = book["programs"]
     wrong = lanes | {"source": lanes["source"].replace("fragA[i], l)", "fragA[i], l ^ 1)")}
     measured = climb(with_card, book | {"programs": [naive, wrong]})
-    assert [rung["name"] for rung in measured["rungs"]] == ["naive"]
+    assert [step["name"] for step in measured["rungs"]] == ["naive"]
     [left_out] = measured["left_out"]
     assert left_out["why"].startswith("lanes is wrong at ")
 

@@ -16,7 +16,7 @@ HALF = re.compile(r"vec4h|mat4x4h")
 pytestmark = pytest.mark.browser
 
 BY_NAME = {program.name: program for program in load_programs()}
-RUNGS = [
+STEPS = [
     *load_programs(),
     *(
         replace(
@@ -68,7 +68,7 @@ def checked(page: Page, name: str, source: str, **sizes: list[tuple[int, int, in
     return page.evaluate(CHECK, {"name": name, "source": source, **sizes})
 
 
-@pytest.mark.parametrize("program", RUNGS, ids=lambda program: program.name)
+@pytest.mark.parametrize("program", STEPS, ids=lambda program: program.name)
 @pytest.mark.sampled(every=3)
 def test_every_program_is_exact_at_awkward_sizes(with_card: Page, program: Kernel) -> None:
     if program.needs == "shader-f16":
@@ -112,7 +112,7 @@ def test_a_wrong_program_is_found(
     assert says in checked(with_card, name, source.replace(old, new))
 
 
-@pytest.mark.parametrize("program", RUNGS, ids=lambda program: program.name)
+@pytest.mark.parametrize("program", STEPS, ids=lambda program: program.name)
 def test_a_program_asks_for_what_every_card_has(program: Kernel) -> None:
     threads = program.launch_shape(1, 1, 1).threads
     assert threads <= MOST_THREADS

@@ -5,13 +5,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from ladder_samples import H200, NOTE, RUNGS, T4, ladder, result, results
+from ladder_samples import H200, NOTE, STEPS, T4, ladder, result, results
 from playwright.sync_api import Page, expect
 from widget_page import Opener
 
 from browser import PHONE
 from sgemm_lab.widgets import Ladder
-from sgemm_lab.widgets.ladder import LIBRARY, Rung
+from sgemm_lab.widgets.ladder import LIBRARY, Step
 
 State = Callable[[Page, str], Any]
 
@@ -39,7 +39,7 @@ def test_the_table_has_the_spread_and_says_where_from() -> None:
 
 
 def bar(page: Page, kernel: str) -> Any:
-    return page.locator(f'.lab-rung[data-name="{kernel}"]')
+    return page.locator(f'.lab-kernel[data-name="{kernel}"]')
 
 
 def width(page: Page, kernel: str) -> float:
@@ -56,7 +56,7 @@ def page(show: Opener) -> Page:
 
 
 def test_bars_are_as_long_as_the_kernels_are_fast(page: Page) -> None:
-    assert page.locator(".lab-rung").count() == 17
+    assert page.locator(".lab-kernel").count() == 17
     assert width(page, "double") / width(page, LIBRARY) == pytest.approx(0.8, abs=0.001)
     assert bar(page, "naive").locator(".lab-value").text_content() == "0.8 %"
     assert bar(page, "strip").locator(".lab-value").text_content() == "not measured at this size"
@@ -73,12 +73,12 @@ def test_bars_are_as_long_as_the_kernels_are_fast(page: Page) -> None:
 
 
 def test_a_long_bar_of_another_arithmetic_breaks_off(show: Opener) -> None:
-    rungs: list[Rung] = [
-        *RUNGS,
+    steps: list[Step] = [
+        *STEPS,
         {"name": "tf32", "title": "TF32", "arithmetic": "Both multiply in TF32."},
     ]
     fast = result("tf32", min=190_000, p25=195_000, median=200_000, p75=201_000, max=202_000)
-    page = show(Ladder(rungs, [H200, T4], [*results(), fast], size=(4096, 4096, 4096)))
+    page = show(Ladder(steps, [H200, T4], [*results(), fast], size=(4096, 4096, 4096)))
     # The others fill the width: the samples of cuBLAS, the fastest, reach to its end.
     assert width(page, LIBRARY) / width(page, "tf32") == pytest.approx(1 / 1.01, abs=0.001)
     assert bar(page, "tf32").locator(".lab-value").text_content() == "400 %"
@@ -123,11 +123,11 @@ def test_variants_come_on_request(page: Page, state: State) -> None:
     assert chip.get_attribute("aria-pressed") == "false"
     chip.click()
     assert state(page, "variants") is True
-    expect(page.locator(".lab-rung")).to_have_count(18)
-    order = page.locator(".lab-rung").evaluate_all("(all) => all.map((n) => n.dataset.name)")
+    expect(page.locator(".lab-kernel")).to_have_count(18)
+    order = page.locator(".lab-kernel").evaluate_all("(all) => all.map((n) => n.dataset.name)")
     assert order[:3] == ["naive", "tiled", "tiled:TILE=16"]
     chip.click()
-    expect(page.locator(".lab-rung")).to_have_count(17)
+    expect(page.locator(".lab-kernel")).to_have_count(17)
 
 
 def test_another_gpu_has_its_own_bars_and_cublas(page: Page, state: State) -> None:
@@ -170,7 +170,7 @@ def test_the_keyboard_walks_the_bars(page: Page, state: State) -> None:
     assert state(page, "selected") == "naive"
     page.keyboard.press("Escape")
     assert state(page, "selected") == ""
-    assert page.locator('.lab-rung[tabindex="0"]').count() == 1
+    assert page.locator('.lab-kernel[tabindex="0"]').count() == 1
 
 
 def test_on_a_page_of_the_book_a_bar_opens_its_chapter(page: Page) -> None:
@@ -217,7 +217,7 @@ def test_nothing_below_the_ladder_moves(show: Opener, space: int) -> None:
           let [tried, last] = [0, ""];
           for (const size of window.model.get("sizes")) {
             await set("size", size);
-            const names = [...document.querySelectorAll(".lab-rung")].map((n) => n.dataset.name);
+            const names = [...document.querySelectorAll(".lab-kernel")].map((n) => n.dataset.name);
             for (const name of names) {
               await set("selected", name);
               tried += 1;
@@ -254,9 +254,9 @@ def test_python_can_change_what_is_shown(page: Page) -> None:
 
 
 def test_a_kernel_of_another_arithmetic_is_no_end_of_the_ladder(show: Opener) -> None:
-    rungs: list[Rung] = [RUNGS[0], {**RUNGS[1], "arithmetic": "in TF32"}]
+    steps: list[Step] = [STEPS[0], {**STEPS[1], "arithmetic": "in TF32"}]
     fast = dict.fromkeys(("min", "p25", "median", "p75", "max"), 90000.0)
-    widget = Ladder(rungs, [H200], [result("naive"), {**result("tiled"), **fast}])  # type: ignore[typeddict-item]
+    widget = Ladder(steps, [H200], [result("naive"), {**result("tiled"), **fast}])  # type: ignore[typeddict-item]
     words = told(show(widget))
     assert "Tiled" not in words
     assert "three TF32 products are compared with FP32." in words

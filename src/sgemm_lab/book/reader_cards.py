@@ -208,7 +208,7 @@ def _in_wgsl(card: MeasuredCard) -> dict[str, Any] | None:
 
 
 def _steps() -> list[dict[str, Any]]:
-    """Return the rungs in WGSL and their variants, in order, as the book tells of them."""
+    """Return the steps in WGSL and their variants, in order, as the book tells of them."""
     pages = dict(chapter_pages())
     steps: list[dict[str, Any]] = []
     for program in load_programs():
@@ -228,7 +228,7 @@ def _steps() -> list[dict[str, Any]]:
 
 
 def intensity_of(program: Kernel, variant: str = "") -> float:
-    """Return the FLOP per byte that the threads of a rung ask of global memory.
+    """Return the FLOP per byte that the threads of a step ask of global memory.
 
     A program that has neither shared memory nor a tile reads every operand from there.
     """

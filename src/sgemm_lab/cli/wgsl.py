@@ -32,8 +32,8 @@ def run_record_wgsl(options: argparse.Namespace) -> int:
     if options.json:
         print_json({"file": str(path), **found})
         return 0
-    for rung in measured.rungs:
-        gflops = measured.gflops(rung.name, rung.fingerprint) or 0
-        print(f"{rung.name:<40} {number(gflops):>8} GFLOP/s")
+    for step in measured.rungs:
+        gflops = measured.gflops(step.name, step.fingerprint) or 0
+        print(f"{step.name:<40} {number(gflops):>8} GFLOP/s")
     print(f"Wrote {path}. The page that measures a card can open it.")
     return 0

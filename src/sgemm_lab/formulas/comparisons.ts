@@ -18,25 +18,25 @@ export interface MeasuredGpu {
 type Levels = Record<string, number>;
 
 /**
- * How far a ladder of kernels reaches: its first rung and its best.
- * @param rungs those that were measured
+ * How far a ladder of kernels reaches: its first step and its best.
+ * @param steps those that were measured
  * @param others whether there are kernels of another arithmetic, not among these
  */
 export function ladderWords(
   size: string,
   gpu: string,
-  rungs: [title: string, result: Speed][],
+  steps: [title: string, result: Speed][],
   others: boolean = false,
 ) {
-  const words = reach(size, gpu, rungs);
+  const words = reach(size, gpu, steps);
   return others ? `${words} ${sentence("ladder.others")}` : words;
 }
 
-function reach(size: string, gpu: string, rungs: [title: string, result: Speed][]) {
+function reach(size: string, gpu: string, steps: [title: string, result: Speed][]) {
   const place = sentence("ladder.place", { size, gpu });
-  if (!rungs.length) return sentence("ladder.none", { place });
-  const [first, slow] = rungs[0];
-  const [best, fast] = rungs.reduce((a, b) => (b[1].median > a[1].median ? b : a));
+  if (!steps.length) return sentence("ladder.none", { place });
+  const [first, slow] = steps[0];
+  const [best, fast] = steps.reduce((a, b) => (b[1].median > a[1].median ? b : a));
   const share = slow.median / slow.cublas;
   if (fast === slow) return sentence("ladder.one", { place, first, share });
   return sentence("ladder.best", {

@@ -21,7 +21,7 @@ from sgemm_lab.records.gpu_record import MATMUL, Measurement, Record, Score
 from sgemm_lab.records.store import scores
 from sgemm_lab.text import percent, size_text
 from sgemm_lab.widgets import Ladder
-from sgemm_lab.widgets.ladder import LIBRARY, GpuName, Result, Rung
+from sgemm_lab.widgets.ladder import LIBRARY, GpuName, Result, Step
 
 _ARITHMETICS = {
     "tf32": "Both multiply in TF32.",
@@ -58,7 +58,7 @@ def ladder(size: AnySize = 4096) -> Ladder:
     if not known:
         raise LabError(f"Nothing was recorded at {size_text(size)}. Choose another size.")
     start = next(gpu["id"] for gpu in gpus if gpu["id"] in known)
-    return Ladder(_rungs(), gpus, results, gpu=start, size=size)
+    return Ladder(_steps(), gpus, results, gpu=start, size=size)
 
 
 def results_of(record: Record, gpu: str) -> list[Result]:
@@ -70,7 +70,7 @@ def results_of(record: Record, gpu: str) -> list[Result]:
     results: list[Result] = []
     library: dict[Size, Result] = {}
     for score in sorted(scores([record]), key=lambda score: score.date):
-        if score.kernel == MATMUL:  # chooses among the rungs, and is none
+        if score.kernel == MATMUL:  # chooses among the steps, and is none
             continue
         arithmetic = arithmetics.get(score.kernel, "fp32")
         beside = score.library_gflops(arithmetic) or 0.0
@@ -109,12 +109,12 @@ def ladder_strip(*names: str, after: Sequence[str] = ()) -> Output:
     return Output(_folded(strip, after) if after else strip, text)
 
 
-def _rungs() -> list[Rung]:
+def _steps() -> list[Step]:
     pages = dict(chapter_pages())
-    return [_rung(kernel, pages) for kernel in load_kernels(variants=True)]
+    return [_step(kernel, pages) for kernel in load_kernels(variants=True)]
 
 
-def _rung(kernel: Kernel, pages: dict[int, tuple[str, str]]) -> Rung:
+def _step(kernel: Kernel, pages: dict[int, tuple[str, str]]) -> Step:
     href, title = pages.get(kernel.chapter, ("", ""))
     return {
         "name": kernel.name,

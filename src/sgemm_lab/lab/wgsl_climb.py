@@ -10,7 +10,7 @@ from sgemm_lab.lab.output import Output, table
 from sgemm_lab.models.ladder import GPU, ladder
 from sgemm_lab.records.webgpu_cards import card_path, load_card
 from sgemm_lab.text import number, size_text
-from sgemm_lab.wgsl.programs import all_rungs, load_program
+from sgemm_lab.wgsl.programs import all_programs, load_program
 
 _HEADS = ["step", "WGSL, GFLOP/s", "CUDA, GFLOP/s"]
 
@@ -52,11 +52,11 @@ def wgsl_climb() -> WgslClimb:
     cuda = {
         one.kernel.name: one.score.gflops for one in steps if one.score and not one.at_smaller_size
     }
-    rungs = all_rungs()
+    programs = all_programs()
     measured = {one.name: card.gflops(one.name, load_program(one.base_name).fingerprint)
-                for one in rungs}  # fmt: skip
+                for one in programs}  # fmt: skip
     wgsl = {name: gflops for name, gflops in measured.items() if gflops}
-    rows = [[_title(one), _speed(one, wgsl), _speed(one, cuda)] for one in rungs]
+    rows = [[_title(one), _speed(one, wgsl), _speed(one, cuda)] for one in programs]
     note = (
         f"{GPU} at {size_text((card.size,) * 3)}, in WGSL through Vulkan, {card.date[:10]}. × is "
         "the factor over the row that it builds on. In CUDA blocks and windows may be larger, "
@@ -66,16 +66,16 @@ def wgsl_climb() -> WgslClimb:
     return WgslClimb(shown.html, shown.text, wgsl)
 
 
-def _title(rung: Kernel) -> str:
-    constants = rung.name.partition(":")[2]
-    return ", ".join([rung.title, *filter(None, constants.split(","))])
+def _title(step: Kernel) -> str:
+    constants = step.name.partition(":")[2]
+    return ", ".join([step.title, *filter(None, constants.split(","))])
 
 
-def _speed(rung: Kernel, speeds: dict[str, float]) -> str:
+def _speed(step: Kernel, speeds: dict[str, float]) -> str:
     """Return a speed and how many times that of the step before it is; "–" where there is none."""
-    if rung.name not in speeds:
+    if step.name not in speeds:
         return "–"
-    parent = rung.base_name if ":" in rung.name else rung.parent
+    parent = step.base_name if ":" in step.name else step.parent
     before = speeds.get(parent or "")
-    factor = f" ×{speeds[rung.name] / before:.2f}" if before else ""
-    return number(speeds[rung.name]) + factor
+    factor = f" ×{speeds[step.name] / before:.2f}" if before else ""
+    return number(speeds[step.name]) + factor

@@ -18,7 +18,7 @@ FOLDER = "wgsl"
 
 
 @dataclass(frozen=True)
-class CardRung:
+class CardStep:
     """Samples of one program."""
 
     name: KernelName
@@ -61,15 +61,15 @@ class MeasuredCard:
     """Bytes read and written, in GB/s."""
     multiply_add_gflops: float
     """Arithmetic rate without memory accesses."""
-    rungs: tuple[CardRung, ...]
+    rungs: tuple[CardStep, ...]
     left_out: tuple[UnsupportedProgram, ...] = ()
     smaller: tuple[SmallerSize, ...] = ()
 
     def gflops(self, name: str, fingerprint: str) -> float | None:
         """Return a program's median GFLOP/s, or None if this source was not measured."""
-        for rung in self.rungs:
-            if (rung.name, rung.fingerprint) == (name, fingerprint):
-                return float(2 * self.size**3 / statistics.median(rung.seconds) / 1e9)
+        for step in self.rungs:
+            if (step.name, step.fingerprint) == (name, fingerprint):
+                return float(2 * self.size**3 / statistics.median(step.seconds) / 1e9)
         return None
 
 

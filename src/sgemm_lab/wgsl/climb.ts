@@ -15,7 +15,7 @@ import type { Compiled } from "./products.ts";
 import { compiledOn, Product, programsOf } from "./products.ts";
 import { copySpeed, multiplyAddSpeed } from "./roofs.ts";
 
-interface Rung {
+interface Step {
   program: Program;
   compiled: Compiled;
   once: number;
@@ -62,12 +62,12 @@ export async function climb(
   const copy = await copySpeed(card, book.roofs.copy);
   tell("Measuring how fast it multiplies and adds", 0.05);
   const multiplyAdd = await multiplyAddSpeed(card, book.roofs.multiply_add);
-  const { rungs, leftOut } = await checkedRungs(card, book, tell);
+  const { steps, leftOut } = await checkedSteps(card, book, tell);
   tell("Looking for a size that this card can bear", 0.4);
-  const product = await bearableProduct(card, rungs, largest);
-  await timeInTurns(product, rungs, card.clock, rounds, tell);
+  const product = await bearableProduct(card, steps, largest);
+  await timeInTurns(product, steps, card.clock, rounds, tell);
   product.free();
-  const smaller = await smallerSizes(card, rungs, product.size[0], tell);
+  const smaller = await smallerSizes(card, steps, product.size[0], tell);
   const fingerprints = new Map(book.programs.map(({ name, fingerprint }) => [name, fingerprint]));
   return {
     form: FORM,
@@ -77,7 +77,7 @@ export async function climb(
     size: product.size[0],
     copy_gbs: copy,
     multiply_add_gflops: multiplyAdd,
-    rungs: rungs.map(({ program: { name }, seconds }) => ({
+    rungs: steps.map(({ program: { name }, seconds }) => ({
       name,
       fingerprint: fingerprints.get(name.split(":")[0]) ?? "",
       seconds,
@@ -88,9 +88,9 @@ export async function climb(
 }
 
 /** Compile and check every program. One that needs what not every card has may be left out. */
-async function checkedRungs(card: Card, book: Book, tell: (text: string, share: number) => void) {
+async function checkedSteps(card: Card, book: Book, tell: (text: string, share: number) => void) {
   const programs = book.programs.flatMap(({ name, source }) => programsOf(name, source));
-  const rungs: Rung[] = [];
+  const steps: Step[] = [];
   const leftOut: WithoutBarrier[] = [];
   for (const [place, program] of programs.entries()) {
     tell(`Checking ${program.name}`, 0.1 + (0.3 * place) / programs.length);
@@ -99,7 +99,7 @@ async function checkedRungs(card: Card, book: Book, tell: (text: string, share: 
       if (why) throw new LabError(why);
       const compiled = await compiledOn(card, program);
       await check(card, program, compiled);
-      rungs.push({ program, compiled, once: 0, seconds: [] });
+      steps.push({ program, compiled, once: 0, seconds: [] });
     } catch (fault) {
       card.goOn();
       // Features are new to browsers: a program that needs one does not end the rest.
@@ -107,7 +107,7 @@ async function checkedRungs(card: Card, book: Book, tell: (text: string, share: 
       leftOut.push({ name: program.name, why: fault.message.replace(/\.$/, "") });
     }
   }
-  return { rungs, leftOut };
+  return { steps, leftOut };
 }
 
 /** Why a card cannot run a program; null where it can. */
@@ -120,11 +120,11 @@ function lackedBy(card: Card, { needs }: Program) {
  * A cube whose product no program takes too long for. At each size every program is checked, and
  * timed once; while the slowest would take eight times as long in time, the cube is doubled.
  */
-async function bearableProduct(card: Card, rungs: Rung[], largest: number) {
+async function bearableProduct(card: Card, steps: Step[], largest: number) {
   for (let n = SMALLEST; ; n *= 2) {
     const product = await Product.on(card, [n, n, n]);
-    await checkAndTime(product, rungs);
-    const slowest = Math.max(...rungs.map(({ once }) => once));
+    await checkAndTime(product, steps);
+    const slowest = Math.max(...steps.map(({ once }) => once));
     const fits = 4 * (2 * n) ** 2 <= card.largestBinding;
     if (8 * slowest > LONGEST_S || 2 * n > largest || !fits) {
       product.fill(fractions(n * n, 3), fractions(n * n, 4));
@@ -134,23 +134,23 @@ async function bearableProduct(card: Card, rungs: Rung[], largest: number) {
   }
 }
 
-async function checkAndTime(product: Product, rungs: Rung[]) {
+async function checkAndTime(product: Product, steps: Step[]) {
   const [n] = product.size;
   const [a, b] = [wholeNumbers(n * n, 1), wholeNumbers(n * n, 2)];
   product.fill(a, b);
-  for (const rung of rungs) {
-    const { program, compiled } = rung;
+  for (const step of steps) {
+    const { program, compiled } = step;
     const fault = faultOfLarge(a, b, await product.result(program, compiled), product.size);
     if (fault)
       throw new LabError(`${program.name} is wrong at ${sizeText(product.size)}: ${fault}`);
-    rung.once = await product.seconds(program, compiled);
+    step.once = await product.seconds(program, compiled);
   }
 }
 
 /** Sample the programs in turns, so that a card that warms up slows all of them alike. */
 async function timeInTurns(
   product: Product,
-  rungs: Rung[],
+  steps: Step[],
   clock: "timestamps" | "wall clock",
   rounds: number,
   tell: (text: string, share: number) => void,
@@ -160,13 +160,13 @@ async function timeInTurns(
       `Timing at ${sizeText(product.size)}, round ${round + 1} of ${rounds}`,
       0.5 + (0.4 * round) / rounds,
     );
-    for (const rung of rungs) rung.seconds.push(await sample(product, rung, clock));
+    for (const step of steps) step.seconds.push(await sample(product, step, clock));
   }
 }
 
 function sample(
   product: Product,
-  { program, compiled, once }: Rung,
+  { program, compiled, once }: Step,
   clock: "timestamps" | "wall clock",
 ) {
   const times = Math.min(MOST_TIMES, Math.max(1, Math.ceil(SAMPLE_S[clock] / once)));
@@ -179,7 +179,7 @@ function sample(
  */
 async function smallerSizes(
   card: Card,
-  rungs: Rung[],
+  steps: Step[],
   size: number,
   tell: (text: string, share: number) => void,
 ) {
@@ -189,12 +189,12 @@ async function smallerSizes(
     const product = await Product.on(card, [n, n, n]);
     product.fill(fractions(n * n, 3), fractions(n * n, 4));
     const seconds: Record<string, number[]> = {};
-    for (const { program, compiled } of rungs) {
+    for (const { program, compiled } of steps) {
       const once = await product.seconds(program, compiled);
-      const rung = { program, compiled, once, seconds: [] };
+      const step = { program, compiled, once, seconds: [] };
       seconds[program.name] = [];
       for (let round = 0; round < FEW_ROUNDS; round++) {
-        seconds[program.name].push(await sample(product, rung, card.clock));
+        seconds[program.name].push(await sample(product, step, card.clock));
       }
     }
     product.free();

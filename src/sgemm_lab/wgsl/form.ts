@@ -38,18 +38,18 @@ export function isMeasured(found: Json): found is Measured {
     [found.size, found.copy_gbs, found.multiply_add_gflops].every(isRate) &&
     Array.isArray(found.rungs) &&
     found.rungs.length > 0 &&
-    found.rungs.every(isRung) &&
+    found.rungs.every(isStep) &&
     (found.left_out ?? []).every?.(isLeftOut) === true &&
     (found.smaller ?? []).every?.(isSmaller) === true
   );
 }
 
-const isRung = (rung: Json) =>
-  typeof rung?.name === "string" &&
-  typeof rung.fingerprint === "string" &&
-  Array.isArray(rung.seconds) &&
-  rung.seconds.length > 0 &&
-  rung.seconds.every(isRate);
+const isStep = (step: Json) =>
+  typeof step?.name === "string" &&
+  typeof step.fingerprint === "string" &&
+  Array.isArray(step.seconds) &&
+  step.seconds.length > 0 &&
+  step.seconds.every(isRate);
 
 const isLeftOut = (one: Json) => typeof one?.name === "string" && typeof one.why === "string";
 

@@ -17,7 +17,7 @@ import numpy as np
 from sgemm_lab.errors import LabError, MissingToolError
 from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.wgsl.loop_unrolling import written_out
-from sgemm_lab.wgsl.programs import all_rungs, load_programs, roof_sources
+from sgemm_lab.wgsl.programs import all_programs, load_programs, roof_sources
 
 FORM: str = json.loads(Path(__file__).with_name("form.json").read_text(encoding="utf-8"))
 """The form of the result."""
@@ -184,7 +184,7 @@ class Product:
 
 
 def compiled_on(card: NativeCard, program: Kernel) -> Any:
-    """Compile a rung of the ladder."""
+    """Compile a step of the ladder."""
     # wgpu's compiler has subgroups without this line, and does not know the line.
     source = program.source.replace("enable subgroups;\n", "")
     return card.compile(written_out(source), _BINDINGS)
@@ -251,7 +251,7 @@ def measure(size: int, progress: Progress, programs: Sequence[Kernel] = ()) -> d
     Args:
         size: of the product.
         progress: hears what is done.
-        programs: in place of the book's rungs.
+        programs: in place of the book's steps.
 
     Raises:
         MissingToolError: ``wgpu`` or a driver is not here.
@@ -261,23 +261,23 @@ def measure(size: int, progress: Progress, programs: Sequence[Kernel] = ()) -> d
     progress(f"{card.name}, through wgpu")
     copy, multiply_add = copy_speed(card), multiply_add_speed(card)
     progress(f"Copies {copy:.0f} GB/s, multiplies and adds {multiply_add:.0f} GFLOP/s")
-    asked = programs or all_rungs()
+    asked = programs or all_programs()
     lacking = [one for one in asked if one.needs and one.needs not in card.features]
     for program in lacking:
         progress(f"{program.name} is left out: {_FEATURES[program.needs or '']}")
-    rungs = [(one, compiled_on(card, one)) for one in asked if one not in lacking]
+    steps = [(one, compiled_on(card, one)) for one in asked if one not in lacking]
     sizes = (*AWKWARD_SIZES, *_MORE_SIZES, (size, size, size))
-    for program, compiled in rungs:
+    for program, compiled in steps:
         check(card, program, compiled, sizes)
         progress(f"{program.name} is exact at {len(sizes)} sizes")
     draw = np.random.default_rng(2)
     product = Product(card, (size, size, size))
     product.fill(*(draw.random((size, size), np.float32) - np.float32(0.5) for _ in "AB"))
-    times = [_times(product.seconds(*rung)) for rung in rungs]
-    seconds: list[list[float]] = [[] for _ in rungs]
+    times = [_times(product.seconds(*step)) for step in steps]
+    seconds: list[list[float]] = [[] for _ in steps]
     for _ in range(ROUNDS):
-        for samples, rung, often in zip(seconds, rungs, times, strict=True):
-            samples.append(product.seconds(*rung, often))
+        for samples, step, often in zip(seconds, steps, times, strict=True):
+            samples.append(product.seconds(*step, often))
     return {
         "form": FORM,
         "card": card.name,
@@ -289,7 +289,7 @@ def measure(size: int, progress: Progress, programs: Sequence[Kernel] = ()) -> d
         "left_out": [{"name": one.name, "why": _FEATURES[one.needs or ""]} for one in lacking],
         "rungs": [
             {"name": program.name, "fingerprint": _base_fingerprint(program), "seconds": samples}
-            for (program, _), samples in zip(rungs, seconds, strict=True)
+            for (program, _), samples in zip(steps, seconds, strict=True)
         ],
     }
 

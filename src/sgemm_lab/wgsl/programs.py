@@ -1,6 +1,6 @@
-"""The programs in WGSL: the rungs of the ladder, and those that measure the card itself.
+"""The programs in WGSL: the steps of the ladder, and those that measure the card itself.
 
-A rung has the file name and the head comment of its CUDA kernel, and constants in the same form,
+A step has the file name and the head comment of its CUDA kernel, and constants in the same form,
 ``const BM = 64u;  // rows of C per block``. They are not pipeline overrides: a compiler gets those
 only with the program, but loops are unrolled before (``loop_unrolling.py``; the gain is in
 ``records/notes.md``), and a thread's own array, such as ``acc``, needs a constant length. A launch
@@ -27,15 +27,15 @@ MOST_SHARED_BYTES = 16384
 
 @cache
 def load_programs() -> tuple[Kernel, ...]:
-    """Return the rungs in WGSL, in the book's order, without variants."""
+    """Return the steps in WGSL, in the book's order, without variants."""
     return tuple(
         parse_kernel(path.stem.partition("_")[2], read_source(path))
         for path in sorted(PROGRAMS.glob("*.wgsl"))
     )
 
 
-def all_rungs() -> list[Kernel]:
-    """Return the rungs with their variants, in order."""
+def all_programs() -> list[Kernel]:
+    """Return the steps with their variants, in order."""
     return [
         one
         for program in load_programs()
@@ -75,4 +75,4 @@ def roof_sources() -> dict[str, str]:
 
 def has_program(name: str) -> bool:
     """Return whether WGSL has this kernel, or this variant of it."""
-    return any(rung.name == name for rung in all_rungs())
+    return any(step.name == name for step in all_programs())

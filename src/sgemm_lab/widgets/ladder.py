@@ -18,7 +18,7 @@ _OPTIONAL = {"variant": False, "arithmetic": "", "chapter": "", "href": ""}
 _NUMBERS = ("min", "p25", "median", "p75", "max", "cublas")
 
 
-class Rung(TypedDict):
+class Step(TypedDict):
     """A kernel of the ladder."""
 
     name: str
@@ -40,7 +40,7 @@ class Result(TypedDict):
     """The samples of one kernel, or of cuBLAS, at one size on one GPU. GFLOP/s."""
 
     gpu: str  # id of a GPU
-    kernel: str  # name of a rung, or LIBRARY
+    kernel: str  # name of a step, or LIBRARY
     size: Size  # M, N, K
     samples: int  # how many there are
     min: float
@@ -56,7 +56,7 @@ class Ladder(ChoosesGpu, LabWidget):
     """Kernels as bars in the order of the book.
 
     Args:
-        kernels: the rungs in order, see :class:`Rung`.
+        kernels: the steps in order, see :class:`Step`.
         gpus: the GPUs to choose from, see :class:`GpuName`.
         results: what was measured, see :class:`Result`. Results of other kernels are left out.
         gpu: id of the GPU to begin with. Default: the first.
@@ -85,7 +85,7 @@ class Ladder(ChoosesGpu, LabWidget):
 
     def __init__(
         self,
-        kernels: Sequence[Rung],
+        kernels: Sequence[Step],
         gpus: Sequence[GpuName],
         results: Sequence[Result],
         *,
@@ -95,7 +95,7 @@ class Ladder(ChoosesGpu, LabWidget):
     ) -> None:
         self._results: dict[tuple[str, str, Size], Result] = {}
         super().__init__(
-            kernels=[{**_OPTIONAL, **rung} for rung in kernels],
+            kernels=[{**_OPTIONAL, **step} for step in kernels],
             gpus=list(gpus),
             gpu=gpu or gpus[0]["id"],
         )
@@ -105,16 +105,16 @@ class Ladder(ChoosesGpu, LabWidget):
             setattr(self, name, value)
 
     def _fill(self, results: Sequence[Result]) -> None:
-        rungs = {rung["name"] for rung in self.kernels} | {LIBRARY}
+        steps = {step["name"] for step in self.kernels} | {LIBRARY}
         for result in results:
-            if result["kernel"] in rungs:
+            if result["kernel"] in steps:
                 m, n, k = result["size"]
                 self._results[result["gpu"], result["kernel"], (m, n, k)] = result
         known = self._results.values()
         sizes = sorted({r["size"] for r in known}, key=lambda s: (len(set(s)) > 1, s))
         notes = list(dict.fromkeys(r["note"] for r in known))
         gpus = [card["id"] for card in self.gpus]
-        names = [rung["name"] for rung in self.kernels]
+        names = [step["name"] for step in self.kernels]
         rows = [
             [
                 gpus.index(r["gpu"]),
@@ -137,19 +137,19 @@ class Ladder(ChoosesGpu, LabWidget):
 
     @property
     def shown(self) -> list[tuple[dict[str, Any], Result]]:
-        """The rungs that have a result at the chosen size and GPU, in order."""
+        """The steps that have a result at the chosen size and GPU, in order."""
         size = (self.size[0], self.size[1], self.size[2])
         return [
-            (rung, self._results[self.gpu, rung["name"], size])
-            for rung in self.kernels
-            if (self.variants or not rung["variant"])
-            and (self.gpu, rung["name"], size) in self._results
+            (step, self._results[self.gpu, step["name"], size])
+            for step in self.kernels
+            if (self.variants or not step["variant"])
+            and (self.gpu, step["name"], size) in self._results
         ]
 
     def table(self) -> str:
         """Return the speeds at the chosen size and GPU as an HTML table."""
         size = (self.size[0], self.size[1], self.size[2])
-        pairs = [(rung["title"], result) for rung, result in self.shown]
+        pairs = [(step["title"], result) for step, result in self.shown]
         library = self._results.get((self.gpu, LIBRARY, size))
         if library:
             pairs.append(("cuBLAS", library))

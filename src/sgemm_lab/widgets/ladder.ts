@@ -45,9 +45,9 @@ interface Result {
   note: string;
 }
 
-type Rung = Kernel & { result: Result | undefined };
+type Step = Kernel & { result: Result | undefined };
 
-type MeasuredRung = Kernel & { result: Result };
+type MeasuredStep = Kernel & { result: Result };
 
 interface State {
   kernels: Kernel[];
@@ -72,7 +72,7 @@ const HINT =
 
 const isSquare = (size: Size) => new Set(size).size === 1;
 const share = (result: Result) => result.median / result.cublas;
-const isMeasured = (rung: Rung): rung is MeasuredRung => rung.result !== undefined;
+const isMeasured = (step: Step): step is MeasuredStep => step.result !== undefined;
 
 export function render({ model, el }: View<State>) {
   const redraw = redrawer(update);
@@ -89,16 +89,16 @@ export function render({ model, el }: View<State>) {
   el.append(root);
   const scene = new Scene(picture);
   const open = () => told.element.querySelector("a")?.click();
-  const point = rowPicker({ model, root, picture, row: "lab-rung", told, words: wordsOf, open });
+  const point = rowPicker({ model, root, picture, row: "lab-kernel", told, words: wordsOf, open });
   /** those drawn last */
-  let shown: Rung[] = [];
+  let shown: Step[] = [];
   let withVariants = model.get("variants");
 
   function update() {
     const width = Math.max(270, roomIn(root)); // asked before anything changes: cheap
     controls.show();
     root.classList.toggle("lab-uneven", !isSquare(model.get("size")));
-    shown = rungs(model);
+    shown = steps(model);
     // Rows jump when others come between: then bars jump too, and do not glide beside other names.
     root.classList.toggle("lab-jumps", withVariants !== model.get("variants"));
     withVariants = model.get("variants");
@@ -111,13 +111,13 @@ export function render({ model, el }: View<State>) {
   }
 
   function wordsOf(name: string | undefined) {
-    const active = shown.find((rung) => rung.name === name);
+    const active = shown.find((step) => step.name === name);
     return active ? textOf(active) : conclusion(model, shown);
   }
 
-  function textOf(rung: Rung) {
+  function textOf(step: Step) {
     const onPage = root.closest(".lab-widget") !== null; // of the book, not in a notebook
-    return rungText(rung, model.get("size"), onPage);
+    return stepText(step, model.get("size"), onPage);
   }
 
   return keepDrawn(model, STATE, root, update, redraw, listen(model, ["selected"], point));
@@ -185,7 +185,7 @@ function shapeOptions(sizes: Size[]) {
 }
 
 /** The kernels to draw, cuBLAS last, each with its result at the chosen size and GPU, if any. */
-function rungs(model: Model<State>): Rung[] {
+function steps(model: Model<State>): Step[] {
   const card = model.get("gpus").findIndex(({ id }) => id === model.get("gpu"));
   const at = model.get("sizes").findIndex((entry) => String(entry) === String(model.get("size")));
   const notes = model.get("notes");
@@ -196,7 +196,7 @@ function rungs(model: Model<State>): Rung[] {
     const [, kernel, , note, samples, min, p25, median, p75, max, cublas] = row;
     results.set(kernel, { samples, min, p25, median, p75, max, cublas, note: notes[note] });
   }
-  const kernels = model.get("kernels").map((rung, i) => ({ ...rung, result: results.get(i) }));
+  const kernels = model.get("kernels").map((step, i) => ({ ...step, result: results.get(i) }));
   const library = {
     name: LIBRARY,
     title: "cuBLAS",
@@ -206,11 +206,11 @@ function rungs(model: Model<State>): Rung[] {
     href: "",
   };
   const all = [...kernels, { ...library, result: results.get(-1) }];
-  return all.filter((rung) => !rung.variant || model.get("variants"));
+  return all.filter((step) => !step.variant || model.get("variants"));
 }
 
 /** The conclusion, and how to read on. */
-function conclusion(model: Model<State>, shown: Rung[]) {
+function conclusion(model: Model<State>, shown: Step[]) {
   const measured = shown.filter(isMeasured).filter(({ name }) => name !== LIBRARY);
   const alike = measured.filter(({ arithmetic }) => !arithmetic);
   const words = ladderWords(
@@ -226,8 +226,8 @@ function conclusion(model: Model<State>, shown: Rung[]) {
  * The numbers of one kernel.
  * @param onPage whether the chapter's address leads anywhere
  */
-function rungText(rung: Rung, size: Size, onPage: boolean) {
-  const { name, title, result, arithmetic, chapter, href } = rung;
+function stepText(step: Step, size: Size, onPage: boolean) {
+  const { name, title, result, arithmetic, chapter, href } = step;
   const link = onPage && href ? html("a", { href }, `Read ${chapter}`) : `See ${chapter}.`;
   const source = chapter ? html("p", {}, link) : null;
   if (!result) {
@@ -255,30 +255,30 @@ function rungText(rung: Rung, size: Size, onPage: boolean) {
 type Layout = ReturnType<typeof layOut>;
 
 /** Where the bars stand, in shares of cuBLAS or in GFLOP/s. */
-function layOut(shown: Rung[], asShare: boolean, width: number) {
+function layOut(shown: Step[], asShare: boolean, width: number) {
   const wide = width >= 560;
-  const names = Math.max(...shown.map((rung) => textWidth(rung.title, 13.5))) + 14;
+  const names = Math.max(...shown.map((step) => textWidth(step.title, 13.5))) + 14;
   const [left, right] = [wide ? names : 0, width - 58];
   const [row, bar, above] = wide ? [27, 17, 5] : [40, 15, 21];
   const top = 24;
   const measured = shown.filter(isMeasured).filter(({ result }) => result.cublas || !asShare);
   const unit = (result: Result) => (asShare ? result.cublas : 1);
-  const library = measured.find((rung) => rung.name === LIBRARY);
+  const library = measured.find((step) => step.name === LIBRARY);
   const reference = asShare ? 1 : (library?.result.median ?? 0);
-  // The rungs fill the width. A bar of another arithmetic that is longer breaks off at its end.
-  const rungs = measured.filter(({ arithmetic }) => !arithmetic);
-  const drawn = rungs.length > 1 ? rungs : measured; // cuBLAS is always one
+  // The steps fill the width. A bar of another arithmetic that is longer breaks off at its end.
+  const steps = measured.filter(({ arithmetic }) => !arithmetic);
+  const drawn = steps.length > 1 ? steps : measured; // cuBLAS is always one
   const most = Math.max(reference, ...drawn.map(({ result }) => result.max / unit(result))) || 1;
   const x = (value: number) => left + ((right - left) * Math.min(value, most)) / most;
   const height = top + row * shown.length + 4;
   return { wide, width, height, left, top, row, bar, above, unit, reference, most, x };
 }
 
-/** One row per rung: name, bar to the median, and on its end the spread of the samples. */
+/** One row per step: name, bar to the median, and on its end the spread of the samples. */
 function drawLadder(
   scene: Scene,
   picture: SVGSVGElement,
-  shown: Rung[],
+  shown: Step[],
   asShare: boolean,
   width: number,
 ) {
@@ -293,23 +293,23 @@ function drawLadder(
     const place = { x: at, y: top - 11, "text-anchor": anchor };
     scene.draw("reference-name", "text", { class: "lab-reference-name", ...place }, words);
   }
-  shown.forEach((rung, i) => {
-    drawRung(scene, rung, i, layout, asShare);
+  shown.forEach((step, i) => {
+    drawStep(scene, step, i, layout, asShare);
   });
   scene.finish();
 }
 
-function drawRung(scene: Scene, rung: Rung, i: number, layout: Layout, asShare: boolean) {
+function drawStep(scene: Scene, step: Step, i: number, layout: Layout, asShare: boolean) {
   const { wide, width, left, top, row, bar, above, unit, most, x } = layout;
-  const result = rung.result?.cublas || !asShare ? rung.result : undefined;
-  const node = scene.draw(`rung-${rung.name}`, "g", {
-    class: `lab-rung${rung.name === LIBRARY ? " lab-library" : ""}${rung.arithmetic ? " lab-other" : ""}`,
+  const result = step.result?.cublas || !asShare ? step.result : undefined;
+  const node = scene.draw(`step-${step.name}`, "g", {
+    class: `lab-kernel${step.name === LIBRARY ? " lab-library" : ""}${step.arithmetic ? " lab-other" : ""}`,
     role: "img",
-    "data-name": rung.name,
-    "aria-label": rungLabel(rung),
+    "data-name": step.name,
+    "aria-label": stepLabel(step),
     transform: `translate(0 ${top + i * row})`,
   });
-  if (!node.firstChild) node.append(...rungParts());
+  if (!node.firstChild) node.append(...stepParts());
   const [hit, name, body, all, half, value] = node.children;
   setAttributes(hit, { x: -6, width: width + 12, height: row });
   const [at, anchor] = wide ? [{ x: left - 10, y: above + 13 }, "end"] : [{ x: 0, y: 15 }, "start"];
@@ -328,11 +328,11 @@ function drawRung(scene: Scene, rung: Rung, i: number, layout: Layout, asShare: 
   const look = result ? "lab-value" : "lab-value lab-missing";
   setAttributes(value, { x: max + (result ? 7 : 0), y: middle + 4.5, class: look });
   const speed = result && (asShare ? percent(share(result)) : number(result.median));
-  write(name, rung.title);
-  write(value, speed ?? (rung.result ? NO_LIBRARY : "not measured at this size"));
+  write(name, step.title);
+  write(value, speed ?? (step.result ? NO_LIBRARY : "not measured at this size"));
 }
 
-function rungParts() {
+function stepParts() {
   return [
     svg("rect", { class: "lab-hit" }),
     svg("text", { class: "lab-name" }),
@@ -343,7 +343,7 @@ function rungParts() {
   ];
 }
 
-function rungLabel({ name, title, result }: Rung) {
+function stepLabel({ name, title, result }: Step) {
   if (!result) return `${title}, not measured at this size`;
   const speed = `${title}, ${number(result.median)} GFLOP/s`;
   if (name === LIBRARY) return speed;

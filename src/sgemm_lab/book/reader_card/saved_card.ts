@@ -86,7 +86,7 @@ function parsed(text: string): Measured | null {
 function renamed({ rungs, left_out, smaller, ...rest }: Measured): Measured {
   const found: Measured = {
     ...rest,
-    rungs: rungs.map((rung) => ({ ...rung, name: currentName(rung.name) })),
+    rungs: rungs.map((step) => ({ ...step, name: currentName(step.name) })),
   };
   if (left_out) {
     found.left_out = left_out.map((one) => ({ ...one, name: currentName(one.name) }));

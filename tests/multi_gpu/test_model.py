@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sgemm_lab.formulas.scaling_model import on_paper
 from sgemm_lab.multi_gpu.layouts import cannon, make_plan, rows
 from sgemm_lab.multi_gpu.model import (
     MULTIPLY,
@@ -15,7 +16,6 @@ from sgemm_lab.multi_gpu.model import (
     at_rate,
     seconds,
     timeline,
-    two_and_a_half_d,
 )
 
 RATE = at_rate(1e12)
@@ -97,14 +97,13 @@ def test_zero_bytes_take_no_time() -> None:
 
 
 def test_copies_pay_only_where_the_link_is_the_limit() -> None:
-    link = Link(20e-6, 50e9)
     small = [
-        two_and_a_half_d(65536, 1024, 1, link, 51e12),
-        two_and_a_half_d(65536, 1024, 4, link, 51e12),
+        on_paper(65536, 1024, 1, 20e-6, 50e9, 51e12),
+        on_paper(65536, 1024, 4, 20e-6, 50e9, 51e12),
     ]
     large = [
-        two_and_a_half_d(131072, 1024, 1, link, 51e12),
-        two_and_a_half_d(131072, 1024, 4, link, 51e12),
+        on_paper(131072, 1024, 1, 20e-6, 50e9, 51e12),
+        on_paper(131072, 1024, 4, 20e-6, 50e9, 51e12),
     ]
     assert small[1].efficiency > 1.4 * small[0].efficiency
     assert large[1].efficiency < large[0].efficiency
@@ -114,12 +113,12 @@ def test_copies_pay_only_where_the_link_is_the_limit() -> None:
 def test_formulas_and_plans_agree() -> None:
     n, gpus, link = 4096, 16, Link(5e-6, 1e11)
     plan = cannon((n, n, n), gpus)
-    paper = two_and_a_half_d(n, gpus, 1, Link(link.alpha / 2, link.bytes_per_second), 1e13)
+    paper = on_paper(n, gpus, 1, link.alpha / 2, link.bytes_per_second, 1e13)
     by_plan = seconds(plan, link, at_rate(1e13))
     assert paper.seconds == pytest.approx(by_plan, rel=1e-6)
     assert paper.bytes_per_gpu == max(share.bytes for share in plan.shares)
 
 
 def test_an_ideal_machine_is_fully_used() -> None:
-    found = two_and_a_half_d(10_000, 100, 1, Link(0.0, math.inf), 1e12)
+    found = on_paper(10_000, 100, 1, 0.0, math.inf, 1e12)
     assert found.efficiency == pytest.approx(1.0)

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sgemm_lab.formulas.scaling_model import OnPaper, on_paper
 from sgemm_lab.kernel import Size
 from sgemm_lab.multi_gpu.plan import Multiply, Plan, Receive
 
@@ -141,16 +140,3 @@ class _Clock:
 
     def _mark_read(self, gpu: int, buffer: str, until: float) -> None:
         self._free[gpu, buffer] = max(self._free.get((gpu, buffer), 0.0), until)
-
-
-def two_and_a_half_d(n: int, gpus: int, copies: int, link: Link, flop_per_second: float) -> OnPaper:
-    """Return the cost of the 2.5-D layout (``formulas.scaling_model``).
-
-    Args:
-        n: rows of A, B and C.
-        gpus: number of GPUs.
-        copies: of A and B; 1 is the 2-D layout.
-        link: of each GPU.
-        flop_per_second: of each GPU.
-    """
-    return on_paper(n, gpus, copies, link.alpha, link.bytes_per_second, flop_per_second)

@@ -161,9 +161,21 @@ function convert(
     return slowly(group, instruction, "b32", (lane) => widenedHalf(Number(bits(lane))));
   }
   const round = rounding?.endsWith("i") ? ROUNDINGS[rounding] : null;
+  if (from === "f16" && to === "f32" && !round) return widenHalf(group, instruction);
   return slowly(group, instruction, to, (lane) =>
     round ? round(Number(value(lane))) : value(lane),
   );
+}
+
+/** A NaN keeps its bits. */
+function widenHalf(group: ThreadGroup, instruction: Instruction) {
+  const read = reader(group, instruction, 1, "b16");
+  return slowly(group, instruction, "b32", (lane) => {
+    const bits = Number(read(lane));
+    FLOAT[0] = fromHalf(bits);
+    const nan = ((bits & 0x8000) << 16) | 0x7f800000 | ((bits & 0x3ff) << 13);
+    return BigInt(Number.isNaN(FLOAT[0]) ? nan >>> 0 : FLOAT_BITS[0]);
+  });
 }
 
 /** Between 32 and 64 bits, where the register has the width of the type. */

@@ -12,7 +12,7 @@ ALONE := tests/widgets/test_live_in_jupyterlab.py
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help book lint check test whole notebooks lab pdf picture zip readme counts golden bench clean
+.PHONY: help book lint check quick test whole notebooks lab pdf picture zip readme counts golden bench clean
 
 help:
 	@echo "make book       build the pages into $(SITE)"
@@ -53,7 +53,11 @@ lint: .venv/.test
 	@echo "== imports" && $(BIN)/lint-imports --no-logo
 	@echo "== typescript" && $(BIN)/python tests/typescript.py
 
-check: lint
+# Most of what lint does takes one core, so the tests run beside it.
+check: .venv/.test
+	@$(MAKE) --no-print-directory -j 2 lint quick
+
+quick:
 	@echo "== quick tests" && $(BIN)/pytest -n 2 --dist worksteal $(QUICK) \
 		-m "not bench and not whole and not browser"
 
@@ -67,10 +71,11 @@ quiet-book: .venv/.test
 test-jupyterlab: .venv/.test
 	@echo "== pytest $(ALONE)" && $(BIN)/pytest $(ALONE)
 
+# Three workers keep two cores busy: a test in a browser waits a third of its time.
 test: .venv/.test
 	@$(BIN)/python -m sgemm_lab.bundles
 	@$(MAKE) --no-print-directory -j 3 quiet-book test-jupyterlab lint
-	@echo "== pytest" && SGEMM_LAB_BOOK=built $(BIN)/pytest -n 2 --dist worksteal --ignore $(ALONE)
+	@echo "== pytest" && SGEMM_LAB_BOOK=built $(BIN)/pytest -n 3 --dist worksteal --ignore $(ALONE)
 
 whole: book .venv/.test
 	@$(BIN)/python tests/browser.py --webkit

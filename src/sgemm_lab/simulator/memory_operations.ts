@@ -4,6 +4,7 @@
 import { addressOf, begin } from "./accesses.ts";
 import type { Access, Kind, ThreadGroup } from "./group.ts";
 import { ATOMIC, LOAD, Site, STORE } from "./group.ts";
+import { addSmall } from "./half_operations.ts";
 import { LOCAL_WINDOW, SHARED_WINDOW } from "./memory.py";
 import type { Memory, TypedArray } from "./memory.ts";
 import { readSomewhere } from "./operands.ts";
@@ -328,9 +329,14 @@ const ATOMICS: Record<string, (a: any, b: any) => any> = {
   dec: (a, most) => (a === 0n || a > most ? most : a - 1n),
 };
 
+const SMALL = /^b?f16/;
+
 /** `red` and `atom`. Lanes that meet at one address go one after the other. */
 function atomic(group: ThreadGroup, instruction: Instruction, match: Match): Step {
-  const { type, op } = match;
+  const { op } = match;
+  const isSmall = SMALL.test(match.type);
+  // Floats of 16 bits, and pairs of them, are added as bits.
+  const type = isSmall ? `b${8 * typeOf(match.type).bytes}` : match.type;
   const { kind, bytes } = typeOf(type);
   const sites = sitesOf(instruction, match, ATOMIC);
   const returns = match.name === "atom";
@@ -339,7 +345,9 @@ function atomic(group: ThreadGroup, instruction: Instruction, match: Match): Ste
   const swaps = op === "cas";
   const read = group.registers.reader(instruction.operands[place + (swaps ? 1 : 0)], type);
   const wanted = swaps ? group.registers.reader(instruction.operands[place], type) : null;
-  const change = ATOMICS[swaps ? "exch" : op];
+  const change = isSmall
+    ? (a: Value, b: Value) => addSmall(a, b, match.type)
+    : ATOMICS[swaps ? "exch" : op];
   const [first] = instruction.operands;
   // What nobody reads is not returned: so does ptxas, and no loop waits for it.
   const isRead = first.kind === "register" && readSomewhere(group.launch.kernel).has(first.name);
@@ -399,6 +407,10 @@ const PATTERNS: [string, Binder][] = [
   [`st${STRENGTH}${SPACE}${CACHE}${VECTOR}\\.${TYPE}`, store],
   [
     `(?<name>red|atom)${SCOPE}${SPACE}${SCOPE}\\.(?<op>add|min|max|and|or|xor|exch|cas|inc|dec)\\.${TYPE}`,
+    atomic,
+  ],
+  [
+    `(?<name>red|atom)${SCOPE}${SPACE}${SCOPE}\\.(?<op>add)\\.noftz\\.(?<type>b?f16(?:x2)?)`,
     atomic,
   ],
   // As CUDA's own headers write it, the order behind the operation.

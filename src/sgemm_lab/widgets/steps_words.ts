@@ -27,10 +27,15 @@ function elementOf({ name, space, shape }: TracedArray, { row, column }: Entry) 
   return `${name}[${Math.floor(row / rows)}][${row % rows}][${column}]`;
 }
 
+const NOTHING_YET =
+  "Nothing has happened yet. Press Play, or go step by step. A step is one access or one product. " +
+  "In the strip above each bar is a step, and a long line is a barrier. The code marks the line of " +
+  "the step; the picture below it shows what is read and written.";
+
 /** What the last step did, in a sentence. */
 export function stepWords(walkthrough: Walkthrough, seen: Seen) {
   const { now, step } = seen;
-  if (!now) return "Nothing has happened yet. Press Play, or go step by step.";
+  if (!now) return NOTHING_YET;
   const before = walkthrough.steps[step - 2];
   const met = before !== undefined && before.window !== now.window;
   const wall = met ? metWords(walkthrough, step) : "";

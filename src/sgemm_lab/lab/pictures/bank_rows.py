@@ -65,14 +65,14 @@ def padded_rows(lengths: Sequence[int]) -> dict[str, Output]:
 
 def _rows_of(length: int, lines: int) -> Output:
     """Draw the rows of a tile one after the other, 32 words on each of at most so many lines."""
-    cell, top = (PANEL_WIDTH - _LEFT) / BANKS, 34
+    cell, bar, top = (PANEL_WIDTH - _LEFT) / BANKS, 32, 60
     column = [row * length for row in range(BANKS)]
     even = [first + word for first in column[::2] for word in range(BANKS)]
     odd = [first + word for first in column[1::2] for word in range(BANKS)]
     unused = [first + word for first in column for word in range(BANKS, length)]
-    parts = [words(0, top - 6, "bank")]
+    parts = [words(0, bar - 6, "bank")]
     parts += [
-        words(_LEFT + (bank + 0.5) * cell, top - 6, f"{bank}", anchor="middle")
+        words(_LEFT + (bank + 0.5) * cell, bar - 6, f"{bank}", anchor="middle")
         for bank in range(0, BANKS, 4)
     ]
     parts += [
@@ -86,11 +86,10 @@ def _rows_of(length: int, lines: int) -> Output:
     ):
         places = (divmod(word, BANKS) for word in some)
         parts.append(cells_drawn(places, _LEFT, top, cell, cell, hue, opacity))
-    y = top + lines * cell + 8
     used = {word % BANKS for word in column}
-    parts += [words(0, y + 12, "read")]
-    parts.append(cells_drawn({(0, bank) for bank in used}, _LEFT, y, cell, 16, "shared", 1.0))
-    parts.append(outline(_LEFT, y, BANKS * cell, 16))
+    parts += [words(0, bar + 12, "read")]
+    parts.append(cells_drawn({(0, bank) for bank in used}, _LEFT, bar, cell, 16, "shared", 1.0))
+    parts.append(outline(_LEFT, bar, BANKS * cell, 16))
     addresses = [FLOAT_BYTES * word for word in column]
     waves = len(shared_wavefronts(addresses, FLOAT_BYTES, is_load=True))
     described = (
@@ -103,4 +102,4 @@ def _rows_of(length: int, lines: int) -> Output:
     if length == BANKS:
         says = "All rows begin in **the same bank**. A column takes "
     says += takes
-    return panel(f"{length} words", drawing(parts, y + 20, described), described, says)
+    return panel(f"{length} words", drawing(parts, top + lines * cell, described), described, says)

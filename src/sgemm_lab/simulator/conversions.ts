@@ -156,10 +156,6 @@ function convert(
   if (source.kind !== "f") {
     return slowly(group, instruction, to, (lane) => toFloat(BigInt(value(lane)), to));
   }
-  if (from === "f16" && to === "f32") {
-    const bits = reader(group, instruction, 1, "b16");
-    return slowly(group, instruction, "b32", (lane) => widenedHalf(Number(bits(lane))));
-  }
   const round = rounding?.endsWith("i") ? ROUNDINGS[rounding] : null;
   if (from === "f16" && to === "f32" && !round) return widenHalf(group, instruction);
   return slowly(group, instruction, to, (lane) =>
@@ -222,14 +218,6 @@ function toFloat(value: bigint, type: string) {
   const kept = size >> 11n;
   const odd = size & 0x7ffn ? kept | 1n : kept;
   return Number(value < 0n ? -odd : odd) * 2048;
-}
-
-/** The bits of single precision of a half; a NaN keeps its own. */
-function widenedHalf(bits: number) {
-  if ((bits & 0x7fff) > 0x7c00)
-    return BigInt(bits & 0x8000) * 65536n + BigInt(0x7f800000 | ((bits & 1023) << 13));
-  FLOAT[0] = fromHalf(bits);
-  return BigInt(FLOAT_BITS[0]);
 }
 
 const NARROW: Record<string, (value: number) => number> = { f16: toHalf, bf16: toBfloat16 };

@@ -12,6 +12,7 @@ from in_node import answers
 from panel_pages import furnish, page_of
 from playwright.sync_api import Browser, Page, expect
 from sites import Site, served
+from test_grid_barriers import SYNC
 
 from accessible import faults
 from browser import still
@@ -193,7 +194,7 @@ def test_a_result_is_compared_with_what_is_expected() -> None:
 
 
 TOTAL = """
-__global__ void total(const float* x, float* y, int n) {
+__global__ void total(const float* x, float* y, int* taken, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) ADD;
 }
@@ -201,14 +202,15 @@ int main() {
     int n = 300;
     cudaMalloc(&x, n * sizeof(float));
     cudaMalloc(&y, 4);
-    total<<<2, 256>>>(x, y, n);
+    cudaMalloc(&taken, 4);
+    total<<<2, 256>>>(x, y, taken, n);
 }
 """
 
 
 @pytest.mark.parametrize(
     ("add", "kinds"),
-    [("atomicAdd(y, x[i])", []), ("*y += x[i]", ["order"])],
+    [("atomicAdd(y, x[i])", []), ("atomicExch(y, x[i])", ["order"])],
 )
 def test_a_result_that_depends_on_the_order_is_found(add: str, kinds: list[str]) -> None:
     found = run(TOTAL.replace("ADD", add))["otherOrder"]
@@ -216,8 +218,9 @@ def test_a_result_that_depends_on_the_order_is_found(add: str, kinds: list[str])
 
 
 def test_places_taken_by_an_atomic_may_come_in_any_order() -> None:
-    taking = TOTAL.replace("ADD", "y[1 + atomicAdd((int*)y, 1) % 2] = x[i]")
-    found = run(taking.replace("&y, 4", "&y, 12"))
+    taking = TOTAL.replace("ADD", "y[atomicAdd(taken, 1)] = x[i]")
+    found = run(taking.replace("&y, 4", "&y, 4 * n"))
+    assert found["hazards"] == []
     assert found["otherOrder"] == []
     [one] = found["information"]
     assert "Threads take places by an atomic" in one["message"]
@@ -301,8 +304,51 @@ def test_host_arithmetic_is_evaluated_or_unknown(text: str, value: float | None)
     assert answer == {"gives": value}
 
 
-def finding(kind: str, *lines: int) -> dict[str, Any]:
-    return {"kind": kind, "message": "", "lines": list(lines)}
+LAST = TOTAL.replace("&y, 4", "&y, 12").replace(
+    "i < n) ADD;",
+    """threadIdx.x == 0) {
+        y[blockIdx.x] = x[i];
+        FENCE
+        if (atomicAdd(taken, 1) == gridDim.x - 1) y[2] = y[0] + y[1];
+    }""",
+)
+GRID = SYNC.replace("\n", "") + TOTAL.replace("&y, 4", "&y, 8").replace(
+    "if (i < n) ADD;",
+    """if (threadIdx.x == 0) y[blockIdx.x] = x[i];
+    BARRIER
+    if (i == 0) y[0] += y[1];""",
+)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right", "lines"),
+    [
+        (TOTAL.replace("ADD", "*y += x[i]"), TOTAL.replace("ADD", "atomicAdd(y, x[i])"), [4]),
+        (TOTAL.replace("ADD", "*y = x[i]"), TOTAL.replace("ADD", "*y = 1.0f"), [4]),
+        (
+            LAST.replace("FENCE", ""),
+            LAST.replace("FENCE", "__threadfence();"),
+            [5, 7],
+        ),
+        (
+            GRID.replace("BARRIER", "__syncthreads();"),
+            GRID.replace("BARRIER", "everyone();"),
+            [4, 6],
+        ),
+    ],
+    ids=["an atomic", "one value", "a fence", "a barrier of the grid"],
+)
+def test_blocks_that_race_are_found_and_what_orders_them_is_known(
+    wrong: str, right: str, lines: list[int]
+) -> None:
+    [race] = run(wrong)["hazards"]
+    assert (race["kind"], race["lines"]) == ("race", lines)
+    assert "Blocks run in any order, and nothing orders the two." in race["message"]
+    assert run(right)["hazards"] == []
+
+
+def finding(kind: str, *lines: int, in_global: bool = False) -> dict[str, Any]:
+    return {"kind": kind, "message": "", "lines": list(lines), "inGlobal": in_global}
 
 
 @pytest.mark.parametrize(
@@ -314,6 +360,8 @@ def finding(kind: str, *lines: int) -> dict[str, Any]:
         ([finding("race", 3, 5)], [finding("race", 3, 5)], True, "error"),
         ([finding("race", 3, 5)], [finding("race", 3, 7)], True, "warning"),
         ([finding("race", 3, 5)], None, True, "warning"),
+        ([finding("race", 3, in_global=True)], [finding("race", 3)], True, "warning"),
+        ([finding("race", 3, in_global=True)], None, False, "error"),
     ],
 )
 def test_what_rests_on_an_assumption_is_no_error(

@@ -140,9 +140,17 @@ def of_verdicts() -> Iterator[VerdictCase]:
         ("tiled without its second barrier", tiled.replace(BARRIER, ""), QUICK_SIZES),
         ("a barrier that some warps miss", tiled.replace(BARRIER, some), ((33, 31, 33),)),
         ("a loop without an end", naive.replace("++k", "k += 0"), ((2, 2, 2), (2000, 2000, 2000))),
+        ("two blocks that write each element", _twice(naive), ((33, 31, 17),)),
         ("a grid that is too large", naive.replace("ceil(N / BN)", "10000000 * N"), ((2, 2, 2),)),
     ):
         yield VerdictCase(label, parse_kernel("mine", source), tuple(sizes))
+
+
+def _twice(naive: str) -> str:
+    """Let two blocks add half of the products of each element, and both store what they have."""
+    source = naive.replace("ceil(N / BN)", "2 * ceil(N / BN)")
+    source = source.replace("blockIdx.x * BN", "blockIdx.x / 2 * BN")
+    return source.replace("int k = 0; k < K; ++k", "int k = blockIdx.x % 2; k < K; k += 2")
 
 
 def _sha(part: Any) -> str:

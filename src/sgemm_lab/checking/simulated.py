@@ -84,6 +84,7 @@ class _JudgeHere(Judge):
                 a,
                 b,
                 check_hazards=watch,
+                watch_races_in=("C",) if watch else (),
                 count_requests=False,
                 time_limit=self.time_limit,
                 shared_parts=self.parts,

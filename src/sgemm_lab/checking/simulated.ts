@@ -116,6 +116,7 @@ function judgeOf(
         cooperative: shape.workspaceBytes > 0,
         unwritten: ["C"],
         checkHazards,
+        watchRacesIn: checkHazards ? ["C"] : [],
         countRequests: false,
         timeLimit,
         maxBasicBlocks: maxBasicBlocks(size),

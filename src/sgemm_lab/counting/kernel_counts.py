@@ -4,7 +4,7 @@ The kernel's PTX comes from NVRTC. Where NVRTC is not installed, the PTX of the 
 shipped with the package, takes its place.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, TypedDict, Unpack
 
@@ -43,6 +43,7 @@ class SimulationOptions(TypedDict, total=False):
     """How a launch is simulated, where it is not as usual; see ``simulate``."""
 
     check_hazards: bool
+    watch_races_in: Collection[str]
     trace: bool
     schedule: Schedule
     time_limit: float

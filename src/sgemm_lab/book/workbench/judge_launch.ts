@@ -8,8 +8,11 @@ export interface LaunchVerdict {
   findings: Finding[];
 }
 
-/** Kinds that follow from the kernel's own accesses to shared memory, whatever its arrays hold. */
-const OF_THE_KERNEL = new Set(["race", "barrier", "in flight"]);
+/**
+ * Kinds that follow from how the threads of one block share memory, whatever the arrays hold. Races
+ * in global memory depend on the grid.
+ */
+const OF_THE_BLOCK = new Set(["race", "barrier", "in flight"]);
 
 /**
  * Judge a launch.
@@ -30,7 +33,8 @@ export function judgeLaunch(
   }
   if (!assumed) return { severity: "error", findings: hazards };
   const again = (one: Finding) =>
-    OF_THE_KERNEL.has(one.kind) &&
+    OF_THE_BLOCK.has(one.kind) &&
+    !one.inGlobal &&
     other?.hazards.some(({ kind, lines }) => kind === one.kind && `${lines}` === `${one.lines}`);
   const certain = hazards.filter(again);
   if (certain.length) return { severity: "error", findings: certain };

@@ -6,6 +6,7 @@ import { sharedWavefronts } from "../../formulas/memory.ts";
 import { BANKS, WORD_BYTES } from "../../hardware.py";
 import type { Hazard } from "../../simulator/hazard.ts";
 import type { TypedArray } from "../../simulator/memory.ts";
+import { parse } from "../../simulator/ptx.ts";
 import type { Result } from "../../simulator/simulation.ts";
 import { simulate } from "../../simulator/simulation.ts";
 import type { WarpRequest } from "../../simulator/warp_requests.ts";
@@ -64,6 +65,8 @@ export interface Finding {
   message: string;
   /** the source lines that it names */
   lines: number[];
+  /** whether it is about an array in global memory, so that it may depend on the grid */
+  inGlobal: boolean;
 }
 
 /** Relative to the larger of 1 and the expected number. */
@@ -104,15 +107,24 @@ export function runLaunch(
     ]),
   );
   const same = new SameValues();
+  const isWritten = (one: (typeof args)[number]) => one.kind === "array" && !one.constant;
+  const variables = parse(ptx).get(entry)?.variables ?? [];
   const done = simulate(ptx, entry, grid, block, given, {
     sharedBytes,
     cooperative: true,
     timeLimit,
+    watchRacesIn: [...args.filter(isWritten), ...variables].map(({ name }) => name),
     requestsOf: [0, 0],
     watching: [same],
   });
   const [harmless, hazards] = [true, false].map((is) =>
-    done.hazards.filter((one) => same.isHarmless(one) === is).map(finding),
+    findings(
+      done.hazards.filter((one) => same.isHarmless(one) === is),
+      done,
+    ),
+  );
+  const arrays = Object.fromEntries(
+    args.flatMap(({ kind, name }) => (kind === "array" ? [[name, done.arrays[name]]] : [])),
   );
   const threads = [...grid, ...block].reduce((product, side) => product * side, 1);
   const blocks = grid.reduce((product, side) => product * side, 1);
@@ -121,7 +133,7 @@ export function runLaunch(
   for (const seed of !hazards.length && threads <= MOST_ORDERED ? SEEDS : []) {
     if (changes.length || (seed && blocks === 1)) break;
     const order = seed ? `in an order of blocks drawn with seed ${seed}` : "one after the other";
-    const found = inOtherOrder(done.arrays, order, () =>
+    const found = inOtherOrder(arrays, order, () =>
       simulate(ptx, entry, grid, block, given, {
         sharedBytes,
         schedule: "warps",
@@ -144,20 +156,18 @@ export function runLaunch(
     orders,
     otherOrder: changes.filter((one) => !differs.includes(one)),
     hazards,
-    warnings: done.warnings.map(finding),
+    warnings: findings(done.warnings, done),
     information,
     total: done.counts.total,
     lines: new Map(done.counts.lines.map(({ line, counts }) => [line, counts])),
     conflicts: conflictsOf(done.requests ?? []),
-    outputs: args
-      .filter((one) => one.kind === "array" && !one.constant)
-      .map(({ name }) => {
-        const array = done.arrays[name];
-        return { name, first: Array.from(array.subarray(0, SHOWN)), length: array.length };
-      }),
+    outputs: args.filter(isWritten).map(({ name }) => {
+      const array = arrays[name];
+      return { name, first: Array.from(array.subarray(0, SHOWN)), length: array.length };
+    }),
     compared: expected.trim()
-      ? compare(expected, sizes, given, done.arrays)
-      : reference && compareWith(reference, given, done.arrays),
+      ? compare(expected, sizes, given, arrays)
+      : reference && compareWith(reference, given, arrays),
   };
 }
 
@@ -192,7 +202,7 @@ function compareWith(
     if (!(error instanceof LabError)) throw error;
     return null;
   }
-  const names = Object.keys(right).filter((name) => !same(right[name], before.get(name)));
+  const names = Object.keys(after).filter((name) => !same(right[name], before.get(name)));
   const found = names.map((name) => {
     const { length } = right[name];
     const one: Compared = { name, by: says, wrong: 0, length, at: -1, got: 0, expected: 0 };
@@ -219,13 +229,13 @@ function inOtherOrder(usual: Record<string, TypedArray>, order: string, again: (
     if (!(error instanceof LabError)) throw error;
     return null;
   }
-  if (other.hazards.length) return other.hazards.map(finding);
+  if (other.hazards.length) return findings(other.hazards, other);
   return Object.keys(usual).flatMap((name) => {
     const array = other.arrays[name];
     let count = 0;
     for (let at = 0; at < array.length; at++) count += Number(isApart(usual[name][at], array[at]));
     const message = `${name} depends on the order in which blocks and warps run: ${count} of ${array.length} elements differ when they run ${order}.`;
-    return count ? [{ kind: "order", message, lines: [] }] : [];
+    return count ? [{ kind: "order", message, lines: [], inGlobal: true }] : [];
   });
 }
 
@@ -277,8 +287,10 @@ function compare(
 const isReal = (array: TypedArray) =>
   array instanceof Float32Array || array instanceof Float64Array;
 
-function same(one: TypedArray, other: TypedArray | number | undefined) {
-  return typeof other === "object" && one.every((value, at) => Object.is(value, other[at]));
+function same(one: TypedArray | undefined, other: TypedArray | number | undefined) {
+  return (
+    !one || (typeof other === "object" && one.every((value, at) => Object.is(value, other[at])))
+  );
 }
 
 /** An array with its sides: those of A, B and C, where the launch has the sizes M, N and K. */
@@ -303,9 +315,12 @@ function contents(type: string, length: number, constant: boolean, seed: number)
   return array;
 }
 
-function finding({ kind, message, location, otherLocation }: Hazard): Finding {
-  const lines = [location.line, otherLocation?.line ?? 0].filter((line) => line > 0);
-  return { kind, message, lines: [...new Set(lines)].sort((a, b) => a - b) };
+function findings(hazards: Hazard[], { arrays }: Result): Finding[] {
+  return hazards.map(({ kind, message, location, otherLocation, array }) => {
+    const lines = [location.line, otherLocation?.line ?? 0].filter((line) => line > 0);
+    const named = [...new Set(lines)].sort((a, b) => a - b);
+    return { kind, message, lines: named, inGlobal: array !== null && array in arrays };
+  });
 }
 
 /** For each line the worst request to shared memory of the first warp, where lanes share a bank. */

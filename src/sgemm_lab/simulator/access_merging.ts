@@ -1,5 +1,29 @@
-// Which shared accesses ptxas merges: access_merging.py in TypeScript, held equal to it by a test.
-// There stand the rules, and where they come from.
+// Which shared accesses ptxas merges: from the PTX as written to the machine code as compiled.
+//
+// ptxas joins shared loads of one basic block into 64-bit and 128-bit ones, and shared stores too.
+// The rules were read off the machine code (`nvdisasm`) of test kernels for sm_90. For both:
+//
+// * The addresses differ by constants, and the wide access must be aligned for certain: symbolic.ts
+//   follows the address back through the code and counts the zero bits its value must end in.
+// * Global accesses, volatile and guarded ones, and elements narrower than 32 bits are never
+//   merged.
+//
+// Loads:
+//
+// * No shared store, barrier or other write to shared memory stands between them.
+// * Of the four words of an aligned 16-byte piece, three or four make one 128-bit load; otherwise
+//   two words that fill an aligned 8-byte piece make one 64-bit load.
+//
+// Stores:
+//
+// * They follow each other, in any order: no other access of shared memory and no barrier stands
+//   between them, not even a store to another piece.
+// * They fill an aligned piece of 16 bytes, or where not all of it is written, one of 8 bytes. No
+//   store may write what nothing asked for, so there are no holes.
+// * The first store of a piece is as narrow as any.
+//
+// Not seen here: merging across basic blocks after ptxas has removed a branch. Loops that ptxas
+// unrolls by itself are written out before, see unroll.ts.
 
 import type { BasicBlock } from "./control_flow.ts";
 import type { Instruction } from "./ptx.ts";

@@ -1,5 +1,4 @@
-// The addresses of an access: computed, checked, and passed to the observers. The first half of
-// memory_operations.py in TypeScript.
+// The addresses of an access: computed, checked, and passed to the observers.
 
 import type { Access, Site, ThreadGroup } from "./group.ts";
 import { ATOMIC, COPY_READ, flatnonzero, LOAD } from "./group.ts";

@@ -1,5 +1,11 @@
-// Instructions that the hardware rounds in its own way, or not to nearest: approximations.py in
-// TypeScript.
+// Instructions that the hardware rounds in its own way, or not to nearest.
+//
+// `ex2`, `rcp` and `rsqrt` that end in `.approx` give what an H200 gave, bit for bit, and so does
+// `div`, which multiplies with `rcp`: see measured_functions.ts. `lg2`, `sqrt`, `sin`, `cos` and
+// `tanh` are worked out in double precision and rounded to single: the hardware's last bits may
+// differ. How far, the PTX ISA says under each of them. `add`, `sub`, `mul` and `fma` round down,
+// up or towards zero as they say, bit for bit; only the sign of a sum that is exactly zero may
+// differ.
 
 import { fma64, leftOver, nextInwards } from "./fma.ts";
 import type { ThreadGroup } from "./group.ts";

@@ -1,5 +1,5 @@
-// Integer, float and predicate instructions: the first half of arithmetic.py in TypeScript. What
-// moves, converts or takes apart bits is in conversions.ts.
+// Integer, float and predicate instructions. What moves, converts or takes apart bits is in
+// conversions.ts.
 
 import { fma32 } from "./fma.ts";
 import type { ThreadGroup } from "./group.ts";

@@ -1,4 +1,4 @@
-// Asynchronous copies of words, `cp.async`: the last part of memory_operations.py in TypeScript.
+// Asynchronous copies of words, `cp.async`.
 
 import { addressOf, begin } from "./accesses.ts";
 import type { Access, PendingCopy, ThreadGroup } from "./group.ts";

@@ -1,5 +1,9 @@
-// When the barriers of a block open, and what is wrong with how its threads came to them:
-// barriers.py in TypeScript; there it says by what rule.
+// When the barriers of a block open, and what is wrong with how its threads came to them.
+//
+// A barrier counts threads. It opens when all threads of the block that have not returned wait at a
+// barrier of its number, whichever instruction brought them there: PTX ISA, "bar". With a count of
+// its own it opens when that many have come. PTX wants all threads of one warp at the same
+// instruction; warps may come by different ones.
 
 import { WARP } from "../hardware.py";
 import type { Path, Program, Wait } from "./divergence.ts";

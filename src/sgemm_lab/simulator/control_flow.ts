@@ -1,5 +1,4 @@
-// Control flow of a kernel: basic blocks, and where diverged threads meet again. control_flow.py in
-// TypeScript, held equal to it by a test.
+// Control flow of a kernel: basic blocks, and where diverged threads meet again.
 
 import type { Instruction, PtxKernel } from "./ptx.ts";
 import { PtxError } from "./ptx.ts";

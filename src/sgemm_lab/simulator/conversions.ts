@@ -1,5 +1,4 @@
-// Instructions that move, choose, convert and take apart: the second half of arithmetic.py in
-// TypeScript.
+// Instructions that move, choose, convert and take apart.
 
 import type { ThreadGroup } from "./group.ts";
 import { LOCAL_WINDOW, SHARED_WINDOW } from "./memory.py";

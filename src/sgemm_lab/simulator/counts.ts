@@ -1,5 +1,5 @@
-// Count memory requests, arithmetic and barriers while a kernel runs, per source line: counts.py in
-// TypeScript. The names of the counts are those of Python, for they stand in pages and records.
+// Counts of memory requests, arithmetic and barriers while a kernel runs, per source line. Their
+// names are those of counts.py, which says what each counts: they stand in pages and records.
 
 import { SECTOR_BYTES, WARP } from "../hardware.py";
 import type { Merged } from "./access_merging.ts";

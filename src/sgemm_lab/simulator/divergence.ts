@@ -1,5 +1,9 @@
 // Divergent threads: which run, which wait, and where they reconverge.
-// divergence.py in TypeScript; there it says how.
+//
+// A path is a set of threads that run in lockstep. Where they part at a branch, both sides become
+// paths of their own, and the threads join again at the branch's immediate post-dominator, as the
+// hardware's convergence barriers make them do. A path waits at a barrier, or in a loop around
+// `mbarrier.try_wait`, while other paths go on.
 
 import { LabError } from "../errors.ts";
 import { WARP } from "../hardware.py";

@@ -1,4 +1,4 @@
-// How often each piece of a kernel ran: execution_counts.py in TypeScript.
+// How often each piece of a kernel ran.
 
 /** Executions of basic blocks, guarded instructions and barriers over a whole launch. */
 export class Tally {

@@ -1,5 +1,4 @@
-// Fused multiply-add in single precision, rounded once, as the GPU does it: fma.py in TypeScript,
-// held equal to it by a test.
+// Fused multiply-add in single precision, rounded once, as the GPU does it.
 
 const LARGEST = 2 ** 128 - 2 ** 104;
 

@@ -1,5 +1,5 @@
-// Threads that run together, the launch they belong to, and the accesses they make: group.py in
-// TypeScript.
+// Threads that run together, the launch they belong to, and the accesses they make. These types
+// know each other both ways, so they stand in one module.
 
 import { WARP } from "../hardware.py";
 import type { TensorMap } from "../tensor_map.ts";

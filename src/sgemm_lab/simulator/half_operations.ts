@@ -1,4 +1,7 @@
-// Arithmetic of 16-bit floats, alone or in pairs: half_operations.py in TypeScript.
+// Arithmetic of 16-bit floats, alone or in pairs: half precision (`f16`) and bfloat16 (`bf16`).
+//
+// Each result is worked out in double precision and rounded to nearest even, as if once. Every NaN
+// becomes 0x7FFF, that of the GPU.
 
 import { beside } from "./approximations.ts";
 import { oddSum } from "./fma.ts";

@@ -1,5 +1,5 @@
-// Hazards of a run as sentences: data races, accesses out of bounds, uninitialized values. Tests
-// hold it equal to hazards.py.
+// Hazards of a run as sentences: data races, accesses out of bounds, uninitialized values. The race
+// detectors are in shared_races.ts, vector_clock_races.ts and global_races.ts.
 
 import { WARP } from "../hardware.py";
 import type { Access, EarlyUse, Site, ThreadGroup } from "./group.ts";

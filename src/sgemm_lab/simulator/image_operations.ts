@@ -1,4 +1,4 @@
-// Reading textures, and reading and writing surfaces: image_operations.py in TypeScript.
+// Reading textures, and reading and writing surfaces.
 
 import { LabError } from "../errors.ts";
 import { begin } from "./accesses.ts";

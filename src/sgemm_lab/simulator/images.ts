@@ -1,5 +1,9 @@
-// Textures and surfaces, arrays that a kernel reads and writes by place: images.py in TypeScript,
-// for one thread at a time. How a filter rounds was inferred from what an H200 read.
+// Textures and surfaces: arrays that a kernel reads and writes by place, not by address.
+//
+// NVIDIA's "CUDA C++ Programming Guide", section "Texture Fetching", describes how coordinates
+// become elements, and that filters round coordinates to 1/256 of an element. How a filter rounds
+// its result is not documented: it was inferred from what an H200 read at thousands of places, and
+// this module gives the same bits (tests/simulator/test_images_on_h200.py).
 
 import type { Memory, NamedArray } from "./memory.ts";
 import { fromHalf } from "./registers.ts";

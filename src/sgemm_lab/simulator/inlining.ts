@@ -1,6 +1,10 @@
-// Device functions, written out where they are called, in the text of a PTX module: inlining.py in
-// TypeScript. The small arrays of the state space `.param` through which a call passes its
-// arguments become local arrays of the calling thread.
+// Device functions, written out where they are called, in the text of a PTX module.
+//
+// A call passes its arguments through small arrays of the state space `.param`. Written out, these
+// are local arrays of the calling thread, which no counter of global or shared memory sees:
+// hardware passes them in registers. So nothing else of the simulator needs to know of calls. The
+// grammar is that of NVIDIA's "Parallel Thread Execution ISA", sections "Calling sequence" and
+// `call`.
 
 import { LabError } from "../errors.ts";
 import { closingBrace } from "./ptx_text.ts";

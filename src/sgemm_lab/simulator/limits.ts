@@ -1,4 +1,8 @@
-// Launches that no GPU takes, or that would take hours: limits.py in TypeScript.
+// Launches that no GPU takes, or that would take hours here.
+//
+// Source of the limits: CUDA C++ Programming Guide, "Compute Capabilities", technical
+// specifications per compute capability; the same from 7.5 to 12.0 but for the shared memory of a
+// block.
 
 import { LabError } from "../errors.ts";
 import { STATIC_SHARED } from "../hardware.py";

@@ -1,5 +1,4 @@
 // Run the blocks of a launch: bind instructions to registers, and schedule blocks and warps.
-// machine.py in TypeScript. Multiply-adds are not bundled: a loop over a row is fast as it is.
 
 import { LabError } from "../errors.ts";
 import { APPROXIMATIONS } from "./approximations.ts";
@@ -59,7 +58,7 @@ const BARRIER = /^(?:bar|barrier)(?:\.cta)?\.(?<how>sync|arrive)(?:\.aligned)?$/
 const BRANCH = /^(?:bra(?:\.uni)?|ret|exit)$/;
 const CLUSTER_WAIT = /^barrier\.cluster\.wait(?:\.acquire)?(?:\.aligned)?$/;
 
-// Lanes that run side by side, as many as in Python: so both meet a hazard in the same order.
+// Lanes that run side by side: registers of more no longer fit the processor's cache.
 const REGISTER_BYTES = 6 * 2 ** 20;
 const [MIN_LANES, MAX_LANES] = [1024, 16384];
 

@@ -1,5 +1,7 @@
-// Barriers in shared memory (mbarrier), and the bulk copies that complete them:
-// mbarrier_operations.py in TypeScript, held equal to it by tests.
+// Barriers in shared memory (mbarrier), and the bulk copies that complete them.
+//
+// Source: PTX ISA, "mbarrier" and "cp.async.bulk". A copy lands when a thread first asks for its
+// mbarrier, so that a kernel that does not ask reads what was there before.
 
 import { SECTOR_BYTES, WARP } from "../hardware.py";
 import { addressOf, begin } from "./accesses.ts";

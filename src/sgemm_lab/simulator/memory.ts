@@ -1,5 +1,4 @@
 // The memories that a kernel sees: global arrays, shared memory of each block, local memory.
-// memory.py in TypeScript; a test compares them.
 
 import { GLOBAL_BASE } from "./memory.py";
 import type { ArrayDeclaration } from "./ptx.ts";

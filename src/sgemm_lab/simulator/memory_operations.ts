@@ -1,5 +1,5 @@
-// Loads, stores and atomics: memory_operations.py in TypeScript. Asynchronous copies are in
-// async_copies.ts, the checks of an address in accesses.ts.
+// Loads, stores and atomics. Asynchronous copies are in async_copies.ts, the checks of an address
+// in accesses.ts.
 
 import { addressOf, begin } from "./accesses.ts";
 import type { Access, Kind, ThreadGroup } from "./group.ts";

@@ -1,4 +1,4 @@
-// Which registers an instruction reads and which it writes: operands.py in TypeScript.
+// Which registers an instruction reads and which it writes.
 
 import type { Instruction, Operand, PtxKernel, Register } from "./ptx.ts";
 

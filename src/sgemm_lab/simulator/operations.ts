@@ -1,7 +1,8 @@
-// How an instruction becomes a function that runs it for a group of threads: operations.py in
-// TypeScript. Each module of operations lists pairs of a pattern and a binder. The pattern matches
-// whole opcodes; the binder looks up the registers once and returns a step that runs the
-// instruction in the lanes of a mask, or in all.
+// How an instruction becomes a function that runs it for a group of threads.
+//
+// Each module of operations lists pairs of a pattern and a binder. The pattern matches whole
+// opcodes; the binder looks up the registers once and returns a step that runs the instruction in
+// the lanes of a mask, or in all.
 
 import type { ThreadGroup } from "./group.ts";
 import type { Instruction, Register } from "./ptx.ts";

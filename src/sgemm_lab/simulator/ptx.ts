@@ -1,5 +1,6 @@
-// PTX text as a list of instructions: ptx.py in TypeScript; a test compares them. Only syntax
-// is handled here; an opcode that the simulator does not know passes and is reported later.
+// PTX text as a list of instructions, by the grammar of NVIDIA's "Parallel Thread Execution ISA".
+// Only syntax is handled here; an opcode that the simulator does not know passes and is reported
+// later, in machine.ts.
 
 import { countingBarriers, inlined } from "./inlining.ts";
 import { closingBrace, PtxError } from "./ptx_text.ts";

@@ -1,5 +1,5 @@
-// The registers of a group of threads, as rows with one entry per thread: registers.py in
-// TypeScript. A mask is a Uint8Array of ones and zeros, or null for all lanes.
+// The registers of a group of threads, as rows with one entry per thread. A mask is a Uint8Array of
+// ones and zeros, or null for all lanes.
 
 import { registersOf } from "./operands.ts";
 import type { Operand, PtxKernel, Register } from "./ptx.ts";

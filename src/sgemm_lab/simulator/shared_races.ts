@@ -1,5 +1,4 @@
-// Race detector for shared memory, where every barrier is one of the whole block. Tests hold it
-// equal to shared_races.py.
+// Race detector for shared memory, where every barrier is one of the whole block.
 
 import { WARP } from "../hardware.py";
 import type { Access, Site, ThreadGroup } from "./group.ts";

@@ -1,5 +1,5 @@
-// Simulate one kernel launch, the entry point of the simulator: simulation.py in TypeScript. It
-// runs to its end without a pause, so a page calls it in a Worker.
+// Simulate one kernel launch: the entry point of the simulator. It runs to its end without a pause,
+// so a page calls it in a Worker.
 
 import { LabError } from "../errors.ts";
 import { FLOAT_BYTES } from "../hardware.py";

@@ -1,4 +1,4 @@
-// Places in the CUDA source, as the PTX names them with `.loc`: source_locations.py in TypeScript.
+// Places in the CUDA source, as the PTX names them with `.loc`.
 
 import { sentence } from "./sentences.ts";
 

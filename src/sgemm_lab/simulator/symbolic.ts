@@ -1,5 +1,7 @@
 // What is known of an address without running the kernel: a sum of unknowns, and zero bits.
-// symbolic.py in TypeScript; a test compares them of what it finds.
+//
+// ptxas merges shared accesses only where it can prove how their addresses differ and how they are
+// aligned. This follows the registers of a kernel's PTX to prove the same.
 
 import type { BasicBlock } from "./control_flow.ts";
 import { registersWritten } from "./operands.ts";

@@ -1,5 +1,8 @@
-// Copies of boxes of a matrix, `cp.async.bulk.tensor`, by tensor maps; addresses in a cluster:
-// tensor_copies.py in TypeScript.
+// Copies of boxes of a matrix, `cp.async.bulk.tensor`, by tensor maps; addresses in a cluster.
+//
+// Source: PTX ISA, "cp.async.bulk.tensor", "mapa", "Swizzling modes". The engine (TMA) reads a box
+// of rows and columns, zeros outside of the matrix, and writes row after row; the swizzle permutes
+// pieces of 16 bytes by their addresses.
 
 import { SECTOR_BYTES } from "../hardware.py";
 import { ELEMENT_BYTES } from "../tensor_map.py";

@@ -1,5 +1,4 @@
-// Every memory access and multiply-add of a small launch, for stepping through: trace.py in
-// TypeScript, held equal to it by tests.
+// Every memory access and multiply-add of a small launch, for stepping through.
 
 import type { Access, Kind, ThreadGroup } from "./group.ts";
 import { COPY_READ, LOAD } from "./group.ts";

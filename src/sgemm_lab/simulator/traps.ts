@@ -1,4 +1,4 @@
-// Instructions at which a launch ends with an error: traps.py in TypeScript.
+// Instructions at which a launch ends with an error.
 
 import { LabError } from "../errors.ts";
 import type { Operations } from "./operations.ts";

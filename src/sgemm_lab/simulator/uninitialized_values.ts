@@ -1,5 +1,10 @@
-// Uninitialized values, tracked to where they do harm: uninitialized_values.py in TypeScript, which
-// says why, held equal to it by tests.
+// Uninitialized values, tracked to where they do harm.
+//
+// A kernel may read memory that nothing wrote and do no harm: at the edge of a matrix threads work
+// on elements that they do not store. So such a read is a hazard only once what it gave reaches
+// global memory, or decides an address, a branch, or what other threads of the warp get. Until then
+// its marks go from register to register, and through shared and local memory, as the values do: a
+// result is marked where one of its operands is. That is more than need be, never less.
 
 import type { Condition } from "./divergence.ts";
 import type { Access, HazardSink, ThreadGroup } from "./group.ts";

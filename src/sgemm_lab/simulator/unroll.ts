@@ -1,5 +1,10 @@
-// The short loops that ptxas unrolls, written out: unroll.py in TypeScript, held equal to it by a
-// test. There it says how long such a loop may be.
+// The short loops that ptxas unrolls, written out, so that loads of neighbouring turns can merge.
+//
+// NVRTC leaves some loops with a fixed number of turns in the PTX, and ptxas then unrolls them.
+// Once unrolled, loads of several turns become neighbours and merge into wide ones. Results do not
+// change. How long a loop ptxas unrolls is not documented: `LONGEST` is an estimate from machine
+// code, right for loops well below and well above it. `#pragma unroll` in the source leaves no
+// doubt: then the PTX has no loop.
 
 import type { BasicBlock } from "./control_flow.ts";
 import { basicBlocks } from "./control_flow.ts";

@@ -1,5 +1,9 @@
 // Variables of a PTX module, `__device__` and `__constant__` ones, with what they start with; and
-// arguments that are structs: variables.py in TypeScript.
+// arguments that are structs.
+//
+// The grammar is that of NVIDIA's "Parallel Thread Execution ISA", sections "Variables" and
+// "Initializers". All of them lie in global memory here; loads of `.const` ones are not counted
+// among its requests, as a GPU has a cache of its own for them.
 
 import type { ShapedArray } from "./memory.ts";
 

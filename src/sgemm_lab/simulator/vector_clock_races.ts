@@ -1,5 +1,4 @@
-// Race detector for kernels whose warps synchronise in parts, by vector clocks. Tests hold it equal
-// to vector_clock_races.py.
+// Race detector for kernels whose warps synchronise in parts, by vector clocks.
 
 import { WARP } from "../hardware.py";
 import type { Access, BulkCopy, TensorRead, ThreadGroup } from "./group.ts";

@@ -1,5 +1,13 @@
-// Vector clocks of warps, for kernels in which some warps synchronize without the others:
-// vector_clocks.py in TypeScript. Its docstring explains them.
+// Vector clocks of warps, for kernels in which some warps synchronise without the others.
+//
+// If every barrier is one of the whole block, the number of barriers passed orders all accesses.
+// With named barriers of some warps, or barriers in memory (mbarrier), it does not. Then each warp
+// has a clock, and stores the latest time that it knows of every other warp. An access of a warp
+// happens before one of another warp if the other knows its time. (Mattern, Virtual time and global
+// states of distributed systems, 1989.)
+//
+// Each warp also has a Lamport clock, its window, for traces: accesses in one window are not
+// ordered. (Lamport, Time, clocks, and the ordering of events in a distributed system, 1978.)
 
 import type { PtxKernel } from "./ptx.ts";
 

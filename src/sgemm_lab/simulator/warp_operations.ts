@@ -1,4 +1,4 @@
-// Instructions in which the threads of a warp exchange values: warp_operations.py in TypeScript.
+// Instructions in which the threads of a warp exchange values.
 
 import { WARP } from "../hardware.py";
 import { addressOf, begin } from "./accesses.ts";

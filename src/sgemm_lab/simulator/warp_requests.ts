@@ -1,5 +1,4 @@
-// The memory requests of one warp, address by address, as the machine code makes them:
-// warp_requests.py in TypeScript; a test compares them.
+// The memory requests of one warp, address by address, as the machine code makes them.
 
 import { WARP } from "../hardware.py";
 import type { Merged } from "./access_merging.ts";

@@ -1,5 +1,9 @@
-// Matrix multiply-accumulate of a warp group, `wgmma`: wgmma_operations.py in TypeScript. There it
-// says how factors lie in shared memory, and what runs on until it is waited for.
+// Matrix multiply-accumulate of a warp group, `wgmma`: four warps, factors in shared memory.
+//
+// Source: PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions". Each warp of the four has 16
+// rows of D, laid out as those of `mma`; nothing of it depends on the other three. A product is
+// computed when it starts. That it runs on until `wgmma.wait_group` is seen by those who watch
+// shared memory, and by `earlyUses`, which follows its registers through the kernel.
 
 import { WARP } from "../hardware.py";
 import { begin } from "./accesses.ts";
@@ -232,10 +236,15 @@ function countOf(operands: Instruction["operands"]) {
   return operands[0]?.kind === "immediate" ? Number(operands[0].bits) : 0;
 }
 
-/** Registers of products that may run: see `_Flight` in Python. */
+/** Registers of products that may run, and how many groups were committed since, at least. */
 class Flight {
   sums: Map<string, number> = new Map();
   factors: Map<string, number> = new Map();
+  /**
+   * Registers of products that were written since the last `wgmma.fence`. Without what stands
+   * between the fence and the end of its products: a compiler may move it there, and ptxas moves it
+   * back.
+   */
   dirty: Set<string> = new Set();
   fenced = false;
 

@@ -1,5 +1,8 @@
-// Matrix multiply-accumulate of one warp through fragments, `wmma`, and more kinds of `mma`:
-// wmma_operations.py in TypeScript; there it says how a matrix is spread over the lanes.
+// Matrix multiply-accumulate of one warp through fragments: `wmma` and more kinds of `mma`.
+//
+// How `wmma` spreads a matrix over the lanes is left to the GPU; here it is as in `mma`, which an
+// H200 makes of it. Sums are rounded as `sumOfProducts` says; those kept in half precision are
+// rounded once more, to the nearest. Whole numbers are exact.
 
 import { WARP } from "../hardware.py";
 import { addressOf, begin } from "./accesses.ts";

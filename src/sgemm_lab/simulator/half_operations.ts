@@ -11,14 +11,9 @@ import { reader, slowly } from "./operations.ts";
 import type { Instruction } from "./ptx.ts";
 import type { Value } from "./registers.ts";
 import { fromHalf, toHalf } from "./registers.ts";
+import { lesser } from "./row_loops.ts";
 
 const NAN = 0x7fff;
-
-/** As NumPy's fmin: the number where one is none. */
-function lesser(a: number, b: number) {
-  if (Number.isNaN(a)) return b;
-  return b < a ? b : a;
-}
 
 const COMPUTE: Record<string, (...values: number[]) => number> = {
   // Rounded to odd, so that rounding once more is right.

@@ -304,8 +304,9 @@ function floorLog2(value: number) {
   return 2 ** (guess + 1) <= value ? guess + 1 : guess;
 }
 
-/** To the nearest whole number, halves to the even one. */
-export function roundHalfEven(value: number) {
+/** To the nearest whole number, halves to the even one; with the sign of what is rounded. */
+export function roundHalfEven(value: number): number {
+  if (value < 0) return -roundHalfEven(-value);
   const down = Math.floor(value);
   const rest = value - down;
   if (rest === 0) return value;

@@ -107,7 +107,6 @@ export const FLOATS: Record<string, FloatLoop> = {
   div: (out, a, b, from, to) => {
     for (let i = from; i < to; i++) out[i] = a[i] / b[i];
   },
-  // Of a number and NaN the number.
   min: (out, a, b, from, to) => {
     for (let i = from; i < to; i++) out[i] = lesser(a[i], b[i]);
   },
@@ -116,9 +115,10 @@ export const FLOATS: Record<string, FloatLoop> = {
   },
 };
 
+/** Of a number and NaN the number; -0 is less than 0. */
 export function lesser(a: number, b: number) {
   if (Number.isNaN(a)) return b;
-  return a <= b || Number.isNaN(b) ? a : b;
+  return Number.isNaN(b) ? a : Math.min(a, b);
 }
 
 /** of 64-bit numbers */

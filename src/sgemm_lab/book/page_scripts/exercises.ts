@@ -208,6 +208,14 @@ function resultOf(element: HTMLElement): Element[] {
   return upToNext(next);
 }
 
+/** The text of a part, with a space between any two of its elements: between cells, for one. */
+function textOf(part: Element) {
+  const walker = document.createTreeWalker(part, NodeFilter.SHOW_TEXT);
+  const texts: string[] = [];
+  while (walker.nextNode()) texts.push(walker.currentNode.textContent ?? "");
+  return texts.join(" ");
+}
+
 /** What says the answer further down: each paragraph, row, picture or box with one of its numbers. */
 function mentionsOf(box: Box, data: JudgingData): Element[] {
   const numbers = new RegExp(`(?<![\\d.,])(${answerNumbers(data).join("|")})(?![\\d³×])`);
@@ -216,8 +224,8 @@ function mentionsOf(box: Box, data: JudgingData): Element[] {
     (part) =>
       box.element.compareDocumentPosition(part) & Node.DOCUMENT_POSITION_FOLLOWING &&
       !part.closest(ASKED) &&
-      numbers.test(part.textContent ?? "") &&
-      (part.matches("figure") || !part.querySelector("p, li, tr")),
+      numbers.test(textOf(part)) &&
+      (part.matches("figure, .lab-closing, .lab-widget") || !part.querySelector("p, li, tr")),
   );
   return found.map((part) => part.closest(".lab-closing, figure") ?? part);
 }

@@ -326,10 +326,10 @@ def result(fault: str | None = None, refusal: str | None = None, error: float = 
 
 def test_a_summary_tells_right_wrong_and_refused() -> None:
     assert summary([result(error=0.25), result(error=0.5)]) == (
-        "right at 2 sizes. Its largest rounding error is 50 % of what is allowed."
+        "right at 2 sizes. Its largest rounding error is 50 % of the tolerance."
     )
     assert summary([result(fault="Bad."), result()]) == (
-        "WRONG at 1 of 2 sizes. Its largest rounding error is 0 % of what is allowed."
+        "WRONG at 1 of 2 sizes. Its largest rounding error is 0 % of the tolerance."
     )
     assert re.fullmatch(
         r"right at 1 size\. .+ Not run at 2: No room\.",

@@ -10,10 +10,9 @@ from in_node import answers
 MODULES = {
     "errors": "formulas/error_points.ts",
     "limits": "models/limits.ts",
-    "overlap": "formulas/overlap.ts",
     "waves": "formulas/wave_quantization.ts",
 }
-CALLED = "(module, name, ...given) => ({ errors, limits, overlap, waves })[module][name](...given)"
+CALLED = "(module, name, ...given) => ({ errors, limits, waves })[module][name](...given)"
 WAYS: Any = [{**way, "library": way["kind"] == "library"} for way in SAMPLES]
 LARGE = {"m": 4096, "n": 4096, "k": 4096, "bm": 128, "bn": 256, "bk": 8}
 ROOFED = {
@@ -54,12 +53,6 @@ def sharing(even: bool, words: str, **changes: int) -> Case:
     return Case("waves", "sharingWords", (LARGE | changes, 132, 1, even), words)
 
 
-def pipeline(answer: dict[str, Any], *times: int, stages: int = 1, blocks: int = 1) -> Case:
-    one = dict(zip(("latency", "load", "compute", "windows"), times, strict=True))
-    given = one | {"stages": stages, "blocks": blocks}
-    return Case("overlap", "pipelineReport", (given,), answer)
-
-
 ABOVE = [point for point in points(1251.0) if point["level"] == "dram"]
 BOUND = [one | {"bound_by": "L1", "bound_gflops": 2000.0} for one in points(500.0)]
 CASES = [
@@ -87,13 +80,6 @@ CASES = [
     sharing(False, "1 tile for 132 SMs: not one wave is full. At the end 131 SMs are idle. Of the "
             "time of all SMs 0.8 % is used. Beyond the edge of C fall 50 % of the products.",
             m=64, n=256),
-    pipeline({"total": 3900, "pace": 1300, "bound": "latency", "barriers": 2, "speedup": 1,
-              "enough": 3}, 600, 200, 500, 3),
-    pipeline({"total": 1800, "bound": "compute", "barriers": 1}, 100, 200, 500, 3, stages=2),
-    pipeline({"total": 3900, "pace": 400, "bound": "load"}, 600, 400, 100, 8, stages=6),
-    # Both blocks get on together, so the latency stays: 2 × 1000 + 300.
-    pipeline({"pace": 2300}, 300, 250, 1000, 6, blocks=2),
-    pipeline({"total": 0, "share": 0, "speedup": 1}, 0, 0, 0, 4),
     Case("errors", "errorWords", (WAYS, list(range(12)), 0, 0, 1), "wgmma_3xfp16 is the fastest "
          "with at most the error of cuBLAS in FP32: 135 TFLOP/s, at 0.4 times its error. What is "
          "faster has 420 times the error of cuBLAS in FP32, or more."),

@@ -71,8 +71,8 @@ def test_a_word_that_two_phases_ask_for_comes_twice_and_the_words_say_why(show: 
     assert len(halves.wavefronts) == 4
     words = said(show(halves))
     assert "No bank is asked for two different words" in words
-    assert "A word is shared only within a phase, so each phase fetches it anew." in words
-    assert "anew" not in said(show(Banks(stride=0)))
+    assert "These phases do not merge, so each of them fetches it." in words
+    assert "do not merge" not in said(show(Banks(stride=0)))
 
 
 def random_cases() -> list[tuple[list[int | None], int, str]]:

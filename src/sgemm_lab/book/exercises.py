@@ -147,9 +147,9 @@ class ExerciseDirective(SphinxDirective):
         chapter = Path(self.env.docname).name
         ways = notebook_ways(self.env.docname, known_repository(Path(self.env.srcdir)))
         return (
-            '<p class="lab-go-on">In the notebook alone: your lines are compiled and judged '
-            f"{', or '.join(ways)}; in a copy of the book <code>make notebooks</code> and "
-            f"<code>jupyter lab notebooks/{chapter}.ipynb</code> open it.</p>"
+            '<p class="lab-go-on">This one needs the notebook. Your lines are compiled and judged '
+            f"{', or '.join(ways)}. In a copy of the book, run <code>make notebooks</code> and "
+            f"<code>jupyter lab notebooks/{chapter}.ipynb</code>.</p>"
         )
 
 

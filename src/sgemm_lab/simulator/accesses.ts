@@ -75,18 +75,16 @@ export function begin(
   { notify = true, scratch }: { notify?: boolean; scratch?: number } = {},
 ): Access {
   const memory = group.memory(site.space);
-  const shared = memory === group.batch.shared && group.launch.cluster > 1;
-  const [low, offsets] = shared
-    ? group.inCluster(addresses)
-    : [addresses, group.offsets(site.space)];
   const lanes = mask === null ? null : group.lanesOf(mask);
+  const away = memory === group.batch.shared && group.namesBlock(addresses, lanes);
+  const [low, offsets] = away ? group.inCluster(addresses) : [addresses, group.offsets(site.space)];
   const count = lanes === null ? group.lanes : lanes.length;
   const positions = positionsFor(group, count, scratch);
   const bad =
     lanes === null
       ? placeAll(memory, site.width, low, offsets, positions)
       : placeSome(memory, site.width, low, offsets, positions, lanes);
-  const elsewhere = shared
+  const elsewhere = away
     ? Uint8Array.from(low, (_, lane) => (offsets?.[lane] === group.sharedOffset[lane] ? 0 : 1))
     : null;
   const found = { group, site, memory, mask, addresses: low, lanes, positions, elsewhere };

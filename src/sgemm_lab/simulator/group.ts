@@ -723,6 +723,16 @@ export class ThreadGroup {
     return Math.floor(this.clusterThread[lane] / WARP);
   }
 
+  /** Whether one of some lanes' addresses of shared memory names a block of the cluster. */
+  namesBlock(addresses: Float64Array, lanes: Int32Array | null) {
+    if (this.launch.cluster === 1) return false;
+    const count = lanes === null ? this.lanes : lanes.length;
+    for (let i = 0; i < count; i++) {
+      if (addresses[lanes === null ? i : lanes[i]] >= 2 ** CLUSTER_SHIFT) return true;
+    }
+    return false;
+  }
+
   /**
    * Addresses of shared memory without the block that they name, and where its slot starts. An
    * address of a block that the cluster has not is -1.

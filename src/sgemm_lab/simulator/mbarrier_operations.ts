@@ -39,8 +39,8 @@ export function placesOf(
     const here = addresses().map((one) => (one >= SHARED_WINDOW ? one - SHARED_WINDOW : one));
     const { base, size } = group.batch.shared;
     const lanes = flatnonzero(mask ?? group.alive);
-    const inCluster = group.launch.cluster > 1;
-    const [low, offsets] = inCluster ? group.inCluster(here) : [here, group.sharedOffset];
+    const away = group.namesBlock(here, lanes);
+    const [low, offsets] = away ? group.inCluster(here) : [here, group.sharedOffset];
     const wrong = lanes.some((lane) => {
       const relative = low[lane] - base;
       return relative < 0 || relative > size - BYTES || relative % BYTES !== 0;

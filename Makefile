@@ -113,7 +113,7 @@ golden: .venv/.test
 
 bench: .venv/.test
 	@$(BIN)/python benchmarks/simulator.py $(BENCH)
-	@$(BIN)/pytest -m bench -s tests/cli tests/widgets tests/book
+	@$(BIN)/pytest -m bench -s tests/cli tests/widgets
 	@$(BIN)/python benchmarks/lighthouse/run.py
 
 clean:

@@ -19,13 +19,6 @@ FAINT = {
 }
 
 
-def test_words_that_can_be_read_are_no_fault(chromium: Browser) -> None:
-    with chromium.new_page() as page:
-        page.set_content(PAGE.format(words=ALIKE))
-        assert faults(page) == []
-        assert page.locator("[data-alike]").count() == 0
-
-
 @pytest.mark.parametrize("why", FAINT)
 def test_the_one_faint_word_is_found_among_many_alike(chromium: Browser, why: str) -> None:
     with chromium.new_page() as page:

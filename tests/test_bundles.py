@@ -84,12 +84,6 @@ def test_the_editor_is_light_and_has_its_licences() -> None:
         assert lock[f"node_modules/{name}"]["license"] == "MIT"
 
 
-def test_a_class_of_a_notebook_brings_its_own_code() -> None:
-    code = "export default { render() {} };"
-    made = type("Mine", (LabWidget,), {"_esm": code, "__module__": "__main__"})
-    assert made()._esm == code
-
-
 def test_an_open_widget_follows_its_code(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("ANYWIDGET_HMR", "1")
     code = tmp_path / "edited.js"

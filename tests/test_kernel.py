@@ -86,14 +86,6 @@ def test_constants_have_value_and_label_and_derived_ones_are_none() -> None:
     )
 
 
-@pytest.mark.parametrize("comment", ["", "  ", "//rows", "  // rows  "])
-def test_a_reader_may_leave_out_the_comment_of_a_constant(comment: str) -> None:
-    source = SOURCE.replace("int TM = 2;  // rows of C per thread", f"int TM = 2;{comment}")
-    found = parse_kernel("sample", source)
-    assert found.constants[-1] == Constant("TM", 2, comment.strip(" /"))
-    assert found.with_constants(TM=4).values["TM"] == 4
-
-
 @pytest.mark.parametrize("field", ["title", "parent", "chapter", "grid", "block"])
 def test_a_missing_field_is_named(field: str) -> None:
     source = re.sub(rf"^// {field}: .+\n", "", SOURCE, flags=re.M)
@@ -241,10 +233,6 @@ def test_changed_lines_ignore_head_blank_lines_and_white_space() -> None:
     parent = "// title: a\nint x;\nint y;\nint z;\n"
     child = "// title: b\n// more\n\nint x;\n    int   y;\nint new;\nint z;\n"
     assert changed_lines(parent, child) == {6}
-
-
-def test_a_kernel_without_parent_has_no_changed_lines() -> None:
-    assert not any(line.changed for line in lines_against_parent(load_kernel("naive_rows")))
 
 
 def test_lines_against_the_parent_are_the_source() -> None:
@@ -405,15 +393,6 @@ def put(folder: Path, *names: str) -> None:
         (folder / name).write_text(source, encoding="utf-8")
 
 
-def test_numbers_only_have_to_ascend(kernels: Path) -> None:
-    put(kernels, "115_last.cu", "2_second.cu", "11b_middle.cu", "12_late.cu", "01_first.cu",
-        "11_early.cu")  # fmt: skip
-    names = ["first", "second", "early", "middle", "late", "last"]
-    assert [kernel.name for kernel in load_kernels()] == names
-    assert file_name(load_kernel("middle")) == "11b_middle.cu"
-    assert file_name(load_kernel("middle:TILE=16")) == "11b_middle.cu"
-
-
 @pytest.mark.parametrize(
     ("files", "sentence"),
     [(["tiled.cu"], r"has no place among the kernels\. Call it NN_tiled\.cu"),
@@ -463,11 +442,6 @@ def test_chapters_come_in_order() -> None:
     chapters = [k.chapter for k in BOOK]
     assert chapters == sorted(chapters)
     assert min(chapters) >= 1
-
-
-def test_a_kernel_of_the_first_chapters_is_called_one_thing() -> None:
-    early = {k.base_name: re.sub(r"\W+", "_", k.title).lower() for k in BOOK if k.chapter <= 7}
-    assert [name for name, title in early.items() if name != title] == []
 
 
 @pytest.mark.parametrize("kernel", load_kernels(variants=True), ids=lambda k: k.name)

@@ -33,16 +33,6 @@ def test_broken_widget_leaves_its_picture_and_says_so(specimen: Site, contexts: 
     assert any("could not be drawn" in said for said in visit.console)
 
 
-@pytest.mark.chromium_only("a system whose colours change")
-def test_pictures_follow_dark_mode(specimen: Site, contexts: Any) -> None:
-    def fill(colours: str) -> str:
-        page = contexts(color_scheme=colours).goto(specimen, PAGE).page
-        text = page.locator(".lab-figure svg text").first
-        return str(text.evaluate("node => getComputedStyle(node).fill"))
-
-    assert fill("light") != fill("dark")
-
-
 def test_ids_stay_unique_though_a_picture_stands_twice(specimen: Site, contexts: Any) -> None:
     page = contexts().goto(specimen, PAGE).page
     twice = page.evaluate(

@@ -154,22 +154,6 @@ def test_keyboard_alone_answers_and_opens_the_solution(specimen: Site, contexts:
     assert page.evaluate("document.activeElement.tagName") == "SUMMARY"
 
 
-def test_answers_of_another_make_are_no_hindrance(specimen: Site, contexts: Any) -> None:
-    visit = contexts().goto(specimen, PAGE)
-    for broken in (
-        "not JSON",
-        "null",
-        "3",
-        '{"2.1": {"answer": "apples"}, "2.5": {"answer": "quicker"}}',
-        '{"2.1": {"answer": {}}, "2.5": 7, "window-gain": null}',
-    ):
-        visit.page.evaluate("(text) => localStorage.setItem('sgemm-lab:answers', text)", broken)
-        visit.page.reload()
-        assert box(visit.page, "2.1").get_attribute("data-state") == "empty"
-        assert answer(visit.page, "2.1", "262144").startswith("✓")
-    assert visit.console == []
-
-
 def test_lines_of_a_kernel_lead_to_the_notebook_and_can_be_found(
     specimen: Site, contexts: Any
 ) -> None:
@@ -197,21 +181,6 @@ def test_without_scripts_there_are_text_and_solution(specimen: Site, contexts: A
     assert part(page, "2.1", "form").is_hidden()
     part(page, "2.1", "solution").locator("summary").click()
     assert "262,144 floats" in part(page, "2.1", "solution").inner_text()
-
-
-@pytest.mark.chromium_only("paper")
-@pytest.mark.parametrize("scripts", [True, False])
-def test_on_paper_are_text_and_solution(specimen: Site, contexts: Any, scripts: bool) -> None:
-    page = contexts(java_script_enabled=scripts).page
-    page.goto(specimen.url(PAGE))
-    page.emulate_media(media="print")
-    for name in ("2.1", "2.2", "2.5"):
-        assert part(page, name, "solution").locator("> div").is_visible(), name
-    assert part(page, "2.1", "form").is_hidden()
-    assert (
-        page.locator("[data-lab=progress]").count() == 0
-        or not page.locator("[data-lab=progress]").is_visible()
-    )
 
 
 @pytest.mark.chromium_only("a finger")

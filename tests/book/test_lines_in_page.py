@@ -140,20 +140,6 @@ def test_lines_and_verdict_are_kept_until_forgotten(opened: Any) -> None:
     assert page.complaints == []
 
 
-def test_by_keyboard_alone(opened: Any) -> None:
-    page = opened()
-    page.part("run").focus()
-    page.page.keyboard.press("Tab")
-    page.turn_to_the_editor()
-    assert page.page.evaluate("document.activeElement.dataset.lab") == "editor"
-    page.page.keyboard.press("Control+a")
-    page.page.keyboard.insert_text(FOUND.place)
-    page.page.keyboard.press("Control+Enter")
-    page.page.locator('[data-name="2.2"][data-state="right"]').wait_for(timeout=60_000)
-    page.page.keyboard.press("Tab")
-    assert page.page.evaluate("document.activeElement.dataset.lab") != "editor"
-
-
 @pytest.mark.chromium_only("a finger")
 @pytest.mark.parametrize("options", [{"scheme": "file"}, PHONE], ids=["opened as a file", "phone"])
 def test_where_nothing_can_be_compiled_the_page_says_how_to_go_on(

@@ -37,18 +37,9 @@ def test_short_sentence_takes_the_next_along() -> None:
     assert description(page("Short. Then a second one. Third.")).startswith("Short. Then a second")
 
 
-def test_boxes_and_captions_are_not_the_text() -> None:
-    box = nodes.note("", nodes.paragraph("", "In a box."))
-    assert description(page(box, LONG)) == LONG
-
-
 def test_formulas_are_told_by_their_signs() -> None:
     text = nodes.paragraph("", "Look at ", nodes.math("", "T^2"), nodes.Text(f" numbers. {LONG}"))
     assert description(page(text)) == f"Look at T² numbers. {LONG}"
-
-
-def test_page_without_text_has_no_description() -> None:
-    assert description(page()) == ""
 
 
 def test_a_sentence_that_leads_to_a_list_ends_with_a_stop() -> None:
@@ -88,11 +79,6 @@ def test_card_names_book_and_page_and_marks_the_kernels_of_the_chapter(tmp_path:
     bars = figure.axes[0].patches
     colours = {bar.get_facecolor() for bar in bars}
     assert (len(bars), len(colours)) == (len(steps), 2)
-
-
-def test_only_chapters_have_a_number() -> None:
-    assert share_cards.chapter_of("chapters/02_tiling") == 2
-    assert share_cards.chapter_of("chapters/A1_measuring") is None
 
 
 OPENER = """<figure class="lab-opener"><p class="lab-opener-question">Why?</p>

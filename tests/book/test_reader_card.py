@@ -339,13 +339,6 @@ def test_a_link_does_not_take_the_place_of_the_readers_own_card(opened: Any, lin
     assert not place.complaints
 
 
-def test_a_link_that_is_followed_from_the_open_page_is_seen(opened: Any, link: str) -> None:
-    place = opened().goto()
-    assert not place.scripts
-    place.page.evaluate("(hash) => { location.hash = hash; }", link.partition("#")[2])
-    expect(place.part("told")).to_contain_text("This link brings a card")
-
-
 def test_a_link_that_was_cut_short_is_a_sentence(opened: Any, link: str) -> None:
     for letters in (link[:-9], link.partition("=")[0] + "=", link + "%20"):
         place = opened()
@@ -475,11 +468,6 @@ def test_closing_boxes_say_nothing_of_a_card_that_does_not_fit_the_book(
 
 SMALLER = {"size": 64, "seconds": {"naive_rows": [0.002, 0.001, 0.003], "naive": [0.0005]}}
 """Of a product at 64³: 0.262 and 1.05 GFLOP/s."""
-LETTERS = """(root) => [...document.querySelectorAll(root + " svg")].flatMap((picture) => {
-  const scale = picture.getBoundingClientRect().width / picture.viewBox.baseVal.width;
-  return [...picture.querySelectorAll("text")].map(
-    (one) => parseFloat(getComputedStyle(one).fontSize) * scale);
-})"""
 
 
 def test_a_step_of_a_chapter_is_measured_where_the_reader_asks(
@@ -580,17 +568,6 @@ def test_beside_a_plot_over_size_stands_the_kept_card_over_its_sizes(beside: Ope
     expect(others.locator("figcaption")).to_contain_text("None of the kernels above can be said in")
     assert "Split" in others.locator("figcaption").inner_text()
     assert not beside.complaints
-
-
-@pytest.mark.parametrize(("mode", "width"), [("light", 1280), ("dark", 390)])
-def test_a_card_beside_plots_is_at_home_on_every_screen(opened: Any, mode: str, width: int) -> None:
-    place = opened(viewport={"width": width, "height": 844})
-    place.keep(MEASURED | {"smaller": [SMALLER]})
-    place.goto(f"plots-{mode}")
-    place.page.wait_for_selector(".lab-card-beside .lab-widget.is-live")
-    assert place.page.evaluate("document.documentElement.scrollWidth") <= width
-    assert min(place.page.evaluate(LETTERS, ".lab-card-beside")) >= 11
-    assert faults(place.page, ".lab-card-beside") == []
 
 
 @pytest.mark.parametrize(("width", "mode"), in_turn(("1280", "390"), (("light",), ("dark",))))

@@ -4,7 +4,6 @@ import re
 from pathlib import Path
 
 import pytest
-from ladder_samples import MEASURED
 from record_samples import record, run, samples
 
 from sgemm_lab.book import readme
@@ -35,25 +34,6 @@ SMALL = record(
 def test_the_ladder_of_the_readme_is_current() -> None:
     text, wanted = readme.current(ROOT)
     assert text == wanted, "Older than the records. Run 'make readme'."
-
-
-def quoted(chapter: str) -> set[str]:
-    """The kernels of which sentences of a chapter quote a number."""
-    names = {kernel.name for kernel in load_kernels(variants=True)}
-    values = re.findall(r"\{value\}(`+)(?!`)(.+?)(?<!`)\1(?!`)", chapter, re.DOTALL)
-    return {name for _, value in values for name in re.findall(r'"([^"]+)"', value)} & names
-
-
-def test_kernels_of_which_sentences_quote_numbers_are_recorded() -> None:
-    """A kernel that nobody quotes may wait for its record."""
-    chapters = [path.read_text(encoding="utf-8") for path in (ROOT / "chapters").glob("*.md")]
-    names = set().union(*map(quoted, chapters))
-    assert names >= {"naive", "tiled", "column_order", "register_prefetch"}
-    assert names <= MEASURED, f"Run 'sgemm-lab record {' '.join(names - MEASURED)}' on a GPU."
-    assert quoted('{value}`lab.speed("tiled")`; {value}``lab.of("no", "split")``; "stages"') == {
-        "tiled",
-        "split",
-    }
 
 
 def test_what_was_measured_of_other_code_is_no_step() -> None:
@@ -118,12 +98,6 @@ def test_the_example_of_the_library_runs(capsys: pytest.CaptureFixture[str]) -> 
     exec("\n".join(lines), {})
     assert capsys.readouterr().out.startswith("4096³ by ")
     assert multiply.startswith("c = matmul(")
-
-
-def test_the_table_stands_between_the_markers_and_nothing_else_moves() -> None:
-    text = f"# Title\n\n{BEGIN}\nold\n{END}\n\nEnd.\n"
-    assert with_table(text, "new") == f"# Title\n\n{BEGIN}\n\nnew\n\n{END}\n\nEnd.\n"
-    assert with_table(with_table(text, "x"), "new") == with_table(text, "new")
 
 
 @pytest.mark.parametrize("text", ["", BEGIN, f"{END} {BEGIN}"])

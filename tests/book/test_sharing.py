@@ -40,16 +40,3 @@ def test_a_link_to_a_picture_brings_its_settings(specimen: Site, contexts: Any) 
     counter = reader.get_by_role("button", name="pressed 41 times")
     expect(counter).to_be_in_viewport()
     expect(reader.get_by_role("button", name="pressed 0 times").first).to_be_attached()
-
-
-@pytest.mark.parametrize(
-    "rest", ["9:", "2:not-deflated", "2:q1YqKEotLk4tVrJSyk3Mq1TSUUrMKVGyijaMrQUA"]
-)
-def test_a_link_that_names_no_setting_changes_nothing(
-    specimen: Site, contexts: Any, rest: str
-) -> None:
-    visit = contexts()
-    visit.page.goto(f"{specimen.address}/{PAGE}#picture={rest}")
-    expect(visit.page.get_by_role("button", name="pressed 40 times")).to_be_attached()
-    visit.page.wait_for_timeout(300)
-    assert visit.page.get_by_role("button", name="pressed 40 times").is_visible()

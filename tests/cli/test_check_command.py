@@ -54,12 +54,3 @@ def test_wrong_sizes_are_named_once_for_each_line(
     assert said.count("error: At 1 × 1 × 1: ") == 1
     assert said.count("error: ") <= 3
     assert "right exactly where 16 divides M, N and K" in said
-
-
-def test_a_grid_that_is_no_arithmetic_is_a_sentence(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "mm.cu").write_text(UNGUARDED)
-    main(["check", str(tmp_path / "mm.cu"), "--entry", "mm<16>", "--grid", "M|2", "--block", "16"])
-    said = capsys.readouterr()
-    assert "The grid is 'M|2', which may hold only whole numbers, +" in said.out + said.err

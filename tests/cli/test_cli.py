@@ -2,7 +2,6 @@
 
 import json
 import os
-import statistics
 import subprocess
 import sys
 from dataclasses import replace
@@ -10,22 +9,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ladder_samples import MEASURED, WITHOUT_A_DEMAND
 from record_samples import DEVICE, record, run, samples
 
 from sgemm_lab import __version__, files
 from sgemm_lab.catalogue import load_kernel, load_kernels
 from sgemm_lab.checking import on_gpu, sandbox
 from sgemm_lab.checking.judge import CheckResult
-from sgemm_lab.cli import arguments, doctor, listing, measure
+from sgemm_lab.cli import arguments, listing, measure
 from sgemm_lab.cli import check as checking
 from sgemm_lab.cli.main import main
 from sgemm_lab.cuda import compiler
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Kernel
 from sgemm_lab.records.gpu_record import Spread
-from sgemm_lab.records.store import RECORDS, add_run, load_records, not_yet_measured, scores
-from sgemm_lab.records.strassen import STRASSEN_RECORDS, latest
+from sgemm_lab.records.store import RECORDS, add_run, not_yet_measured
 
 COMMANDS = (
     "doctor", "kernels", "check", "record", "tune", "shapes", "counters", "errors", "add", "count",
@@ -102,18 +99,6 @@ def test_doctor_lists_the_capabilities_of_this_machine(
     assert all(answer in said for answer in answers.values())
 
 
-def test_doctor_reports_an_invalid_record_and_continues(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def broken() -> None:
-        raise LabError("The record file x.json is not complete JSON.")
-
-    monkeypatch.setattr(doctor, "load_records", broken)
-    assert main(["doctor", "--json"]) == 0
-    answers = json.loads(capsys.readouterr().out)
-    assert answers["records"] == "no. The record file x.json is not complete JSON."
-
-
 FEW = ("naive", "tiled", "tiled:TILE=16", "producers")
 """All the kernels of the book take long to compile, and other tests do."""
 
@@ -140,15 +125,6 @@ def test_kernels_lists_registers_and_memory(capsys: pytest.CaptureFixture[str]) 
     assert [line.split()[0] for line in lines] == [*FEW]
 
 
-def test_scoreboard_shows_medians_relative_to_cublas(
-    capsys: pytest.CaptureFixture[str], records: Path
-) -> None:
-    assert main(["scoreboard", "--records", str(records)]) == 0
-    header, line = capsys.readouterr().out.splitlines()
-    assert header.split() == ["kernel", "GPU", "M×N×K", "GFLOP/s", "of", "cuBLAS", "date"]
-    assert line.split() == ["naive", "NVIDIA", "H200", "64×64×64", "1,311", "25", "%", "2026-01-02"]
-
-
 def test_scoreboard_json_is_a_list_of_objects(
     capsys: pytest.CaptureFixture[str], records: Path
 ) -> None:
@@ -166,54 +142,6 @@ def test_scoreboard_json_is_a_list_of_objects(
             "library_gflops": pytest.approx(2 * 64**3 / 1e-7 / 1e9),
         }
     ]  # fmt: skip
-
-
-def test_the_books_scoreboard_has_every_kernel_that_is_measured(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    assert main(["scoreboard", "--json"]) == 0
-    rows = json.loads(capsys.readouterr().out)
-    assert {row["kernel"] for row in rows} >= MEASURED
-    assert all(row["gflops"] > 0 and row["cublas_gflops"] > 0 for row in rows)
-    bounded = [
-        row
-        for row in rows
-        if row["kernel"] in NAMES and row["kernel"].partition(":")[0] not in WITHOUT_A_DEMAND
-    ]
-    assert {row["bound_by"] for row in bounded} >= {"L1", "shared memory", "issue slots"}
-    assert all(row["gflops"] <= 1.01 * row["bound_gflops"] for row in bounded)
-
-
-def test_the_scoreboard_lists_strassens_product(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    assert main(["scoreboard", "--json"]) == 0
-    rows = json.loads(capsys.readouterr().out)
-    assert len({tuple(row) for row in rows}) == 1  # the same keys in all
-    found = [row for row in rows if row["kernel"] == "strassen"]
-    record = STRASSEN_RECORDS.load_all()[0]
-    own = [row for row in found if row["gpu"] == record.gpu.name]
-    strassen, inside = (
-        {(row["m"], row["n"], row["k"]): row for row in own if row["arithmetic"] == arithmetic}
-        for arithmetic in ("strassen", "strassen+3xtf32")
-    )
-    run = latest(record)
-    assert list(strassen) == [times.size for times in run.times]
-    assert list(inside) == [times.size for times in run.inside[0].times]
-    assert inside[32768, 32768, 32768]["gflops"] > 1.8 * strassen[32768, 32768, 32768]["gflops"]
-    large = strassen[16384, 16384, 16384]
-    levels, errors = large["levels"], run.error_at(16384, "uniform")
-    assert (large["arithmetic"], large["bound_by"], large["gpu"]) == (
-        "strassen", None, record.gpu.name,
-    )  # fmt: skip
-    assert levels >= 1
-    assert (large["error"], large["cublas_error"]) == (errors.levels[levels], errors.cublas)
-    fastest = min(statistics.median(w.seconds) for w in run.at(16384).ways if w.levels)
-    assert large["gflops"] == pytest.approx(2 * 16384**3 / fastest / 1e9)
-    assert strassen[32768, 32768, 32768]["error"] is None  # not measured
-    assert main(["scoreboard"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert sum(line.startswith("strassen ") for line in lines) == len(found)
 
 
 # What it makes of verdicts and runs. The GPU's part is pretended.
@@ -319,11 +247,6 @@ def test_invalid_numbers_are_refused(
         assert f"'{text}' {says}" in refused(capsys, command, f"--{option}={text}")
 
 
-def test_a_size_past_the_largest_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    said = refused(capsys, "check", "--size", "1,1,16777217")
-    assert "'1,1,16777217' is too large: at most 16,777,216 each." in said
-
-
 def test_an_unknown_kernel_gets_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
     assert refused(capsys, "record", "tilde") == (
         "sgemm-lab: There is no kernel called 'tilde'. Did you mean 'tiled'?\n"
@@ -347,29 +270,6 @@ def test_without_cupy_there_is_an_error(
     compiler._machine_code.cache_clear()  # other tests may have compiled the same
     assert "CuPy is not installed" in refused(capsys, "record")
     assert "NVRTC is not installed" in refused(capsys, "kernels", "--target", "sm_86")
-
-
-def test_an_unreadable_file_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    missing, binary, bare = (tmp_path / name for name in ("no.cu", "binary.cu", "bare.cu"))
-    binary.write_bytes(b"\xff\xfe\x00")
-    bare.write_text("int x;\n")
-    assert f"The file {missing} cannot be read: No such" in refused(capsys, "record", str(missing))
-    assert f"The file {binary} is not text in UTF-8." in refused(capsys, "record", str(binary))
-    assert "'bare' does not say its title" in refused(capsys, "record", str(bare))
-
-
-def test_a_missing_folder_of_records_is_an_error(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    said = refused(capsys, "scoreboard", "--records", str(tmp_path / "no"))
-    assert said == f"sgemm-lab: There is no folder {tmp_path / 'no'} of record files.\n"
-
-
-def test_an_invalid_record_is_an_error(records: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = records / "nvidia-h200.json"
-    path.write_text(path.read_text()[:300])
-    said = refused(capsys, "scoreboard", "--records", str(records))
-    assert said.startswith("sgemm-lab: The record file nvidia-h200.json is not complete JSON")
 
 
 @pytest.mark.parametrize("command", ["check", "record", "counters", "launch"])
@@ -425,15 +325,6 @@ def test_output_that_cannot_be_written_is_an_error() -> None:
         )  # fmt: skip
     assert done.returncode == 2
     assert done.stderr == "sgemm-lab: The answer cannot be written: No space left on device.\n"
-
-
-def test_an_ascii_terminal_gets_replacement_characters() -> None:
-    done = command("scoreboard", PYTHONIOENCODING="ascii")
-    known = {score.kernel for score in scores(load_records())}
-    waiting = [name for name in NAMES if name not in known]
-    assert done.stderr == (f"{not_yet_measured(waiting)}\n" if waiting else "")
-    assert done.returncode == 0
-    assert "4096?4096?4096" in done.stdout
 
 
 def test_a_home_that_cannot_be_written_changes_nothing() -> None:

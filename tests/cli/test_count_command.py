@@ -87,12 +87,6 @@ def test_a_wrong_kernel_ends_with_status_1_and_a_reason(capsys: pytest.CaptureFi
     assert "C is WRONG: 1,560 of 1,600 elements differ from the exact product." in out
 
 
-def test_element_that_is_no_number_is_null_in_json(capsys: pytest.CaptureFixture[str]) -> None:
-    status, out, _ = run(capsys, str(WRONG / "unwritten_edge.cu"), "--size", "3", "--json")
-    data = json.loads(out, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
-    assert (status, data["max_abs_error"], data["wrong_elements"]) == (1, None, 5)
-
-
 @pytest.mark.parametrize("signature", [SIZES_FIRST, BOOK_ORDER])
 @pytest.mark.parametrize(
     "declared", ['extern "C" __global__ void mine', "__global__ void mine", "namespace x {} "
@@ -114,34 +108,6 @@ def test_any_file_is_counted(
         for row in range(13)
         for col in (0, 8, 16)
     )
-
-
-def test_macros_shared_memory_headers_and_neighbours(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    (tmp_path / "near.cuh").write_text("constexpr int twice(int x) { return 2 * x; }")
-    before = (
-        "#include <cstdio>\n#include <cassert>\n#include <cuda_runtime.h>\n#include \"near.cuh\"\n"
-        "template <int T> __global__ void made(float* C) { C[0] = T; }\n"
-        "template __global__ void made<3>(float*);\n"
-    )  # fmt: skip
-    body = BODY.replace(
-        "{", "{ extern __shared__ float s[]; assert(M); s[twice(threadIdx.x)] = 1;", 1
-    )
-    path = foreign(tmp_path, SIZES_FIRST, "__global__ void mine", before, body)
-    launch = ("--entry", "mine", "--grid", "2,1", "--block", "16,16", "--size", "13,20,9")
-    extra = ("--define", "TILE=16", "--shared-bytes", "124")
-    status, out, err = run(
-        capsys, path, *launch, *extra, "--arch", "sm_80", "--no-hazards", "--json"
-    )
-    assert (status, err) == (0, "")
-    data = json.loads(out)
-    assert data["max_abs_error"] == 0
-    assert data["shared_store_requests"] == 2 * 8
-    # One float less, and the last thread of a row writes outside.
-    status, out, _ = run(capsys, path, *launch, *extra[:3], "120", "--json")
-    assert status == 1
-    assert "writes element 30 of s, which has 30 elements" in json.loads(out)["hazards"][0]
 
 
 @pytest.mark.parametrize(
@@ -290,29 +256,6 @@ def saxpy(folder: Path, old: str = "", new: str = "") -> str:
     return str(path)
 
 
-def test_any_kernel_is_judged_by_what_is_expected(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    path = saxpy(tmp_path)
-    status, out, err = run(capsys, path, *SAXPY_CALL, "--expect", "y = 2.5*x + y", "--json")
-    assert (status, err) == (0, "")
-    data = json.loads(out)
-    assert (data["schema"], data["verdict"]) == ("sgemm-lab.count.1", "right")
-    assert (data["kernel"], data["grid"], data["block"]) == ("saxpy", [4], [256])
-    assert data["arguments"] == "n=1000 2.5 x:in:n y:inout:n"
-    assert data["arrays"] == {"y": {"wrong_elements": 0, "elements": 1000, "max_abs_error": 0.0}}
-    assert data["notes"] == ["Left out, as the kernel does not need it: main."]
-    assert (data["global_load_requests"], data["global_store_requests"]) == (64, 32)
-    status, out, _ = run(capsys, path, *SAXPY_CALL, "--expect", "y = 2*x + y")
-    assert status == 1
-    assert re.search(r"y is WRONG: 9\d\d of 1,000 elements differ from what is expected", out)
-    status, out, _ = run(capsys, path, *SAXPY_CALL, "--expect", "y = 2*x + y", "--tolerance", "9")
-    assert status == 0
-    status, out, _ = run(capsys, path, *SAXPY_CALL)
-    assert status == 0
-    assert "Say what an array should hold with --expect" in out
-
-
 def test_a_hazard_of_any_kernel_ends_with_status_1(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -337,61 +280,6 @@ def test_missing_arguments_are_reported_or_assumed(
     data = json.loads(out)
     assert (status, data["grid"], data["verdict"]) == (0, [4], "not judged")
     assert data["assumed"][0].startswith("Arguments, assumed: n=4096 a=2 x:in:8192")
-
-
-def test_grid_and_block_are_told_by_the_files_own_launch(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    path = saxpy(tmp_path)
-    call = ("--args", "n=4096 2 x:in:n y:inout:n", "--expect", "y = 2*x + y")
-    status, out, _ = run(capsys, path, *call)
-    assert status == 0
-    assert "Launch, told by line 7: a grid of 16 blocks of 256 threads." in out
-    status, out, _ = run(capsys, path, *call, "--grid", "15", "--json")
-    data = json.loads(out)
-    assert (status, data["grid"], data["block"]) == (1, [15], [256])
-    host = "void run(int m, int n, int k) { dim3 b(8, TILE); mine<<<dim3(n / b.x, m / b.y), b>>>"
-    source = foreign(tmp_path, SIZES_FIRST, "__global__ void mine")
-    text = Path(source).read_text() + f"{host}(m, n, k, 0, 0, 0); }}"
-    Path(source).write_text(text)
-    status, out, _ = run(capsys, source, "--size", "16,24,8", "--json")
-    data = json.loads(out)
-    assert (status, data["grid"], data["block"]) == (0, [3, 2], [8, 8])
-    status, out, _ = run(capsys, source, "--size", "15,24,8")
-    assert status == 1
-    assert "Only the first 8 rows and 24 columns of 15 × 24 were written" in out
-    one_size = text.replace("dim3(n / b.x, m / b.y)", "dim3(2, 2)")
-    Path(source).write_text(one_size)
-    status, out, _ = run(capsys, source, "--size", "16,24,8")
-    assert status == 0
-    assert "Launch, found by trial: a grid of ceil(N/8) × ceil(M/8) blocks of 8 × 8" in out
-    Path(source).write_text(one_size.replace("+=", "-="))
-    status, out, _ = run(capsys, source, "--json")
-    data = json.loads(out)
-    assert (status, data["verdict"], data["grid"]) == (0, "not judged", [2, 2])
-    assert "No launch that was tried makes C right, so C was not judged." in data["assumed"][0]
-    assert main(["check", source, "--fail-on", "warning"]) == 1
-    assert "no launch that was tried makes C the product" in capsys.readouterr().out
-
-
-def test_product_of_another_is_told_with_its_arguments_and_the_cause(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    path = foreign(tmp_path, "(float* C, float* A, float* B, int M, int N, int K)",
-                   "__global__ void mine")  # fmt: skip
-    call = (path, "--grid", "ceil(N/8)", "--block", "8,8")
-    status, out, _ = run(capsys, path, "--grid", "ceil(N/8),ceil(M/8)", *call[3:], "--size", "16")
-    assert status == 0
-    assert "Arguments, told by their names and types: C A B M N K." in out
-    assert "M, N and K are equal here" in out
-    status, out, _ = run(capsys, *call, "--size", "13,20,9")
-    assert status == 1
-    assert "Only the first 8 rows and 20 columns of 13 × 20 were written" in out
-    status, out, _ = run(capsys, *call, "--size", "13,20,9", "--json")
-    data = json.loads(out)
-    assert (data["verdict"], data["wrong_elements"]) == ("wrong", 100)
-    assert data["max_abs_error"] is None
-    assert "the grid is too small" in data["cause"]
 
 
 @pytest.mark.parametrize(

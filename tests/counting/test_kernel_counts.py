@@ -268,9 +268,3 @@ def test_a_loop_without_end_is_a_fault_with_its_line(
         trace_steps(kernel.with_constants(TILE=2) if name == "tiled" else kernel, (4, 4, 4))
     with pytest.raises(LabError, match="does not come to an end"):
         warp_requests(kernel, (8, 8, 8))
-
-
-def test_a_kernel_of_the_book_needs_little_patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(launch_limits, "MAX_BASIC_BLOCKS", 5_000)
-    for kernel in (load_kernel("naive"), load_kernel("double_buffer")):
-        assert next(check_simulated(kernel, [(1, 1, 1000)])).passed

@@ -199,27 +199,6 @@ def test_unknown_name_is_told_with_the_nearest() -> None:
         find_prediction("windowgain")
 
 
-def test_a_new_chapters_module_is_found_by_itself_and_in_order(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "chapter99.py").write_text(
-        "from sgemm_lab.exercises import Number\n"
-        "EXERCISES = (Number(name='99.1', expected=lambda: 1, because='', hint=''),)\n"
-    )
-    package = sys.modules["sgemm_lab.exercises"]
-    caches = [package._chapters, package.exercises, package.predictions]
-    monkeypatch.setattr(package, "__path__", [*package.__path__, str(tmp_path)])
-    try:
-        for cache in caches:
-            cache.cache_clear()
-        assert [e.name for e in exercises()] == [*(e.name for e in EXERCISES), "99.1"]
-    finally:
-        monkeypatch.undo()
-        sys.modules.pop("sgemm_lab.exercises.chapter99", None)
-        for cache in caches:
-            cache.cache_clear()
-
-
 def test_exercises_need_no_notebook() -> None:
     program = "import sys; from sgemm_lab import exercises as e; e.exercises(); print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
@@ -394,12 +373,6 @@ def test_choice_is_judged_by_what_was_measured() -> None:
 def test_a_number_that_is_too_large_for_a_float_gets_a_sentence() -> None:
     judged = find_exercise("2.1").judge(10**400, MACHINE)
     assert judged.text == "A finite number is wanted, not NaN or infinity."
-
-
-def test_very_large_and_very_small_numbers_are_judged() -> None:
-    for number in (1e300, -1e300, 5e-324, 1e-7):
-        judged = find_exercise("2.1").judge(number, MACHINE)
-        assert "is not it" in judged.text
 
 
 def test_seven_products_are_right_on_whole_numbers_alone() -> None:

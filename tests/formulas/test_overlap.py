@@ -46,19 +46,6 @@ def test_the_pipe_serves_one_window_after_the_other() -> None:
     assert total(deep) == 600 + 8 * 400 + 100
 
 
-def test_one_window_leaves_nothing_to_overlap() -> None:
-    one = Pipeline(latency=600, load=200, compute=500, windows=1)
-    assert {total(replace(one, stages=stages)) for stages in range(1, 7)} == {1300}
-
-
-def test_without_arithmetic_it_is_a_copy() -> None:
-    copy = Pipeline(latency=600, load=200, compute=0, windows=5)
-    assert all(window.begins == window.done for window in schedule(copy))
-    assert total(copy) == 5 * 800
-    assert total(replace(copy, stages=5)) == 600 + 5 * 200
-    assert total(Pipeline(0, 0, 0, windows=4)) == 0
-
-
 @given(pipelines)
 @settings(max_examples=150, deadline=None)
 def test_what_always_holds(pipeline: Pipeline) -> None:

@@ -134,13 +134,6 @@ def test_counts_stand_beside_the_hardware_s():
     assert here == hardware == "2,621,440"
 
 
-def test_counts_of_the_readers_kernel_have_no_hardware_column():
-    changed = lab.mine(lab.source("naive").replace("BM = 8;", "BM = 4;"))
-    text = repr(lab.count(changed, size=(32, 64, 8)))
-    assert "mine, counted here" in text
-    assert "H200" not in text
-
-
 def test_without_a_compiler_the_readers_kernel_gets_a_sentence(monkeypatch):
     def missing():
         raise MissingToolError("The CUDA compiler NVRTC is not installed.")
@@ -151,25 +144,11 @@ def test_without_a_compiler_the_readers_kernel_gets_a_sentence(monkeypatch):
     assert "NVRTC is not installed" in repr(lab.compare(changed, against="naive"))
 
 
-def test_race_of_a_kernel_that_does_not_compile_names_the_readers_line():
-    lines = lab.source("naive").splitlines()
-    broken = "\n".join(lines).replace("float acc = 0.0f;", "float acc = 0.0f")
-    number = next(i for i, line in enumerate(lines, 1) if "float acc" in line)
-    told = repr(lab.compare(lab.mine(broken), against="naive"))
-    assert f"Line {number + 1}: expected a" in told
-
-
 def test_race_of_a_wrong_kernel_says_wrong():
     wrong = lab.mine(
         lab.source("tiled").replace("k0 < K; k0 += TILE", "k0 + TILE <= K; k0 += TILE")
     )
     assert "WRONG" in repr(lab.compare(wrong, against="tiled"))
-
-
-def test_check_without_a_gpu_runs_the_simulator():
-    told = repr(lab.check("tiled"))
-    assert "right at" in told
-    assert "without a GPU" in told
 
 
 def test_the_roofline_has_predicted_and_measured_points():
@@ -179,38 +158,6 @@ def test_the_roofline_has_predicted_and_measured_points():
     (predicted,) = [point for point in here if point["kind"] == "predicted"]
     assert predicted["intensity"] == 0.25
     assert all(point["kind"] == "predicted" for point in widget.points if point["gpu"] == "t4")
-
-
-def test_the_measured_dram_point_follows_from_the_counted_bytes():
-    record = load_records()[0]
-    counters = [
-        c
-        for run in record.runs
-        for c in run.counters
-        if (c.kernel, c.m, c.k) == ("naive", 4096, 4096)
-    ]
-    moved = counters[-1].values["dram_read_bytes"] + counters[-1].values["dram_write_bytes"]
-    (point,) = [
-        p
-        for p in lab.roofline("naive").points
-        if (p["gpu"], p["level"], p["kind"]) == ("h200", "dram", "measured")
-    ]
-    assert point["intensity"] == pytest.approx(2 * 4096**3 / moved)
-
-
-@pytest.mark.parametrize("name", ["tiled:TILE=16", "tiled", "sliding_window"])
-def test_a_tiled_kernel_stands_close_under_the_roof_of_shared_memory(name):
-    """Its wavefronts, 128 bytes each, are what caps it: not the bytes from DRAM."""
-    widget = lab.roofline(name)
-    levels = {entry["id"]: entry["gbs"] for entry in reversed(widget.chosen_gpu["levels"])}
-    share = {
-        p["level"]: p["gflops"] / min(widget.chosen_gpu["peak_gflops"], levels[p["level"]] * x)
-        for p in widget.points
-        if (p["gpu"], p["kind"]) == ("h200", "measured") and (x := p["intensity"])
-    }
-    assert 0.75 < share["shared"] < 1
-    assert max(share["dram"], share["l2"]) < 0.3
-    assert {p["bound_by"] for p in widget.points if p["kernel"] == name} >= {"Shared memory"}
 
 
 def test_a_roofline_begins_with_one_level():

@@ -6,18 +6,8 @@ from sgemm_lab import lab
 from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.cuda.compiler import compile_kernel
 from sgemm_lab.errors import LabError, MissingToolError
-from sgemm_lab.formulas.occupancy import occupancy
 from sgemm_lab.gpu import GPUS
-from sgemm_lab.models.roofline import all_gpus
-from sgemm_lab.records.store import load_records
 from sgemm_lab.widgets import Occupancy
-
-
-def test_the_often_quoted_example() -> None:
-    widget = lab.occupancy(threads=256, registers=32, shared=32 * 1024, gpu="a100")
-    assert isinstance(widget, Occupancy)
-    assert occupancy(widget.limits, widget.launch).blocks == 4
-    assert [entry["id"] for entry in widget.gpus] == [gpu.id for gpu in all_gpus(load_records())]
 
 
 def test_kernels_bring_what_the_compiler_says_of_each_target() -> None:

@@ -14,7 +14,6 @@ from sgemm_lab.models.ladder import ladder as readme_ladder
 from sgemm_lab.records.store import load_records, scores
 
 ROOT = Path(__file__).parents[2]
-CUBE = (4096, 4096, 4096)
 
 
 @pytest.fixture(autouse=True)
@@ -44,15 +43,6 @@ def test_every_recorded_speed_is_on_the_ladder():
         assert low == pytest.approx(min(score.samples), rel=1e-5)
         assert high == pytest.approx(max(score.samples), rel=1e-5)
         assert low <= early <= median <= late <= high
-
-
-def test_cublas_has_its_own_spread_at_every_size():
-    widget = lab.ladder()
-    library = [row for row in widget.rows if row[1] == -1]
-    measured = {(gpu, size) for gpu, kernel, size, *_ in widget.rows if kernel >= 0}
-    assert {(gpu, size) for gpu, _, size, *_ in library} == measured
-    assert len(library) == len(measured)
-    assert all(row[7] == pytest.approx(row[10], rel=1e-5) for row in library)
 
 
 def test_every_kernel_leads_to_its_chapter():

@@ -7,11 +7,9 @@ import pytest
 
 from sgemm_lab import lab
 from sgemm_lab.catalogue import load_kernel
-from sgemm_lab.counting.cached_counts import launch
 from sgemm_lab.cuda import shipped_ptx
 from sgemm_lab.cuda.counters import METRICS, STALL_REASONS
 from sgemm_lab.errors import LabError, MissingToolError
-from sgemm_lab.gemm.dispatch.shapes import FORTY_SHAPES
 from sgemm_lab.lab import session
 from sgemm_lab.lab.card import Card
 from sgemm_lab.lab.recorded import Recorded
@@ -37,13 +35,6 @@ def test_wavefronts_of_lines_make_up_those_of_the_kernel() -> None:
     assert lab.wavefronts("split", "all") == lab.wavefronts("split") + lab.wavefronts(
         "split", "stores"
     )
-
-
-def test_a_kernel_is_simulated_once_for_all_of_its_values() -> None:
-    first = launch(load_kernel("tiled"), (64, 64, 64))
-    assert launch(load_kernel("tiled"), (64, 64, 64)) is first
-    assert lab.count("tiled", size=64).launch("tiled") is first
-    assert lab.count("tiled", size=64).of("tiled").flop == 2 * 64**3
 
 
 @pytest.mark.parametrize(
@@ -155,12 +146,6 @@ def test_where_the_compiler_is_missing_whatever_is_asked_says_so(
     with pytest.raises(LabError, match="NVRTC is not installed"):
         counted_mine.of("mine")
     assert lab.count("sliding_window:TILE=2,BK=2", size=4).of("sliding_window:TILE=2,BK=2").flop
-
-
-def test_the_forty_are_those_that_were_fixed_beforehand() -> None:
-    found = lab.recorded().forty
-    assert [score.size for score in found.scores] == list(FORTY_SHAPES)
-    assert found.least.share == min(score.share for score in found.scores)
 
 
 def test_a_warp_waits_its_whole_time_for_all_reasons_together() -> None:

@@ -145,23 +145,9 @@ class TestEveryPlotShowsIt:
         best = max(p["gflops"] for p in recorded if (p["gpu"], p["kind"]) == ("h200", "measured"))
         assert [p["gflops"] for p in measured] == [pytest.approx(best / SLOWER)]
 
-    def test_the_occupancy(self) -> None:
-        assert lab.occupancy(threads=256, registers=32).gpu == "nvidia-z40"
-
     def test_the_curves(self) -> None:
         picture = lab.curves("naive", "tiled", conclusion="It grows.")
         assert repr(picture) == "It grows. Open marks: NVIDIA Z40, measured here."
-
-    def test_the_memory_ladder(self) -> None:
-        assert lab.memory_ladder().gpus[0]["name"] == "NVIDIA Z40, yours"
-
-    def test_the_card(self) -> None:
-        card = lab.card()
-        assert card.device == DEVICE
-        assert "not given" in repr(card.table())
-
-    def test_the_timeline(self) -> None:
-        assert lab.timeline("split").latency == round(lab.card().latency["l2"])
 
 
 def test_the_card_alone_is_measured_here_though_the_book_has_one(

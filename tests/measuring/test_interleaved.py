@@ -147,12 +147,6 @@ def test_a_graph_is_captured_once_and_replayed_for_every_sample(
     assert fast.graph is True
 
 
-def test_without_graphs_the_graph_field_is_none(gpu: Gpu) -> None:
-    (plain,) = time_interleaved({"plain": gpu.product(0.1)}, SIZE, BUDGET)
-    assert plain.graph is None
-    assert gpu.replays == 0
-
-
 def test_short_products_are_measured_as_graphs() -> None:
     assert is_graphed((2048, 2048, 2048))
     assert is_graphed((1, 16384, 16384))
@@ -257,15 +251,6 @@ def test_ctrl_c_carries_the_results_so_far(gpu: Gpu) -> None:
     assert (len(a.seconds), len(b.seconds)) == (3, 2)
 
 
-def test_ctrl_c_before_the_first_sample_carries_nothing(gpu: Gpu) -> None:
-    def stopped(a: Any, b: Any, c: Any) -> None:
-        raise KeyboardInterrupt
-
-    with pytest.raises(TimingInterrupted) as caught:
-        time_interleaved({"a": gpu.product(0.1), "b": stopped}, SIZE, BUDGET)
-    assert caught.value.measurements == []
-
-
 def test_matrices_that_do_not_fit_into_memory_are_an_error(gpu: Gpu) -> None:
     def greedy(a: Any, b: Any, c: Any) -> None:
         raise MemoryError
@@ -288,13 +273,6 @@ def watch(*lines: str) -> measure.CardReadings:
     for line in lines:
         card.take(line)
     return card.readings
-
-
-def test_readings_of_the_card_are_taken_while_it_works() -> None:
-    taken = watch("100, 1980, 510.25, 54\n", "0, 345, 75.0, 30\n", "37, 1975, 400.5, 52\n")
-    assert taken.clock_mhz == [1980, 1975]
-    assert taken.power_w == [510.25, 400.5]
-    assert taken.temperature_c == [54, 52]
 
 
 def test_an_unknown_reading_is_dropped() -> None:

@@ -82,12 +82,6 @@ def test_a_run_has_every_kernel_and_size_and_its_environment(tmp_path: Path) -> 
     assert said == ["size 1 of 2: M, N, K = 8, 8, 8", "size 2 of 2: M, N, K = 9, 7, 5"]
 
 
-def test_measurements_have_the_fingerprint_of_their_source(tmp_path: Path) -> None:
-    _, taken = take_record([NAIVE], tmp_path, sizes=SIZES)
-    prints = {m.kernel: m.fingerprint for m in taken.measurements}
-    assert prints == {"naive": NAIVE.fingerprint, "cublas": ""}
-
-
 def test_samples_are_rounded_to_five_digits(tmp_path: Path) -> None:
     _, taken = take_record([NAIVE], tmp_path, sizes=SIZES)
     assert taken.measurements[0].seconds == (1.2346e-3, 2e-3)
@@ -140,12 +134,6 @@ def test_small_products_are_measured_as_graphs_and_large_ones_are_not(
     monkeypatch.setattr(recorder, "time_interleaved", watched)
     take_record([NAIVE], tmp_path, sizes=[(8, 8, 8), (4096, 4096, 4096)], micro=False)
     assert asked == [True, False]
-
-
-def test_a_second_run_is_added(tmp_path: Path) -> None:
-    _, first = take_record([NAIVE], tmp_path, sizes=SIZES)
-    path, second = take_record([TILED], tmp_path, sizes=SIZES)
-    assert load_record(path).runs == (first, second)
 
 
 @pytest.mark.parametrize("carried", [[], [measured("naive", SIZES[1])]])
@@ -311,20 +299,6 @@ def test_a_run_that_cannot_be_added_is_written_elsewhere(
         take_record([NAIVE], tmp_path / "records", sizes=SIZES)
     (kept,) = (tmp_path / "temporary").iterdir()
     assert load_record(kept).gpu == DEVICE
-
-
-def test_an_invalid_run_is_written_all_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "here").mkdir()
-    monkeypatch.chdir(tmp_path / "here")
-    nothing = Reading("rate.fma", 0, "GFLOP/s", (0.0,))
-    monkeypatch.setattr(recorder, "microbenchmarks", lambda _: iter([nothing]))
-    with pytest.raises(LabError, match=r"samples\[0\] is 0\.0.+ The run is not lost"):
-        take_record([NAIVE], tmp_path / "records", sizes=SIZES)
-    (kept,) = (tmp_path / "here").iterdir()
-    assert '"seconds": [ 0.0012346, 0.002 ]' in kept.read_text()
-    assert not list((tmp_path / "records").iterdir())
 
 
 @pytest.mark.parametrize("fault", [LabError("Too large."), RuntimeError("an illegal address")])

@@ -262,11 +262,6 @@ def test_tiles_below_the_split_threshold_stay_whole() -> None:
     assert shared.demand == pytest.approx(busiest * 132 / (tiles * 4 * windows))
 
 
-def test_compulsory_dram_bytes() -> None:
-    found = bound(load_kernel("split"), (1, 4096, 4096), H200)
-    assert cap(found, DRAM).demand == pytest.approx(32 * 4 * (4096 + 4096**2 + 4096) / 4096**2)
-
-
 @pytest.mark.parametrize(("written", "counts"), [(0.0, 4 * 256**2), (1e6, 1e6)])
 def test_a_counted_launch_stores_all_of_c(written: float, counts: float) -> None:
     """What it leaves in L2 goes to DRAM later."""
@@ -276,16 +271,6 @@ def test_a_counted_launch_stores_all_of_c(written: float, counts: float) -> None
         load_kernel("split"), (256, 256, 256), H200, Record(DEVICE, (run(counters=(counters,)),))
     )
     assert cap(found, DRAM).demand == pytest.approx((5e6 + counts) / (256**3 / 32))
-
-
-@pytest.mark.parametrize("tile", [4, 8, 16, 32])
-def test_changing_a_constant_changes_the_demand(tile: int) -> None:
-    kernel = load_kernel("tiled").with_constants(TILE=tile)
-    found = cap(bound(kernel, CUBE, H200), DATA)
-    per_step = block_demand(kernel).per_step(CUBE)
-    assert found.demand == per_step["shared"] + per_step["global"]
-    wider = kernel.with_constants(TILE=min(32, 2 * tile))
-    assert cap(bound(wider, CUBE, H200), DATA).demand <= found.demand
 
 
 def test_sizes_that_blocks_do_not_divide_have_a_lower_bound_of_demand() -> None:

@@ -3,8 +3,6 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from record_samples import DEVICE, reading, record, run
 
 from sgemm_lab.catalogue import load_kernel
@@ -17,7 +15,6 @@ from sgemm_lab.models.roofline import (
     data_sheet_roofs,
     measured_points,
     measured_roofs,
-    origin,
     records_of,
     simulated_points,
 )
@@ -54,18 +51,9 @@ def test_measured_roofs_are_l2_from_inside_it_and_dram_from_far_outside() -> Non
     assert {roof.source for roof in roofs.values()} == {"measured, NVIDIA H200, 2026-01-02"}
 
 
-def test_a_record_without_microbenchmarks_has_no_roofs() -> None:
-    assert measured_roofs(record(run())) == []
-
-
 @pytest.mark.parametrize(("intensity", "gflops"), [(1, 50), (20, 1000), (40, 1000), (19, 950)])
 def test_the_lower_roof_limits(intensity: float, gflops: float) -> None:
     assert attainable(ROOFS, "dram", intensity) == gflops
-
-
-@given(st.floats(0.01, 1e4), st.floats(1, 100))
-def test_more_reuse_never_lowers_the_bound(intensity: float, factor: float) -> None:
-    assert attainable(ROOFS, "dram", intensity) <= attainable(ROOFS, "dram", intensity * factor)
 
 
 def test_a_level_without_roof_is_an_error() -> None:
@@ -90,12 +78,6 @@ def test_points_follow_from_the_gpus_byte_counters() -> None:
     assert {(place.kernel, place.gflops) for place in places.values()} == {("tiled", 777.0)}
 
 
-def test_a_point_says_how_many_bytes_moved() -> None:
-    found = counted(dram_read_bytes=1.5e9, dram_write_bytes=0.254e9)
-    (dram,) = measured_points(found, TILED, 1.0, (10, 20, 30), 0.0)
-    assert dram.note == "1.75 GB moved, as the GPU counted"
-
-
 def test_a_missing_or_zero_counter_gives_no_point() -> None:
     found = counted(l2_to_l1_bytes=1200.0)
     assert [p.level for p in measured_points(found, TILED, 1.0, (10, 20, 30), 0.0)] == ["l2"]
@@ -111,10 +93,6 @@ def test_simulated_wavefronts_give_a_place_without_counters() -> None:
 def test_counters_of_another_source_give_no_point() -> None:
     other = replace(TILED, source=TILED.source.replace("acc = 0.0f", "acc = 1.0f"))
     assert measured_points(counted(l2_to_l1_bytes=1.0), other, 1.0, (10, 20, 30), 0.0) == []
-
-
-def test_without_counters_at_the_size_there_are_no_points() -> None:
-    assert measured_points(counted(l2_to_l1_bytes=1.0), TILED, 1.0, (10, 20, 31), 0.0) == []
 
 
 @pytest.mark.parametrize(
@@ -147,10 +125,6 @@ def test_a_gpu_without_data_sheet_has_its_drivers_description() -> None:
 def test_a_gpu_of_an_unknown_architecture_is_omitted() -> None:
     future = replace(DEVICE, name="NVIDIA X1", compute_capability="99.0")
     assert all_gpus([Record(future, ())]) == list(GPUS)
-
-
-def test_origin_names_gpu_and_day() -> None:
-    assert origin(DEVICE, run()) == "measured, NVIDIA H200, 2026-01-02"
 
 
 @pytest.mark.parametrize(

@@ -286,12 +286,6 @@ def test_exceptions_of_cuda_and_nccl_become_messages(
         raise fault
 
 
-def test_other_exceptions_pass_through(patch: Patch) -> None:
-    patch(Gpus(1))
-    with pytest.raises(RuntimeError, match="a mistake"), topology.cuda_errors_as_messages():
-        raise RuntimeError("a mistake")
-
-
 def test_an_unknown_product_is_refused() -> None:
     with pytest.raises(LabError, match="no product 'mkl'"):
         single_gpu.local_product("mkl", None, 0)

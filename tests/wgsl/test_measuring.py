@@ -140,12 +140,6 @@ def test_a_program_for_a_feature_that_is_wrong_on_this_card_is_left_out(with_car
     assert left_out["why"].startswith("lanes is wrong at ")
 
 
-def test_a_climb_ends_at_a_wrong_program(with_card: Page) -> None:
-    wrong = BOOK["programs"][0] | {"source": BOOK["programs"][0]["source"].replace("k++", "k += 2")}
-    said = climb(with_card, BOOK | {"programs": [wrong]})
-    assert said.startswith("naive is wrong at 3×5×7: C[0][0] is ")
-
-
 def test_a_climb_can_be_stopped(own_card: Page) -> None:
     own_card.evaluate(OPEN)
     own_card.evaluate("() => { setTimeout(() => card.stop('You stopped it.'), 200); }")

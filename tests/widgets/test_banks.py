@@ -4,18 +4,15 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
-from request_samples import LOAD_BS, RECORDED, SHARED, addresses_of
+from request_samples import LOAD_BS, SHARED
 from widget_page import Opener
 
 from browser import PHONE
-from sgemm_lab.formulas.memory import shared_wavefronts
 from sgemm_lab.widgets import Banks
 
 State = Callable[[Page, str], Any]
-RECORDED_SHARED = [entry for entry in RECORDED if entry["access"].startswith("shared")]
 
 
 @pytest.fixture
@@ -47,24 +44,6 @@ def test_it_says_what_the_request_takes(
     assert widget.request["label"] in widget.table()
 
 
-@pytest.mark.parametrize(
-    ("state", "wavefronts"),
-    [
-        ({}, 2),
-        ({"stride": 0}, 1),
-        ({"stride": 1}, 1),
-        ({"stride": 3}, 1),
-        ({"stride": 32}, 32),
-        ({"stride": 33}, 1),
-        ({"stride": 1, "bits": 128}, 4),
-        ({"stride": 2, "bits": 128}, 8),
-        ({"stride": 0, "bits": 128}, 2),
-    ],
-)
-def test_a_load_with_a_stride(state: dict[str, Any], wavefronts: int) -> None:
-    assert len(Banks(**state).wavefronts) == wavefronts
-
-
 def test_a_word_that_two_phases_ask_for_comes_twice_and_the_words_say_why(show: Opener) -> None:
     """Lanes 16 to 31 read what lanes 0 to 15 read, but not in the same phase."""
     halves = Banks([{**LOAD_BS, "addresses": [4096 + 16 * (lane % 16) for lane in range(32)]}])
@@ -73,44 +52,6 @@ def test_a_word_that_two_phases_ask_for_comes_twice_and_the_words_say_why(show: 
     assert "No bank is asked for two different words" in words
     assert "These phases do not merge, so each of them fetches it." in words
     assert "do not merge" not in said(show(Banks(stride=0)))
-
-
-def random_cases() -> list[tuple[list[int | None], int, str]]:
-    random = np.random.default_rng(seed=5)
-    cases: list[tuple[list[int | None], int, str]] = []
-    for number in range(600):
-        width = int(random.choice([4, 8, 16]))
-        stride, repeat = int(random.integers(0, 40)), int(random.choice([1, 2, 4, 8]))
-        noise = random.integers(0, 64, 32) if number % 3 == 0 else np.zeros(32, dtype=int)
-        swap = int(random.integers(0, 4))
-        elements = [((lane ^ swap) // repeat) * stride + int(noise[lane]) for lane in range(32)]
-        on = random.random(32) < random.choice([0.3, 1.0])
-        addresses = [e * width if a else None for e, a in zip(elements, on, strict=True)]
-        cases.append((addresses, 8 * width, "load" if number % 2 else "store"))
-    return cases
-
-
-def test_it_agrees_with_the_h200() -> None:
-    assert len(RECORDED_SHARED) == 138
-    for entry in RECORDED_SHARED:
-        addresses, is_load = addresses_of(entry), entry["access"].split()[1] == "load"
-        waves = shared_wavefronts(addresses, entry["bits"] // 8, is_load=is_load)
-        phases = len({wave.phase for wave in waves})
-        assert len(waves) == entry["wavefronts"]
-        assert len(waves) - phases == entry["bank_conflicts"]
-
-
-def test_each_lane_gets_its_word_once_and_no_bank_gives_two_at_a_time() -> None:
-    for addresses, bits, op in random_cases():
-        waves = shared_wavefronts(addresses, bits // 8, is_load=op == "load")
-        served = [
-            (lane, word) for wave in waves for word, lanes in wave.words.items() for lane in lanes
-        ]
-        expected = [(lane, a // 4) for lane, a in enumerate(addresses) if a is not None]
-        assert sorted(served) == expected
-        for wave in waves:
-            banks = [(word + i) % 32 for word in wave.words for i in range(bits // 32)]
-            assert len(banks) == len(set(banks))
 
 
 def choose(page: Page, stride: str) -> None:
@@ -166,16 +107,6 @@ def test_a_float4_takes_four_banks_and_four_clocks(page: Page) -> None:
     assert bank
     assert wide["width"] == pytest.approx(4 * bank["width"], rel=0.05)
     expect(page.locator(".lab-verdict")).to_contain_text("32 of 32 banks work")
-
-
-def test_play_serves_all_and_stops(page: Page, state: State) -> None:
-    page.clock.install()
-    page.get_by_role("button", name="Play").click()
-    assert state(page, "wavefront") == 1
-    expect(page.get_by_role("button", name="Pause")).to_be_visible()
-    page.clock.run_for(3000)
-    assert state(page, "wavefront") == 2
-    expect(page.get_by_role("button", name="Play")).to_be_visible()
 
 
 def test_nothing_plays_out_of_sight(page: Page, state: State) -> None:

@@ -5,14 +5,12 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
-from request_samples import GLOBAL, RECORDED, addresses_of
+from request_samples import GLOBAL
 from widget_page import Opener
 
-from sgemm_lab.formulas.memory import global_request
 from sgemm_lab.widgets import Coalescing
 
 State = Callable[[Page, str], Any]
-RECORDED_GLOBAL = [entry for entry in RECORDED if entry["access"].startswith("global")]
 
 
 @pytest.fixture
@@ -58,14 +56,6 @@ def test_the_readers_own_pattern() -> None:
     assert "<td>nothing</td>" in widget.table()
     widget.off = list(range(32))
     assert ": 0 sectors" in widget.table()
-
-
-def test_it_agrees_with_the_h200() -> None:
-    assert len(RECORDED_GLOBAL) > 50
-    for entry in RECORDED_GLOBAL:
-        assert entry["requests"] == 1
-        found = global_request(addresses_of(entry), entry["bits"] // 8)
-        assert found.sectors == entry["sectors"]
 
 
 def test_it_draws_the_request_chosen(page: Page) -> None:
@@ -151,38 +141,3 @@ def test_lanes_go_off_and_on(page: Page, state: State) -> None:
     assert facts(page)["Sectors needed, of those moved"] == "4 of 4"
     page.evaluate("window.model.set('off', [...Array(32).keys()])")
     expect(page.locator(".lab-verdict")).to_contain_text("All lanes are off: no request is made.")
-
-
-def test_the_keyboard_does_it_all(page: Page, state: State) -> None:
-    page.locator("select").focus()
-    page.keyboard.press("ArrowDown")
-    assert state(page, "chosen") == 1
-    page.keyboard.press("Tab")  # the source line, which may scroll
-    page.keyboard.press("Tab")
-    page.keyboard.press("ArrowRight")
-    assert (state(page, "chosen"), state(page, "stride")) == (-1, 1)
-    page.keyboard.press("Tab")
-    page.keyboard.press("ArrowRight")
-    assert state(page, "offset") == 1
-    page.keyboard.press("Tab")
-    page.keyboard.press("ArrowRight")
-    assert state(page, "bits") == 64
-    page.keyboard.press("Tab")
-    page.keyboard.press("ArrowRight")
-    page.keyboard.press("ArrowDown")
-    assert page.evaluate("document.activeElement.textContent") == "17"
-    expect(page.locator(".lab-about")).to_have_text(
-        "Lane 17 asks for bytes 144 to 151, in sector 4."
-    )
-    assert page.locator('.lab-lit[data-lane="17"]').count() == 1
-    page.keyboard.press("Space")
-    assert state(page, "off") == [17]
-    expect(page.locator(".lab-about")).to_have_text("Lane 17 takes no part in this request.")
-
-
-def test_the_mouse_finds_a_lane(page: Page) -> None:
-    page.locator('.lab-token[data-lane="3"]').hover()
-    about = page.locator(".lab-about")
-    expect(about).to_have_text("Lane 3 asks for A[3][0], bytes 768 to 771, in sector 24.")
-    page.mouse.move(2, 2)
-    expect(about).to_contain_text("Point at a lane")

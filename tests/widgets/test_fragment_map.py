@@ -12,12 +12,7 @@ from widget_page import Opener
 from sgemm_lab.widgets import FragmentMap
 
 State = Callable[[Page, str], Any]
-PHONE = {"viewport": {"width": 390, "height": 900}, "has_touch": True, "is_mobile": True}
 MARKED = """(look) => [...document.querySelectorAll(`#widget .lab-element.${look}`)].length"""
-
-
-def read(page: Page) -> str:
-    return " ".join(page.locator(".lab-verdict p").all_inner_texts())
 
 
 def centre(page: Page, place: int) -> tuple[float, float]:
@@ -124,12 +119,3 @@ def test_one_button_steps_through_the_products_of_a_sum(show: Opener, state: Sta
     expect(page.locator(".lab-verdict")).to_contain_text("Lanes 4–7 had the row of A")
     page.get_by_role("button", name="Back to the lane").click()
     assert page.evaluate(MARKED, "lab-mine") == 10
-
-
-@pytest.mark.chromium_only("a pointer that is a finger")
-def test_a_finger_finds_every_element(show: Opener, state: State) -> None:
-    page = show(FragmentMap(INSTRUCTIONS), **PHONE)
-    for place, name in ((0, "A0,0"), (128 + 7 * 8 + 7, "B7,7"), (128 + 64 + 29, "C3,5")):
-        page.touchscreen.tap(*centre(page, place))
-        assert state(page, "element") == name
-    assert "lane 14" in read(page)

@@ -1,7 +1,5 @@
 """Tiles on GPUs, round by round, and the reader's hands on it."""
 
-from typing import Any
-
 import gpu_samples
 import pytest
 from playwright.sync_api import Page, expect
@@ -10,14 +8,6 @@ from widget_page import Opener, overlapping_texts
 from sgemm_lab.widgets import GpuTiles
 
 TILE_MB = 4 * 300 * 300 / 1e6
-
-
-def test_a_plan_may_begin_with_transfers_alone(show: Opener) -> None:
-    first, *rest = gpu_samples.PLANS[0]["rounds"]
-    waits: Any = [{"products": [], "transfers": first["transfers"]}, *rest]
-    widget = GpuTiles([{**gpu_samples.PLANS[0], "rounds": waits}])
-    verdict = show(widget).locator(".lab-verdict")
-    expect(verdict).to_contain_text("no GPU can multiply yet. 8 tiles travel first")
 
 
 def test_bytes_of_a_link_add_up() -> None:

@@ -110,14 +110,6 @@ def test_other_shapes_are_chosen_from_a_list(page: Page, state: State) -> None:
     assert state(page, "size") == [4096, 4096, 4096]
 
 
-def test_bars_show_speed_or_share(page: Page, state: State) -> None:
-    page.get_by_role("radio", name="GFLOP/s").check()
-    assert state(page, "measure") == "gflops"
-    expect(bar(page, "double").locator(".lab-value")).to_have_text("40,000")
-    page.get_by_role("radio", name="share of cuBLAS").check()
-    expect(bar(page, "double").locator(".lab-value")).to_have_text("80 %")
-
-
 def test_variants_come_on_request(page: Page, state: State) -> None:
     chip = page.get_by_role("button", name="all kernels")
     assert chip.get_attribute("aria-pressed") == "false"
@@ -128,15 +120,6 @@ def test_variants_come_on_request(page: Page, state: State) -> None:
     assert order[:3] == ["naive", "tiled", "tiled:TILE=16"]
     chip.click()
     expect(page.locator(".lab-kernel")).to_have_count(17)
-
-
-def test_another_gpu_has_its_own_bars_and_cublas(page: Page, state: State) -> None:
-    page.get_by_role("combobox", name="GPU").select_option("t4")
-    assert state(page, "gpu") == "t4"
-    expect(bar(page, "tiled").locator(".lab-value")).to_have_text("20 %")
-    expect(bar(page, "double").locator(".lab-value")).to_have_text("not measured at this size")
-    bar(page, "tiled").hover()
-    assert "Recorded on Tesla T4." in told(page)
 
 
 def test_the_mouse_reads_a_bar(page: Page) -> None:
@@ -197,60 +180,6 @@ def test_a_finger_reads_first_and_opens_then(show: Opener) -> None:
     assert page.evaluate("location.hash") == ""
     bar(page, "tiled").tap()
     assert page.evaluate("location.hash") == "#tiled"
-
-
-@pytest.mark.parametrize("space", [390, 800])
-def test_nothing_below_the_ladder_moves(show: Opener, space: int) -> None:
-    from sgemm_lab import lab
-
-    page = show(lab.ladder(), viewport={"width": space, "height": 900})
-    page.evaluate("document.querySelector('#widget').className = 'lab-widget'")
-    before = page.evaluate("document.querySelector('#widget').offsetHeight")
-    # In one call: to ask the page for each of the hundreds takes many times as long.
-    tried, moved = page.evaluate(
-        """async (before) => {
-          const [widget, moved] = [document.querySelector("#widget"), []];
-          const set = async (name, value) => {
-            window.model.set(name, value);
-            await Promise.resolve(); // it is redrawn before that
-          };
-          let [tried, last] = [0, ""];
-          for (const size of window.model.get("sizes")) {
-            await set("size", size);
-            const names = [...document.querySelectorAll(".lab-kernel")].map((n) => n.dataset.name);
-            for (const name of names) {
-              await set("selected", name);
-              tried += 1;
-              const told = document.querySelector("[role=status]").textContent;
-              if (told === last) moved.push(["not drawn", told, size]);
-              last = told;
-              if (widget.offsetHeight !== before) moved.push([widget.offsetHeight, told]);
-            }
-          }
-          return [tried, moved];
-        }""",
-        before,
-    )
-    assert moved == []
-    assert tried > 100
-
-
-def test_texts_of_data_are_texts(show: Opener) -> None:
-    title = "<img src=x onerror=alert(1)>"
-    page = show(Ladder([{"name": "k", "title": title}], [H200], [result("k", note=title)]))
-    bar(page, "k").focus()
-    assert title in told(page)
-    assert page.locator("#widget img").count() == 0
-
-
-def test_python_can_change_what_is_shown(page: Page) -> None:
-    page.evaluate("window.model.set('selected', 'double')")
-    assert "Double buffer · 40,000" in told(page)
-    page.evaluate("window.model.set('measure', 'gflops')")
-    expect(bar(page, "double").locator(".lab-value")).to_have_text("40,000")
-    page.evaluate("window.model.set('rows', [])")
-    page.evaluate("window.model.set('selected', '')")
-    assert "nothing was measured" in told(page)
 
 
 def test_a_kernel_of_another_arithmetic_is_no_end_of_the_ladder(show: Opener) -> None:

@@ -1,16 +1,11 @@
 """The memory ladder: its data, and the reader's hands on it."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
-from ladder_samples import MEMORY_H200, NOTE, memory
-from playwright.sync_api import Page, expect
+from ladder_samples import NOTE, memory
+from playwright.sync_api import Page
 from widget_page import Opener
-
-from sgemm_lab.widgets import MemoryLadder
-
-State = Callable[[Page, str], Any]
 
 
 def test_words_tell_how_far_the_ends_are_apart(page: Page) -> None:
@@ -77,55 +72,3 @@ def test_a_row_tells_what_its_number_means(page: Page, name: str, words: list[st
     for word in words:
         assert word in told(page)
     assert NOTE in told(page)
-
-
-def test_latency_or_bandwidth_or_both(page: Page, state: State) -> None:
-    for choice, rows in (("latency", 6), ("bandwidth", 5), ("both", 11)):
-        page.get_by_role("radio", name=choice).check()
-        assert state(page, "show") == choice
-        expect(page.locator(".lab-level")).to_have_count(rows)
-
-
-def test_another_gpu_has_its_own_numbers(page: Page, state: State) -> None:
-    page.get_by_role("combobox", name="GPU").select_option("t4")
-    assert state(page, "gpu") == "t4"
-    expect(level(page, "bandwidth dram").locator(".lab-level-value")).to_have_text("250 GB/s")
-
-
-def test_the_keyboard_walks_the_rows(page: Page, state: State) -> None:
-    page.get_by_role("radio", name="both").focus()
-    page.keyboard.press("Tab")
-    assert state(page, "selected") == "latency register"
-    ring = level(page, "latency register").locator(".lab-hit")
-    assert ring.evaluate("(node) => getComputedStyle(node).strokeWidth") == "3px"
-    page.keyboard.press("ArrowDown")
-    assert "shared memory · 20 cycles" in told(page)
-    page.keyboard.press("End")
-    assert state(page, "selected") == "bandwidth copy"
-    page.keyboard.press("ArrowRight")
-    assert state(page, "selected") == "bandwidth copy"
-    page.keyboard.press("Home")
-    assert state(page, "selected") == "latency register"
-    page.keyboard.press("Escape")
-    assert state(page, "selected") == ""
-    assert told(page).startswith("On NVIDIA H200")
-
-
-def test_panels_stand_below_each_other_where_it_is_narrow(page: Page) -> None:
-    def top(name: str) -> float:
-        box = level(page, name).bounding_box()
-        assert box
-        return float(box["y"])
-
-    assert top("latency register") == pytest.approx(top("bandwidth shared"), abs=1)
-    page.set_viewport_size({"width": 390, "height": 900})
-    page.wait_for_function("document.querySelector('.lab-chart').viewBox.baseVal.width < 400")
-    assert top("bandwidth shared") > top("latency dram")
-
-
-def test_texts_of_data_are_texts(show: Opener) -> None:
-    name = "<img src=x onerror=alert(1)>"
-    page = show(MemoryLadder([{**MEMORY_H200, "name": name, "note": name}]))
-    level(page, "latency l1").focus()
-    assert name in told(page)
-    assert page.locator("#widget img").count() == 0

@@ -8,8 +8,6 @@ from occupancy_samples import KERNELS, example
 from playwright.sync_api import Locator, Page, expect
 from widget_page import Opener
 
-from sgemm_lab.style import THEME_COLOURS
-
 State = Callable[[Page, str], Any]
 
 
@@ -121,17 +119,6 @@ def test_the_keyboard_moves_every_number(
     expect(slider).to_be_focused()
 
 
-def test_every_control_can_be_reached_by_tab(kernels: Page) -> None:
-    names = []
-    for _ in range(8):
-        kernels.keyboard.press("Tab")
-        names.append(kernels.evaluate("document.activeElement.ariaLabel"))
-        outline = kernels.evaluate("getComputedStyle(document.activeElement).outlineStyle")
-        assert outline == "solid"
-    words = ["Threads per block", "Registers per thread", "Shared KB per block"]
-    assert names == [None, None, *(word for word in words for _ in range(2))]
-
-
 def test_a_slider_between_steps_goes_to_the_next(page: Page, state: State) -> None:
     page.evaluate("window.model.set('threads', 100)")
     slider = page.get_by_role("slider", name="Threads per block")
@@ -184,19 +171,6 @@ def test_a_drag_along_a_curve_sets_the_number(page: Page, state: State) -> None:
     assert state(page, "threads") == 1
 
 
-def test_the_sliders_thumb_stands_under_its_mark(page: Page) -> None:
-    for name in ("threads", "registers", "shared"):
-        panel = page.locator(f".lab-panel[data-name={name}]")
-        mark, slider = (panel.locator(s).bounding_box() for s in (".lab-here", ".lab-range"))
-        share = panel.locator(".lab-range").evaluate(
-            "(input) => (input.value - input.min) / (input.max - input.min)"
-        )
-        assert mark
-        assert slider
-        thumb = slider["x"] + 11 + share * (slider["width"] - 22)
-        assert thumb == pytest.approx(mark["x"] + mark["width"] / 2, abs=1.5)
-
-
 def test_the_gpu_changes_the_limits(page: Page, state: State) -> None:
     page.get_by_label("GPU").select_option("t4")
     assert room(page)["shared"] == "limit: room for 2 blocks"
@@ -230,16 +204,6 @@ def test_a_launch_that_cannot_run_is_said_in_a_sentence(page: Page, state: State
     expect(page.locator("[data-name=registers] .lab-barred-label")).to_have_text("cannot run")
 
 
-def test_a_kernel_is_where_one_can_start(kernels: Page, state: State) -> None:
-    start = kernels.get_by_label("Start from")
-    assert start.input_value() == ""
-    start.select_option("split")
-    assert numbers(kernels, state) == (256, 106, 8320)
-    assert state(kernels, "kernel") == "split"
-    assert kernels.evaluate("window.model.saves") == 1
-    assert conclusion(kernels).startswith("2 blocks fit")
-
-
 def test_another_gpu_takes_the_registers_of_its_own_compiler_target(
     kernels: Page, state: State
 ) -> None:
@@ -270,20 +234,3 @@ def test_changed_numbers_are_ones_own(kernels: Page, state: State) -> None:
 
 
 # How it looks.
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_numbers_in_the_slots_can_be_read(show: Opener, theme: str) -> None:
-    page = show(example(), theme, reduced_motion="reduce")
-    index = 0 if theme == "light" else 1
-
-    def rgb(name: str) -> str:
-        value = THEME_COLOURS[name][index]
-        return f"rgb({', '.join(str(int(value[i : i + 2], 16)) for i in (1, 3, 5))})"
-
-    fill = "([s]) => getComputedStyle(document.querySelector(s)).fill"
-    assert page.evaluate(fill, [".lab-dark rect"]) == rgb("--lab-kernel")
-    assert page.evaluate(fill, [".lab-dark text"]) == rgb("--lab-bg")
-    light = ".lab-taken:not(.lab-dark)"
-    assert page.evaluate(fill, [f"{light} rect"]) == rgb("--lab-surface")
-    assert page.evaluate(fill, [f"{light} text"]) == rgb("--lab-fg")

@@ -1,6 +1,5 @@
 """What the widgets of a page weigh, were all of the book on one."""
 
-import gzip
 import json
 import shutil
 from collections.abc import Iterator
@@ -12,16 +11,12 @@ import pytest
 from every_widget import SAMPLES, of_book
 
 import sgemm_lab.widgets
-from sgemm_lab import bundles
 from sgemm_lab.book import stills
 from sgemm_lab.book.render import page_scripts, page_state
 from sgemm_lab.errors import LabError
 from sgemm_lab.files import CHECKOUT, OTHER_DATA
 from sgemm_lab.records.json_files import CHAPTERS_RECORD
 from sgemm_lab.widgets import LabWidget
-
-LIMIT_OF_ONE = 95_000
-"""Bytes of a widget alone with what all share: a page with two still stays below 300 KB."""
 
 
 def others(place: str, names: list[str]) -> list[str]:
@@ -55,29 +50,11 @@ def state_of(widgets: list[LabWidget]) -> dict[str, Any]:
     return page_state({widget.model_id: {"state": widget.get_state()} for widget in widgets})
 
 
-def weight(widgets: list[LabWidget]) -> int:
-    """Compressed bytes of code, state, stills and tables."""
-    state = state_of(widgets)
-    saved = [saved_state(one) for one in widgets]
-    shown = [stills.draw(saved), [one.table() for one in widgets]]
-    page = json.dumps([state, shown], separators=(",", ":"))
-    return packed(page) + sum(weight_of_script(name) for name in page_scripts(state))
-
-
 def saved_state(widget: LabWidget) -> dict[str, Any]:
     """A widget as a page has it."""
     page = state_of([widget])
     model = page["models"][widget.model_id]
     return {**model, "kind": page["kinds"][model["kind"]]}
-
-
-def packed(text: str) -> int:
-    return len(gzip.compress(text.encode()))
-
-
-@cache
-def weight_of_script(name: str) -> int:
-    return packed(bundles.text(f"pages/{name}"))
 
 
 def test_every_class_of_widget_is_weighed(widgets: list[LabWidget]) -> None:
@@ -86,11 +63,6 @@ def test_every_class_of_widget_is_weighed(widgets: list[LabWidget]) -> None:
     drawn = {type(widget).__name__ for widget in widgets}
     assert names - drawn == set(), "add an entry to SAMPLES in tests/widgets/every_widget.py"
     assert drawn == names
-
-
-@pytest.mark.parametrize("name", SAMPLES)
-def test_a_page_with_one_widget_is_lighter_still(name: str) -> None:
-    assert 5_000 < weight([made(name)]) < LIMIT_OF_ONE
 
 
 def test_a_page_names_the_code_of_the_books_widgets_and_holds_none(
@@ -108,16 +80,6 @@ def test_a_widget_that_cannot_be_drawn_ends_in_a_sentence() -> None:
 
     with pytest.raises(LabError, match=r"The widget of the page cannot be drawn: Error: No room\."):
         stills.draw([saved_state(Mine())])
-
-
-def test_what_widgets_share_is_in_one_file() -> None:
-    namespace = "http://www.w3.org/2000/svg"  # in widgets/shared/dom.ts
-    holders = [
-        path.name
-        for path in (bundles.FOLDER / "pages").glob("widgets*.js")
-        if namespace in path.read_text(encoding="utf-8")
-    ]
-    assert holders == ["widgets.js"]
 
 
 def test_a_page_loads_only_what_it_shows() -> None:

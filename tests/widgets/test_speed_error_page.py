@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from error_samples import PLACES, WAYS
 from playwright.sync_api import Locator, Page, expect
-from widget_page import Opener, overlapping_texts
+from widget_page import Opener
 
 from sgemm_lab.widgets import SpeedError
 
@@ -114,19 +114,6 @@ def test_a_mark_tells_its_numbers_to_keys_and_pointer(show: Opener, state: State
     page.mouse.move(x + 6, y + 300)
     page.keyboard.press("Escape")
     expect(told).to_contain_text("wgmma_3xfp16 is the fastest")
-
-
-def test_names_stand_only_where_they_fit(show: Opener) -> None:
-    crowd: Any = [
-        {**WAYS[3], "title": f"kernel_{i}", "label": f"kernel_{i}", "tflops": [10.0 + i, None]}
-        for i in range(40)
-    ]
-    page = show(SpeedError([*WAYS, *crowd], **PLACES, k=4096, every=True))
-    assert page.locator(".lab-way").count() == len(WAYS) + 40
-    named = page.locator("#widget svg .lab-name").all_text_contents()
-    assert {"cuBLAS FP32", "per_warp_stages", "wgmma_3xfp16"} <= set(named)
-    assert len(named) < len(WAYS) + 40
-    assert overlapping_texts(page) == []
 
 
 def test_where_cublas_is_not_known_there_is_nothing_to_compare_with() -> None:

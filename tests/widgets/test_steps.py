@@ -53,15 +53,6 @@ def test_a_launch_that_fails_opens_where_it_fails() -> None:
     assert Steps(sliding_window()).step == 0
 
 
-def test_it_begins_before_the_first_step(page: Page) -> None:
-    assert told(page).startswith("Nothing has happened yet.")
-    assert page.locator(".lab-cell.lab-dram").count() == 32 + 32 + 16
-    assert tile(page, "As") == tile(page, "Bs") == [""] * 4
-    assert page.locator(".lab-wall").count() == 8
-    assert page.locator(".lab-bar-step").count() == 41
-    expect(page.get_by_role("button", name="One step back")).to_be_disabled()
-
-
 def test_a_step_lights_line_and_elements(page: Page) -> None:
     page.evaluate("window.model.set('who', 'block')")
     step = page.get_by_role("button", name="One step on")
@@ -251,15 +242,6 @@ def test_without_the_second_barrier_a_thread_reads_too_late(show: Opener, state:
     expect(page.locator(".lab-danger")).to_have_text("Wrong: it should be A[0,0] × B[0,1].")
 
 
-def test_two_warps_without_a_barrier(show: Opener) -> None:
-    page = show(Steps(toy("double_buffer:BM=64,BN=64,BK=4", 4, 4, 12)))
-    leave_out(page, 118)
-    expect(page.locator(".lab-danger")).to_contain_text(
-        "Too early: thread 32 has not written B[6,0]"
-    )
-    assert "one warp after the other" in page.locator(".lab-order").inner_text()
-
-
 @pytest.mark.parametrize("trace", [register_cache(), toy("naive", 2, 2, 2)])
 def test_one_thread_or_no_shared_memory_has_no_barrier_to_leave_out(
     show: Opener, trace: Any
@@ -293,16 +275,6 @@ def test_values_add_up_to_the_product(page: Page) -> None:
     assert owned.first.text_content() == f"{sum(a[k] * b[4 * k] for k in range(8)):.0f}"
 
 
-def test_the_ribbon_goes_where_it_is_clicked(page: Page, state: State) -> None:
-    box = page.locator(".lab-ribbon").bounding_box()
-    assert box
-    page.mouse.click(box["x"] + box["width"] * 0.999, box["y"] + 10)
-    assert state(page, "step") == 41
-    page.mouse.click(box["x"] + 2, box["y"] + 10)
-    assert state(page, "step") == 1
-    assert page.locator(".lab-bar-step.lab-here").count() == 1
-
-
 def test_play_pause_and_again(page: Page, state: State) -> None:
     page.clock.install()
     page.get_by_role("button", name="Play").click()
@@ -319,46 +291,6 @@ def test_play_pause_and_again(page: Page, state: State) -> None:
     expect(page.get_by_role("button", name="One step on")).to_be_disabled()
     page.get_by_role("button", name="Play").click()
     assert state(page, "step") == 1
-
-
-def test_the_keyboard_does_it_all(page: Page, state: State) -> None:
-    page.get_by_role("button", name="Play").focus()
-    page.keyboard.press("Tab")
-    page.keyboard.press("Enter")
-    page.keyboard.press("Enter")
-    assert state(page, "step") == 2
-    page.keyboard.press("Tab")
-    page.keyboard.press("Space")  # to the end of the phase
-    assert state(page, "step") == 4
-    page.keyboard.press("Tab")
-    page.keyboard.press("Space")  # to the next barrier
-    assert state(page, "step") == 5
-    page.keyboard.press("Tab")
-    page.keyboard.press("ArrowDown")
-    assert state(page, "step") == 11
-    page.keyboard.press("Tab")
-    page.keyboard.press("ArrowRight")
-    assert state(page, "step") == 12
-    page.keyboard.press("Tab")  # the source, which scrolls
-    page.keyboard.press("Tab")
-    page.keyboard.press("ArrowRight")
-    assert state(page, "left_out") == 37
-    page.keyboard.press("ArrowLeft")
-    assert state(page, "left_out") == 0
-    page.keyboard.press("Tab")
-    page.keyboard.press("Enter")  # more
-    page.keyboard.press("Tab")
-    page.keyboard.press("ArrowRight")
-    assert state(page, "who") == "warp"
-    page.keyboard.press("Tab")
-    page.keyboard.press("ArrowRight")
-    assert state(page, "cells") == "values"
-    page.keyboard.press("Tab")
-    page.keyboard.press("ArrowRight")
-    assert state(page, "thread") == 1
-    page.keyboard.press("Tab")
-    page.keyboard.press("ArrowRight")
-    assert state(page, "block") == 1
 
 
 def test_a_read_without_a_barrier_glows(show: Opener) -> None:

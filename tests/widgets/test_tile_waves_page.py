@@ -97,24 +97,3 @@ def test_the_pointer_chooses_a_size(show: Opener, state: State) -> None:
     page.mouse.click(box["x"] + 2, box["y"] + 60)
     assert state(page, "size") == 64
     expect(page.locator(".lab-verdict")).to_contain_text("not one wave is full")
-
-
-def test_the_keyboard_does_it_all(show: Opener, state: State) -> None:
-    page = show(waves())
-    page.get_by_role("slider").focus()
-    page.keyboard.press("ArrowRight")
-    assert state(page, "size") == 4160
-    page.keyboard.press("Tab")
-    page.keyboard.press("ArrowRight")
-    assert state(page, "even") is True
-    page.keyboard.press("Tab")
-    page.keyboard.press("Enter")
-    page.keyboard.press("Tab")
-    page.keyboard.press("ArrowDown")
-    assert state(page, "kernel") == "even"
-    page.keyboard.press("Tab")
-    page.keyboard.press("ArrowDown")
-    assert state(page, "gpu") == "t4"
-    page.keyboard.press("Tab")
-    page.keyboard.press("ArrowRight")
-    assert state(page, "blocks") == 2

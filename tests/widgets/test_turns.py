@@ -7,7 +7,6 @@ from widget_page import Opener
 
 from sgemm_lab import lab
 from sgemm_lab.cuda.shipped_ptx import kernel_ptx
-from sgemm_lab.errors import LabError
 from sgemm_lab.formulas.turns import busy
 from sgemm_lab.lab.turns import UNROLLED
 from sgemm_lab.widgets import Turns
@@ -54,13 +53,6 @@ def test_a_lone_block_waits_what_its_window_took_beyond_the_wavefronts() -> None
     assert case["work"] + case["wait"] == pytest.approx(clocks, abs=1)
     assert case["most"] == 2
     assert case["measured"] == lab.bound("tiled").share
-
-
-def test_what_no_control_offers_is_refused() -> None:
-    with pytest.raises(LabError, match="kind"):
-        Turns(CASES).kind = "cat"
-    with pytest.raises(LabError, match="workers"):
-        Turns(CASES).workers = 0
 
 
 def test_the_slider_fills_the_idle_clocks(page: Page) -> None:

@@ -3,34 +3,14 @@
 ``nvdisasm`` comes with the CUDA toolkit, or alone as a Python package. It needs no GPU.
 """
 
-import re
 import shutil
 import subprocess
 import sysconfig
 import tempfile
-from collections import Counter
 from functools import lru_cache
 from pathlib import Path
 
-from sgemm_lab.cuda.compiler import Compiled
 from sgemm_lab.errors import MissingToolError
-
-_INSTRUCTION = re.compile(r"^\s+/\*[0-9a-f]+\*/\s+(?:@!?U?P\w+ )?([A-Z][\w.]+)", re.M)
-_PTX_INSTRUCTION = re.compile(r"^\s+(?:@!?%p\d+ )?([a-z][\w.]+)[ ;]", re.M)
-
-
-def ptx_instructions(ptx: str) -> Counter[str]:
-    """Return how often each instruction, such as "ld.global.v4.f32", stands in PTX text."""
-    return Counter(_PTX_INSTRUCTION.findall(ptx))
-
-
-def machine_instructions(compiled: Compiled) -> Counter[str]:
-    """Return how often each instruction, such as "LDG.E.128", stands in the machine code.
-
-    Raises:
-        MissingToolError: nvdisasm is not installed.
-    """
-    return Counter(_INSTRUCTION.findall(disassemble(compiled.cubin)))
 
 
 @lru_cache(maxsize=32)

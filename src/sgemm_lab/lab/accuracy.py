@@ -44,10 +44,6 @@ class Errors:
         error = self.found(name, inputs, k).error
         return float("inf") if error is None else error
 
-    def said(self, name: str, inputs: str = "half", k: int = 4096) -> str:
-        """Return the same as a page writes it."""
-        return _said(self.found(name, inputs, k))
-
     def worst(self, name: str, than: str, inputs: Sequence[str]) -> float:
         """Return the largest error of a kernel over that of another, over classes and all K."""
         return max(self.of(name, kind, k) / self.of(than, kind, k) for kind in inputs

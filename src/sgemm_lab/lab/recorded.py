@@ -5,7 +5,6 @@ from functools import cached_property
 
 from sgemm_lab.catalogue import load_kernels
 from sgemm_lab.errors import LabError
-from sgemm_lab.gemm.dispatch.summary import FortyShapes, fixed_shape_scores
 from sgemm_lab.kernel import Size
 from sgemm_lab.lab import session
 from sgemm_lab.lab.output import Output, table
@@ -38,15 +37,6 @@ class Recorded:
         self.record = record
         self.gpu = record.gpu
         self.run = max(reversed(record.runs), key=lambda run: len(run.measurements))
-
-    @property
-    def forty(self) -> FortyShapes:
-        """``matmul`` at the forty shapes.
-
-        Raises:
-            LabError: none was measured.
-        """
-        return fixed_shape_scores(self.record)
 
     @cached_property
     def latest(self) -> list[Measurement]:

@@ -9,7 +9,7 @@ import { BANKS, WARP, WORD_BYTES } from "../hardware.py";
 import { choiceSlider, segments } from "./shared/controls.ts";
 import { button, html, say, setAttributes, svg, write } from "./shared/dom.ts";
 import { textWidth } from "./shared/labels.ts";
-import { keepDrawn, put, redrawer, roomIn } from "./shared/model.ts";
+import { availableWidth, keepDrawn, put, redrawer } from "./shared/model.ts";
 import type { PainterState } from "./shared/painter.ts";
 import { chosenRequest, ownPattern, requestChooser, tokenText, WIDTHS } from "./shared/painter.ts";
 import { Player } from "./shared/player.ts";
@@ -79,7 +79,7 @@ export function render({ model, el }: View<State>) {
   const scene = new Scene(picture);
 
   function update() {
-    const width = Math.max(270, roomIn(root)); // asked before anything changes: cheap
+    const width = Math.max(270, availableWidth(root)); // asked before anything changes: cheap
     const now = painted(model);
     const own = !chosenRequest(model);
     stride.show(own ? (now.bits > WORD_BITS ? FLOAT4 : model.get("stride")) : "");

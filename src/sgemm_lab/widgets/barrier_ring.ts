@@ -4,7 +4,7 @@ import "./barrier_ring.css";
 import { type Pipeline, schedule, type TimedWindow } from "../formulas/overlap.ts";
 import { number } from "../text.ts";
 import { html, say, setAttributes, svg } from "./shared/dom.ts";
-import { keepDrawn, put, redrawer, roomIn } from "./shared/model.ts";
+import { availableWidth, keepDrawn, put, redrawer } from "./shared/model.ts";
 import { OverTime, scale, scrubber } from "./shared/over_time.ts";
 import { range, within } from "./shared/scale.ts";
 import { Scene, scrubByPointer } from "./shared/scene.ts";
@@ -60,7 +60,7 @@ export function render({ model, el }: View<State>) {
   el.append(root);
   const scene = new Scene(picture);
   let now = ringOf(model);
-  const room = () => Math.max(NARROWEST, roomIn(root));
+  const room = () => Math.max(NARROWEST, availableWidth(root));
 
   function update() {
     now = ringOf(model);

@@ -7,7 +7,7 @@ import { SECTOR_BYTES, WARP, WORD_BYTES } from "../hardware.py";
 import { comma, plural } from "../text.ts";
 import { choiceSlider, key, showFacts } from "./shared/controls.ts";
 import { html, say, setAttributes, svg } from "./shared/dom.ts";
-import { keepDrawn, redrawer, roomIn } from "./shared/model.ts";
+import { availableWidth, keepDrawn, redrawer } from "./shared/model.ts";
 import type { LaneState } from "./shared/painter.ts";
 import {
   chosenRequest,
@@ -78,7 +78,7 @@ export function render({ model, el }: View<State>) {
   }
 
   function update() {
-    const space = Math.max(270, roomIn(root)); // asked before anything changes: cheap
+    const space = Math.max(270, availableWidth(root)); // asked before anything changes: cheap
     const now = painted(model);
     chooser.show();
     showControls(now);
@@ -235,9 +235,9 @@ function drawMemory(
 function drawLine(scene: Scene, layout: Layout, line: number, row: number, sectors: Set<number>) {
   const { folds, labelWidth, between, cell, drawn, width, yOf, place } = layout;
   const y = yOf(row);
-  const beside = { x: labelWidth - 12, y: y + 16, "text-anchor": "end" };
+  const sideBySide = { x: labelWidth - 12, y: y + 16, "text-anchor": "end" };
   const above = { x: 0, y: y + 12, "text-anchor": "start" };
-  const at = folds === 1 ? beside : above;
+  const at = folds === 1 ? sideBySide : above;
   scene.draw(
     `name${row}`,
     "text",

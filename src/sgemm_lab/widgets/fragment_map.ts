@@ -5,7 +5,7 @@ import { sentence } from "../formulas/sentences.ts";
 import { WARP } from "../hardware.py";
 import { choiceSlider, segments } from "./shared/controls.ts";
 import { button, html, say, setAttributes, svg, write } from "./shared/dom.ts";
-import { keepDrawn, redrawer, roomIn } from "./shared/model.ts";
+import { availableWidth, keepDrawn, redrawer } from "./shared/model.ts";
 import { lanesText } from "./shared/painter.ts";
 import { range, within } from "./shared/scale.ts";
 import { Scene } from "./shared/scene.ts";
@@ -124,7 +124,7 @@ export function render({ model, el }: View<State>) {
   followKeys(matrices, () => shownNow(model, null), select);
 
   function update() {
-    const width = Math.max(270, roomIn(root)); // asked before anything changes: cheap
+    const width = Math.max(270, availableWidth(root)); // asked before anything changes: cheap
     const shown = shownNow(model, hovered);
     const { now, lane } = shown;
     choice.show(model.get("chosen"));

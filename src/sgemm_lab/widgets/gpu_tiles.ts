@@ -6,7 +6,7 @@ import { sentence } from "../formulas/sentences.ts";
 import { number } from "../text.ts";
 import { choiceSlider, key } from "./shared/controls.ts";
 import { button, html, say, setAttributes, svg } from "./shared/dom.ts";
-import { keepDrawn, put, redrawer, roomIn } from "./shared/model.ts";
+import { availableWidth, keepDrawn, put, redrawer } from "./shared/model.ts";
 import { range } from "./shared/scale.ts";
 import { Scene } from "./shared/scene.ts";
 
@@ -83,7 +83,7 @@ export function render({ model, el }: View<State>) {
   const on = button("▶", () => go(moment.at + 1), "On to the next round");
   const slider = choiceSlider("Round", (i) => go(i - 1));
   const picture = svg("svg", { class: "lab-chart", role: "img" });
-  const [told, total] = [html("p"), html("p")];
+  const [readout, total] = [html("p"), html("p")];
   const links = html("div", { class: "lab-links" });
   const root = html(
     "div",
@@ -91,7 +91,7 @@ export function render({ model, el }: View<State>) {
     html("div", { class: "lab-bar" }, layout),
     html("div", { class: "lab-scrub" }, back, slider.element, on),
     [picture, key(KEY)],
-    html("div", { class: "lab-verdict", role: "status" }, told, total),
+    html("div", { class: "lab-verdict", role: "status" }, readout, total),
     links,
   );
   el.append(root);
@@ -106,8 +106,8 @@ export function render({ model, el }: View<State>) {
     slider.show(at + 1, range(1, last + 1), `${at + 1} of ${last + 1}`);
     back.disabled = at === 0;
     on.disabled = at === last;
-    new Drawing(scene, moment, Math.max(270, roomIn(root))).draw(picture);
-    say([told, total], [roundWords(moment), totalWords(moment)]);
+    new Drawing(scene, moment, Math.max(270, availableWidth(root))).draw(picture);
+    say([readout, total], [roundWords(moment), totalWords(moment)]);
     setAttributes(picture, { "aria-label": `Tiles on GPUs. ${roundWords(moment)}` });
     links.replaceChildren(linkTable(moment));
   }

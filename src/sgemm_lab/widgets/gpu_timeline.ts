@@ -4,7 +4,7 @@ import "./gpu_timeline.css";
 import { number } from "../text.ts";
 import { key } from "./shared/controls.ts";
 import { html, say, setAttributes, svg } from "./shared/dom.ts";
-import { keepDrawn, put, redrawer, roomIn } from "./shared/model.ts";
+import { availableWidth, keepDrawn, put, redrawer } from "./shared/model.ts";
 import { OverTime, scale, scrubber } from "./shared/over_time.ts";
 import { range, within } from "./shared/scale.ts";
 import { Scene, scrubByPointer } from "./shared/scene.ts";
@@ -70,7 +70,7 @@ export function render({ model, el }: View<State>) {
     go,
   );
   const picture = svg("svg", { class: "lab-chart", role: "img" });
-  const told = html("p", { class: "lab-told", role: "status" });
+  const readout = html("p", { class: "lab-told", role: "status" });
   const [words, note] = [html("p"), html("p")];
   const root = html(
     "div",
@@ -78,7 +78,7 @@ export function render({ model, el }: View<State>) {
     html("div", { class: "lab-bar" }, run),
     [picture, key(KEY)],
     scrub.element,
-    told,
+    readout,
     html("div", { class: "lab-verdict", role: "status" }, words, note),
   );
   el.append(root);
@@ -90,14 +90,14 @@ export function render({ model, el }: View<State>) {
     const time = Math.min(model.get("time"), now.end);
     choice.value = `${model.get("run")}`;
     scrub.show(time, `${number(time)} ms`);
-    new Drawing(scene, now, time, Math.max(270, roomIn(root))).draw(picture);
-    say([told, words, note], [momentWords(now, time), now.run.words, now.run.note]);
+    new Drawing(scene, now, time, Math.max(270, availableWidth(root))).draw(picture);
+    say([readout, words, note], [momentWords(now, time), now.run.words, now.run.note]);
     const label = `When each GPU multiplies and receives. ${now.run.words}`;
     setAttributes(picture, { "aria-label": label });
   }
 
   scrubByPointer(picture, (x) => {
-    const { at } = scale(now.longest, GUTTER, Math.max(270, roomIn(root)));
+    const { at } = scale(now.longest, GUTTER, Math.max(270, availableWidth(root)));
     go(within(at(x), 0, now.end));
   });
   return keepDrawn(model, STATE, root, update, redraw);

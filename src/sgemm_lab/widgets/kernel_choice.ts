@@ -61,7 +61,7 @@ export function render({ model, el }: View<State>) {
       for (const [i, side] of SIDES.entries()) change(side, size[i]);
     }),
   );
-  const told = [html("p"), html("p")];
+  const readout = [html("p"), html("p")];
   const list = html("div", { class: "lab-candidates" });
   const heading = html("p", { class: "lab-heading" });
   const body = html("tbody");
@@ -78,7 +78,7 @@ export function render({ model, el }: View<State>) {
       { class: "lab-controls" },
       sliders.map(({ element }) => element),
     ),
-    html("div", { class: "lab-verdict", role: "status" }, told),
+    html("div", { class: "lab-verdict", role: "status" }, readout),
     [list, heading],
     html("table", { class: "lab-table" }, html("thead", {}, html("tr", {}, heads)), body),
   );
@@ -101,7 +101,7 @@ export function render({ model, el }: View<State>) {
       slider.show(size[i], LENGTHS, comma(size[i]));
     });
     for (const one of found) rows.get(one.kernel)?.show(one, order[0], shown);
-    say(told, wordsOf(order, shown, size, name));
+    say(readout, wordsOf(order, shown, size, name));
     say([heading], [`What the model adds up for ${shown.best.label}`]);
     body.replaceChildren(...termRows(shown, size, sms));
   }

@@ -8,13 +8,13 @@ import { choiceSlider, segments, steadyVerdict } from "./shared/controls.ts";
 import { html, present, setAttributes, svg, write } from "./shared/dom.ts";
 import { textWidth } from "./shared/labels.ts";
 import {
+  availableWidth,
   changer,
   chosenGpu,
   gpuChooser,
   keepDrawn,
   listen,
   redrawer,
-  roomIn,
 } from "./shared/model.ts";
 import { rowPicker } from "./shared/row_picker.ts";
 import { Scene } from "./shared/scene.ts";
@@ -78,24 +78,32 @@ export function render({ model, el }: View<State>) {
   const redraw = redrawer(update);
   const controls = ladderControls(model, redraw);
   const picture = svg("svg", { class: "lab-chart", role: "group" });
-  const told = steadyVerdict();
+  const readout = steadyVerdict();
   const root = html(
     "div",
     { class: "sgemm-lab lab-tool lab-ladder" },
     html("div", { class: "lab-bar" }, controls.gpu),
     html("div", { class: "lab-controls" }, controls.others),
-    [picture, told.element, told.measure],
+    [picture, readout.element, readout.measure],
   );
   el.append(root);
   const scene = new Scene(picture);
-  const open = () => told.element.querySelector("a")?.click();
-  const point = rowPicker({ model, root, picture, row: "lab-kernel", told, words: wordsOf, open });
+  const open = () => readout.element.querySelector("a")?.click();
+  const point = rowPicker({
+    model,
+    root,
+    picture,
+    row: "lab-kernel",
+    readout,
+    words: wordsOf,
+    open,
+  });
   /** those drawn last */
   let shown: Step[] = [];
   let withVariants = model.get("variants");
 
   function update() {
-    const width = Math.max(270, roomIn(root)); // asked before anything changes: cheap
+    const width = Math.max(270, availableWidth(root)); // asked before anything changes: cheap
     controls.show();
     root.classList.toggle("lab-uneven", !isSquare(model.get("size")));
     shown = steps(model);
@@ -106,7 +114,7 @@ export function render({ model, el }: View<State>) {
     const place = `${sizeText(model.get("size"))} on ${chosenGpu(model).name}`;
     setAttributes(picture, { "aria-label": `Kernels at ${place}, ${shown.length} bars` });
     const cause = [width, model.get("gpu"), model.get("variants")].join();
-    told.reserve(cause, () => [conclusion(model, shown), ...shown.map(textOf)]);
+    readout.reserve(cause, () => [conclusion(model, shown), ...shown.map(textOf)]);
     point();
   }
 

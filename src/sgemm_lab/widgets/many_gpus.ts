@@ -6,7 +6,7 @@ import { leastGpus, onPaper, paperWords } from "../formulas/scaling_model.ts";
 import { comma, number, percent } from "../text.ts";
 import { choiceSlider, key } from "./shared/controls.ts";
 import { html, say, setAttributes, svg } from "./shared/dom.ts";
-import { changer, keepDrawn, redrawer, roomIn } from "./shared/model.ts";
+import { availableWidth, changer, keepDrawn, redrawer } from "./shared/model.ts";
 import { Scene } from "./shared/scene.ts";
 
 type Setting = "size" | "gpus" | "copies" | "gbs" | "microseconds";
@@ -61,12 +61,15 @@ export function render({ model, el }: View<State>) {
     for (const { name, words, show } of sliders) {
       show(now[name], model.get(`${name}_choices`), words(now[name]));
     }
-    new Chart(scene, now, Math.max(270, roomIn(root))).draw(picture);
-    const told = paperWords(now.size, now.gpus, now.copies, ...now.machine);
+    new Chart(scene, now, Math.max(270, availableWidth(root))).draw(picture);
+    const readout = paperWords(now.size, now.gpus, now.copies, ...now.machine);
     const note = model.get("note");
     const rate = `Each GPU multiplies at ${number(model.get("tflops"))} TFLOP/s`;
-    say([plain, copies, about], [...told, `${rate}${note && `: ${note}`}. The rest is assumed.`]);
-    setAttributes(picture, { "aria-label": `Efficiency by the number of GPUs. ${told[0]}` });
+    say(
+      [plain, copies, about],
+      [...readout, `${rate}${note && `: ${note}`}. The rest is assumed.`],
+    );
+    setAttributes(picture, { "aria-label": `Efficiency by the number of GPUs. ${readout[0]}` });
   }
   const names = SLIDERS.map(({ name }) => name);
   return keepDrawn(model, names, root, update, redraw);

@@ -9,7 +9,15 @@ import { number, ratio } from "../text.ts";
 import { segments, steadyVerdict } from "./shared/controls.ts";
 import { html, setAttributes, svg } from "./shared/dom.ts";
 import { HUES, mark } from "./shared/levels.ts";
-import { chosenGpu, gpuChooser, keepDrawn, listen, put, redrawer, roomIn } from "./shared/model.ts";
+import {
+  availableWidth,
+  chosenGpu,
+  gpuChooser,
+  keepDrawn,
+  listen,
+  put,
+  redrawer,
+} from "./shared/model.ts";
 import { rowPicker } from "./shared/row_picker.ts";
 import { logScale } from "./shared/scale.ts";
 import { Scene } from "./shared/scene.ts";
@@ -86,28 +94,28 @@ export function render({ model, el }: View<State>) {
     redraw();
   });
   const picture = svg("svg", { class: "lab-chart", role: "group" });
-  const told = steadyVerdict();
+  const readout = steadyVerdict();
   const root = html(
     "div",
     { class: "sgemm-lab lab-tool lab-memory" },
     html("div", { class: "lab-bar" }, chooser.field, show.element),
-    [picture, told.element, told.measure],
+    [picture, readout.element, readout.measure],
   );
   el.append(root);
   const scene = new Scene(picture);
-  const point = rowPicker({ model, root, picture, row: "lab-level", told, words: wordsOf });
+  const point = rowPicker({ model, root, picture, row: "lab-level", readout, words: wordsOf });
   /** those drawn last */
   let rows: Row[] = [];
   chooser.field.addEventListener("change", redraw);
 
   function update() {
-    const width = Math.max(270, roomIn(root)); // asked before anything changes: cheap
+    const width = Math.max(270, availableWidth(root)); // asked before anything changes: cheap
     chooser.show();
     show.show(model.get("show"));
     const kinds = kindsShown(model.get("show"));
     rows = kinds.flatMap(rowsOf);
     drawPanels(scene, picture, model, kinds, width);
-    told.reserve(`${width} ${kinds}`, () =>
+    readout.reserve(`${width} ${kinds}`, () =>
       model
         .get("gpus")
         .flatMap((gpu) => [conclusion(gpu), ...rows.map((row) => levelText(gpu, row))]),
@@ -141,20 +149,20 @@ function drawPanels(
   width: number,
 ) {
   const gpu = chosenGpu(model);
-  const beside = kinds.length > 1 && width >= BESIDE;
-  const panel = beside ? (width - GAP) / 2 : width;
+  const sideBySide = kinds.length > 1 && width >= BESIDE;
+  const panel = sideBySide ? (width - GAP) / 2 : width;
   const talls = kinds.map((kind) => TOP + ROW * KINDS[kind].levels.length + FOOT);
-  const height = beside ? Math.max(...talls) : talls.reduce((sum, tall) => sum + tall + 10, 0);
+  const height = sideBySide ? Math.max(...talls) : talls.reduce((sum, tall) => sum + tall + 10, 0);
   const label = `${kinds.join(" and ")} of memory on ${gpu.name}`;
   setAttributes(picture, { viewBox: `0 0 ${width} ${height}`, height, "aria-label": label });
   let y = 0;
   kinds.forEach((kind, i) => {
     drawPanel(scene, kind, gpu, limits(model.get("gpus"), kind), {
-      x: beside ? i * (panel + GAP) : 0,
+      x: sideBySide ? i * (panel + GAP) : 0,
       y,
       width: panel,
     });
-    if (!beside) y += talls[i] + 10;
+    if (!sideBySide) y += talls[i] + 10;
   });
   scene.finish();
 }

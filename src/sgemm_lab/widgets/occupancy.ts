@@ -9,7 +9,7 @@ import { comma, number, plural, tenthsPercent } from "../text.ts";
 import { fillTo } from "./shared/controls.ts";
 import { html, say, setAttributes, svg } from "./shared/dom.ts";
 import { textWidth } from "./shared/labels.ts";
-import { chosenGpu, gpuChooser, keepDrawn, put, redrawer, roomIn } from "./shared/model.ts";
+import { availableWidth, chosenGpu, gpuChooser, keepDrawn, put, redrawer } from "./shared/model.ts";
 import { within } from "./shared/scale.ts";
 import { Scene } from "./shared/scene.ts";
 
@@ -81,8 +81,8 @@ export function render({ model, el }: View<State>) {
   const panels = QUANTITIES.map((quantity) => whatIfPanel(quantity, change));
   const conclusion = html("strong");
   const reasons = html("p");
-  const told = { class: "lab-verdict", role: "status", "aria-live": "polite" };
-  const words = html("div", told, html("p", {}, conclusion), reasons);
+  const readout = { class: "lab-verdict", role: "status", "aria-live": "polite" };
+  const words = html("div", readout, html("p", {}, conclusion), reasons);
   const rooms = html("dl", { class: "lab-rooms" });
   const slots = svg("svg", { class: "lab-slots", role: "img" });
   const caption = html("p", { class: "lab-about" });
@@ -107,7 +107,7 @@ export function render({ model, el }: View<State>) {
   function update() {
     const gpu = chosenGpu(model);
     const launch = launchOf(model);
-    const width = Math.max(270, roomIn(root));
+    const width = Math.max(270, availableWidth(root));
     const wide = width >= 540;
     root.classList.toggle("lab-wide", wide);
     start.show();
@@ -116,7 +116,7 @@ export function render({ model, el }: View<State>) {
     const [first, ...others] = fitWords(gpu, launch);
     words.classList.toggle("lab-impossible", fitOf(gpu, launch).blocks === 0);
     say([conclusion, reasons], [first, others.join(" ")]);
-    showRooms(rooms, gpu, launch);
+    showLimits(rooms, gpu, launch);
     drawSlots(slotScene, slots, gpu, launch, wide ? { width: 240, rows: 8 } : { width, rows: 4 });
     const many = gpu.warps_per_sm;
     caption.textContent = `The ${many} warp slots of an SM, each with the number of its block.`;
@@ -349,8 +349,8 @@ function drawWhatIf(scene: Scene, picture: SVGSVGElement, curve: Curve) {
   scene.finish();
   const best = tenthsPercent(Math.max(...runs.map((run) => run.share)));
   const over = label[0].toLowerCase() + label.slice(1);
-  const told = `Occupancy over ${over}: ${tenthsPercent(share)} now, ${best} at best.`;
-  setAttributes(picture, { viewBox: `0 0 ${width} ${height}`, height, "aria-label": told });
+  const readout = `Occupancy over ${over}: ${tenthsPercent(share)} now, ${best} at best.`;
+  setAttributes(picture, { viewBox: `0 0 ${width} ${height}`, height, "aria-label": readout });
 }
 
 /** Lines at no, half and full occupancy. */
@@ -373,7 +373,7 @@ function drawTicks(scene: Scene, { quantity: { ticks, per }, high, box, x }: Cur
 }
 
 /** A row per resource: its room in words, and a bar of what the blocks take of it. */
-function showRooms(list: HTMLElement, gpu: Gpu, launch: Launch) {
+function showLimits(list: HTMLElement, gpu: Gpu, launch: Launch) {
   const fit = fitOf(gpu, launch);
   const [takes, has] = [blockTakes(gpu, launch), smHas(gpu)];
   const lacks = {
@@ -392,7 +392,7 @@ function showRooms(list: HTMLElement, gpu: Gpu, launch: Launch) {
       "dd",
       {},
       html("span", { class: "lab-many" }, head, (limit || fit.blocks > 0) && many),
-      roomBar(takes[name] / has[name], fit.blocks, room ?? 0),
+      blocksBar(takes[name] / has[name], fit.blocks, room ?? 0),
       html("span", { class: "lab-takes" }, `a block takes ${part} of ${whole}`),
     );
     const look = `lab-room lab-${hue}${limit ? " lab-limit" : ""}`;
@@ -407,7 +407,7 @@ function amount(name: Resource, value: number) {
 }
 
 /** A bar of width 1: `blocks` pieces filled, those that it has room for besides outlined. */
-function roomBar(piece: number, blocks: number, room: number) {
+function blocksBar(piece: number, blocks: number, room: number) {
   const wide = 1000 * piece;
   const pieces = (from: number, to: number): string => {
     let d = "";

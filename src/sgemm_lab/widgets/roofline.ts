@@ -11,7 +11,7 @@ import { barRows, keyEntries, pointText, probeText, probeValue } from "./rooflin
 import { segments } from "./shared/controls.ts";
 import { html, setAttributes, svg } from "./shared/dom.ts";
 import { HUES, mark } from "./shared/levels.ts";
-import { gpuChooser, keepDrawn, listen, put, redrawer, roomIn } from "./shared/model.ts";
+import { availableWidth, gpuChooser, keepDrawn, listen, put, redrawer } from "./shared/model.ts";
 import { within } from "./shared/scale.ts";
 
 const STATE = ["gpus", "gpu", "points", "hidden_levels", "hidden_kernels", "level"] as const;
@@ -94,7 +94,7 @@ class Roofline {
     this.bars.replaceChildren(...barRows(content));
     this.bars.hidden = !this.bars.firstChild;
     this.key.replaceChildren(...keyEntries(content));
-    const room = roomIn(this.root);
+    const room = availableWidth(this.root);
     if (this.last && this.last.content.gpu.id !== gpu.id) glide(this.picture);
     this.last = drawRoofline(this.picture, this.layers, content, room);
     this.reserveReadout([

@@ -4,7 +4,7 @@ import type { Content, PlacedPoint } from "./roofline_model.ts";
 import type { Axes } from "./shared/axes.ts";
 import { drawAxes } from "./shared/axes.ts";
 import { setAttributes, svg } from "./shared/dom.ts";
-import { Labels, spotsAround, spotsBeside, textWidth } from "./shared/labels.ts";
+import { Labels, spotsAround, spotsNextTo, textWidth } from "./shared/labels.ts";
 import { HUES, LEVEL_NAMES, mark } from "./shared/levels.ts";
 import { drawRoofs, labelRoofs, ROOF_AXES } from "./shared/roofs_chart.ts";
 import { within } from "./shared/scale.ts";
@@ -177,7 +177,7 @@ function name(
   const places = [...points]
     .sort((a, b) => b.intensity - a.intensity)
     .map((point) => placeOf(axes, point));
-  const near = places.flatMap((place) => spotsBeside(...place));
+  const near = places.flatMap((place) => spotsNextTo(...place));
   const far = spotsAround(...places[0]);
   const spot = labels.place(words, SIZE * BOLD, [...near, ...far]);
   if (!spot) return;

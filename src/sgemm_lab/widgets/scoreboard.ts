@@ -39,7 +39,7 @@ export function render({ model, el }: View<State>) {
   const redraw = redrawer(update);
   const filters = FILTERS.map(([name, label]) => filter(model, name, label));
   const search = searchField(model);
-  const told = html("p", { role: "status" });
+  const readout = html("p", { role: "status" });
   const columns = Object.keys(model.get("heads")) as Column[];
   const heads = columns.map((column) => head(model, column));
   const body = html("tbody");
@@ -62,7 +62,7 @@ export function render({ model, el }: View<State>) {
       { class: "lab-bar" },
       [...filters, search].map(({ field }) => field),
     ),
-    html("div", { class: "lab-verdict" }, told),
+    html("div", { class: "lab-verdict" }, readout),
     key(KEY),
     box,
     more,
@@ -84,7 +84,7 @@ export function render({ model, el }: View<State>) {
     });
     const left = shown.length - MOST;
     const rest = left > 0 ? `${left} more rows fit. Choose a size, or name a kernel.` : "";
-    say([told, more], [scoreWords(rows, shown), rest]);
+    say([readout, more], [scoreWords(rows, shown), rest]);
   }
   return keepDrawn(model, STATE, root, update, redraw, () => lines.stop());
 }

@@ -6,7 +6,7 @@ import { errorWords, placeWords, shownWays, wayWords } from "../formulas/error_p
 import { segments, steadyVerdict } from "./shared/controls.ts";
 import { html, svg } from "./shared/dom.ts";
 import { mark } from "./shared/levels.ts";
-import { changer, keepDrawn, listen, redrawer, roomIn } from "./shared/model.ts";
+import { availableWidth, changer, keepDrawn, listen, redrawer } from "./shared/model.ts";
 import { rowPicker } from "./shared/row_picker.ts";
 import type { DrawnWay, Point } from "./speed_error_picture.ts";
 import { drawErrors, LOOKS, makeLayers } from "./speed_error_picture.ts";
@@ -39,7 +39,7 @@ export function render({ model, el }: View<State>) {
   const redraw = redrawer(update);
   const controls = switches(model, redraw);
   const picture = svg("svg", { class: "lab-chart", role: "group" });
-  const told = steadyVerdict();
+  const readout = steadyVerdict();
   const key = html("div", { class: "lab-key" });
   const root = html(
     "div",
@@ -47,7 +47,7 @@ export function render({ model, el }: View<State>) {
     html("div", { class: "lab-controls" }, controls.elements),
     picture,
     html("div", { class: "lab-under" }, key, controls.every),
-    [told.element, told.measure],
+    [readout.element, readout.measure],
   );
   el.append(root);
   const layers = makeLayers(picture);
@@ -55,10 +55,10 @@ export function render({ model, el }: View<State>) {
   let points: Point[] = [];
   const near = (event: MouseEvent) => nearest(points, picture, event);
   const words = (title: string | undefined) => textOf(model, title);
-  const point = rowPicker({ model, root, picture, row: "lab-way", told, words, near });
+  const point = rowPicker({ model, root, picture, row: "lab-way", readout, words, near });
 
   function update() {
-    const width = Math.max(270, roomIn(root)); // asked before anything changes: cheap
+    const width = Math.max(270, availableWidth(root)); // asked before anything changes: cheap
     const ways = model.get("ways");
     const place = placeIn(model);
     controls.show();
@@ -66,7 +66,7 @@ export function render({ model, el }: View<State>) {
     const wanted = ways.filter(({ first }) => model.get("every") || first[place[0]]);
     points = drawErrors(picture, layers, ways, { shown, wanted, place, width });
     key.replaceChildren(...keyEntries(model, wanted));
-    told.reserve(`${width}`, () => longest(model));
+    readout.reserve(`${width}`, () => longest(model));
     point();
   }
   const stop = listen(model, ["selected"], point);

@@ -7,7 +7,7 @@ import { powerOfTen } from "../text.ts";
 import type { Axes } from "./shared/axes.ts";
 import { drawAxes } from "./shared/axes.ts";
 import { setAttributes, svg } from "./shared/dom.ts";
-import { Labels, spotsBeside, textWidth } from "./shared/labels.ts";
+import { Labels, spotsNextTo, textWidth } from "./shared/labels.ts";
 import { mark } from "./shared/levels.ts";
 import { within } from "./shared/scale.ts";
 import { Scene } from "./shared/scene.ts";
@@ -203,7 +203,7 @@ function writeNames(scene: Scene, points: Point[], labels: Labels, size: number)
   const order = [...points].sort((a, b) => rank(b) - rank(a) || a.y - b.y);
   for (const point of order) {
     const { way, title, x, y } = point;
-    const all = spotsBeside(x, y);
+    const all = spotsNextTo(x, y);
     const near = rank(point) ? all : all.slice(0, 2); // a crowd is named beside its marks alone
     /** a level is one digit */
     const spots: Spot[] = way.chain ? [{ x, y: y - 11, anchor: "middle" }, ...near] : near;

@@ -4,7 +4,7 @@ import "./steps.css";
 import type { StepTrace } from "../counting/step_trace.ts";
 import { choiceSlider, key, segments } from "./shared/controls.ts";
 import { button, html, say, setAttributes, svg } from "./shared/dom.ts";
-import { keepDrawn, put, redrawer, roomIn } from "./shared/model.ts";
+import { availableWidth, keepDrawn, put, redrawer } from "./shared/model.ts";
 import { Player } from "./shared/player.ts";
 import { range, within } from "./shared/scale.ts";
 import { Scene } from "./shared/scene.ts";
@@ -51,7 +51,7 @@ class Steps {
   choices;
   barriers;
   picture;
-  told;
+  readout;
   code;
   key;
   root;
@@ -79,7 +79,7 @@ class Steps {
     this.choices = choicesOf(this);
     this.barriers = barriersOf(this);
     this.picture = svg("svg", { class: "lab-chart", role: "img" });
-    this.told = toldOf();
+    this.readout = readoutOf();
     this.code = new Listing(this.walkthrough.trace);
     this.key = html("div", {});
     this.root = html(
@@ -87,7 +87,7 @@ class Steps {
       { class: "sgemm-lab lab-tool lab-steps" },
       this.drive.bar,
       html("div", { class: "lab-scrub" }, this.ribbon, this.drive.scrub.element),
-      [this.told.element, this.code.element, this.picture, this.key],
+      [this.readout.element, this.code.element, this.picture, this.key],
       [this.barriers.element, this.choices.element],
     );
     el.append(this.root);
@@ -162,7 +162,7 @@ class Steps {
 
   update() {
     const { model } = this;
-    const width = Math.max(270, roomIn(this.root)); // asked before anything changes: cheap
+    const width = Math.max(270, availableWidth(this.root)); // asked before anything changes: cheap
     this.understand();
     const { walkthrough, at } = this;
     const seen = stateAt(walkthrough, at, model.get("thread"), model.get("who"));
@@ -178,7 +178,7 @@ class Steps {
     const words = stepWords(walkthrough, seen);
     const phase = this.phase;
     const place = phase ? this.placeWords(phase) : "";
-    say(this.told.lines, [
+    say(this.readout.lines, [
       place,
       words,
       ...productWords(walkthrough, seen),
@@ -316,7 +316,7 @@ function choicesOf(steps: Steps) {
  * What is said of a step: where in its phase it is, what it does, its product as the source writes
  * it, with elements and in numbers, and what is wrong.
  */
-function toldOf() {
+function readoutOf() {
   const names = ["place", "said", "sum", "sum", "sum", "danger"];
   const lines = names.map((name) => html("p", { class: `lab-${name}` }));
   return { lines, element: html("div", { class: "lab-told", role: "status" }, lines) };

@@ -15,7 +15,7 @@ export interface Place {
 /**
  * Rows and columns of cells that the registers of any thread take, and px beside and between them.
  */
-interface Room {
+interface RegisterSpace {
   across: number;
   down: number;
   aside: number;
@@ -34,7 +34,7 @@ function spelled({ m, n, k }: Walkthrough) {
   return 0.6 * READABLE * longest + 3;
 }
 
-function registersOf({ most, rooms, trace: { names } }: Walkthrough): Room {
+function registersOf({ most, rooms, trace: { names } }: Walkthrough): RegisterSpace {
   const flights = (rooms.A ? 1 : 0) + (rooms.B ? 1 : 0);
   const words = [names.a, names.fetched_a?.name ?? "from A"].map((name) => textWidth(name, 12));
   return {
@@ -57,22 +57,22 @@ function cornerOf(walkthrough: Walkthrough, tiles: TracedArray[], s: number, wid
   const rows = Math.max(0, ...tiles.map((tile) => tile.rows));
   const columns = tiles.reduce((sum, tile) => sum + tile.columns, 0);
   const gaps = GAP * Math.max(0, tiles.length - 1);
-  const fit = (wide: number, tall: number, most: number): { beside: boolean; c: number } => {
+  const fit = (wide: number, tall: number, most: number): { sideBySide: boolean; c: number } => {
     const each = (wide - gaps - GAP - aside) / (columns + across);
-    const beside = Math.min(most, each, (tall - HEAD) / Math.max(1, rows));
-    const high = Math.min(beside, (tall - HEAD - apart) / down);
+    const sideBySide = Math.min(most, each, (tall - HEAD) / Math.max(1, rows));
+    const high = Math.min(sideBySide, (tall - HEAD - apart) / down);
     const under = (tall - 2 * HEAD - GAP - apart) / (rows + down);
     const wider = Math.min((wide - gaps) / Math.max(1, columns), (wide - aside) / across);
     const above = Math.min(most, wider, under);
-    return above > high ? { beside: false, c: above } : { beside: true, c: high };
+    return above > high ? { sideBySide: false, c: above } : { sideBySide: true, c: high };
   };
   const extra = Math.max(0, width - GAP - (k + n) * s);
   const corner = fit(k * s + extra - GAP, k * s + HEAD, 52);
   const inside = corner.c >= Math.min(spelled(walkthrough), 0.9 * s);
-  const { beside, c } = inside ? corner : fit(width, 2 * width, 36);
+  const { sideBySide, c } = inside ? corner : fit(width, 2 * width, 36);
   const tall = { tiles: rows * c, registers: down * c + apart };
   const wide = { tiles: columns * c + gaps, registers: aside + across * c };
-  return { ...{ inside, beside, c, extra, room, rows, wide, tall } };
+  return { ...{ inside, sideBySide, c, extra, room, rows, wide, tall } };
 }
 
 /** @param thread whose registers are shown */
@@ -91,7 +91,7 @@ export function layOut(walkthrough: Walkthrough, thread: number, width: number) 
   const cornerAt = (side: number) => cornerOf(walkthrough, tiles, side, width - margin);
   const s = sides.find((side) => cornerAt(side).inside) ?? largest;
   const corner = cornerAt(s);
-  const { inside, beside, c, extra, room, tall, wide } = corner;
+  const { inside, sideBySide, c, extra, room, tall, wide } = corner;
   const left = margin + (inside ? extra : extra / 2);
   const over = indexed ? INDEX : 0;
   const top = HEAD + over;
@@ -102,7 +102,9 @@ export function layOut(walkthrough: Walkthrough, thread: number, width: number) 
     C: { x: middle, y: below, s },
   };
   const bottom = below + m * s + 4;
-  const both = beside ? wide.tiles + GAP + wide.registers : Math.max(wide.tiles, wide.registers);
+  const both = sideBySide
+    ? wide.tiles + GAP + wide.registers
+    : Math.max(wide.tiles, wide.registers);
   const start = inside ? Math.max(0, (left - GAP / 2 + k * s - both) / 2) : 0;
   const y = HEAD + (inside ? 0 : bottom + GAP);
   let x = start;
@@ -110,8 +112,8 @@ export function layOut(walkthrough: Walkthrough, thread: number, width: number) 
     boxes[tile.name] = { x, y, s: c };
     x += tile.columns * c + GAP;
   }
-  const at = beside ? { x, y } : { x: start, y: y + tall.tiles + HEAD + GAP };
-  const height = Math.max(bottom, (beside ? y : at.y) + tall.registers + 4);
+  const at = sideBySide ? { x, y } : { x: start, y: y + tall.tiles + HEAD + GAP };
+  const height = Math.max(bottom, (sideBySide ? y : at.y) + tall.registers + 4);
   const registers = registersAt(walkthrough, at, c, room);
   const lowest = Math.max(height, y + tall.tiles + 4);
   return {
@@ -127,7 +129,7 @@ function registersAt(
   { rooms }: Walkthrough,
   at: { x: number; y: number },
   s: number,
-  { aside }: Room,
+  { aside }: RegisterSpace,
 ) {
   const x = at.x + aside;
   let y = at.y;

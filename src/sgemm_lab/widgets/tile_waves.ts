@@ -15,7 +15,14 @@ import {
 import { comma, number, percent } from "../text.ts";
 import { choiceSlider, key, segments, showFacts } from "./shared/controls.ts";
 import { html, say, setAttributes, svg } from "./shared/dom.ts";
-import { changer, chosenGpu, gpuChooser, keepDrawn, redrawer, roomIn } from "./shared/model.ts";
+import {
+  availableWidth,
+  changer,
+  chosenGpu,
+  gpuChooser,
+  keepDrawn,
+  redrawer,
+} from "./shared/model.ts";
 import { range, ticks, within } from "./shared/scale.ts";
 import { Scene, scrubByPointer, slanted } from "./shared/scene.ts";
 
@@ -93,7 +100,7 @@ export function render({ model, el }: View<State>) {
   const field = svg("svg", { class: "lab-chart", role: "img" });
   const curve = svg("svg", { class: "lab-chart lab-curve-chart", role: "img" });
   const keys = [key(WHOLE_KEY), key(EVEN_KEY)];
-  const [told, measured] = [html("p"), html("p")];
+  const [readout, measured] = [html("p"), html("p")];
   const heading = html(
     "p",
     { class: "lab-heading" },
@@ -104,7 +111,7 @@ export function render({ model, el }: View<State>) {
     { class: "sgemm-lab lab-tool lab-waves" },
     html("div", { class: "lab-controls" }, controls.size.element, controls.shares.element),
     [facts, field, ...keys],
-    html("div", { class: "lab-verdict", role: "status" }, told, measured),
+    html("div", { class: "lab-verdict", role: "status" }, readout, measured),
     [heading, curve, controls.key],
     controls.more,
   );
@@ -112,7 +119,7 @@ export function render({ model, el }: View<State>) {
   const [fieldScene, curveScene] = [new Scene(field), new Scene(curve)];
 
   function update() {
-    const width = Math.max(270, roomIn(root));
+    const width = Math.max(270, availableWidth(root));
     const plan = planOf(model);
     controls.show(plan);
     showFacts(facts, factsOf(plan), plan.found.used);
@@ -122,13 +129,13 @@ export function render({ model, el }: View<State>) {
     new Field(fieldScene, plan, width).draw(field);
     new Curve(curveScene, plan, width).draw(curve);
     const words = sharingWords(plan.product, plan.sms, plan.blocks, plan.even);
-    say([told, measured], [words, measuredWords(plan)]);
+    say([readout, measured], [words, measuredWords(plan)]);
     setAttributes(field, { "aria-label": `When each SM works. ${words}` });
     setAttributes(curve, { "aria-label": curveWords(plan) });
   }
 
   scrubByPointer(curve, (x) => {
-    const room = Math.max(270, roomIn(root)) - GUTTER - MARGIN;
+    const room = Math.max(270, availableWidth(root)) - GUTTER - MARGIN;
     const size = STEP * Math.round(((x - GUTTER) / room) * (LARGEST / STEP));
     change("size", within(size, SMALLEST, LARGEST));
   });

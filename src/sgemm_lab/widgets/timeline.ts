@@ -6,7 +6,7 @@ import { schedule } from "../formulas/overlap.ts";
 import { number, percent } from "../text.ts";
 import { choiceSlider, key } from "./shared/controls.ts";
 import { html, say, setAttributes, svg } from "./shared/dom.ts";
-import { changer, keepDrawn, redrawer, roomIn } from "./shared/model.ts";
+import { availableWidth, changer, keepDrawn, redrawer } from "./shared/model.ts";
 import { MARGIN, OverTime } from "./shared/over_time.ts";
 import { range } from "./shared/scale.ts";
 import { Scene, slanted } from "./shared/scene.ts";
@@ -49,7 +49,7 @@ export function render({ model, el }: View<State>) {
   const scene = new Scene(picture);
 
   function update() {
-    const width = Math.max(270, roomIn(root));
+    const width = Math.max(270, availableWidth(root));
     const plan = planOf(model);
     buffers.show(plan.stages, range(1, MOST_BUFFERS), `${plan.stages}`);
     new Drawing(scene, plan, width).draw(picture);

@@ -6,7 +6,7 @@ import { busy } from "../formulas/turns.ts";
 import { plural } from "../text.ts";
 import { choiceSlider, key, segments } from "./shared/controls.ts";
 import { html, say, setAttributes, svg } from "./shared/dom.ts";
-import { changer, keepDrawn, redrawer, roomIn } from "./shared/model.ts";
+import { availableWidth, changer, keepDrawn, redrawer } from "./shared/model.ts";
 import { OverTime } from "./shared/over_time.ts";
 import { range } from "./shared/scale.ts";
 import { Scene, slanted } from "./shared/scene.ts";
@@ -72,7 +72,7 @@ export function render({ model, el }: View<State>) {
     const many = Math.min(model.get("workers"), now.most);
     workers.show(many, range(1, now.most), `${many}`);
     cases.show(model.get("chosen"));
-    new Drawing(scene, now, kind, many, Math.max(270, roomIn(root))).draw(picture);
+    new Drawing(scene, now, kind, many, Math.max(270, availableWidth(root))).draw(picture);
     const said = words(now, kind, many);
     setAttributes(picture, { "aria-label": `${plural(many, kind)} on ${now.name}. ${said}` });
     say(verdict.children, [said]);

@@ -93,7 +93,7 @@ window.labCompiles =
       load();
     });
   };
-  const kept = (key: string) => {
+  const stored = (key: string) => {
     try {
       return (localStorage.getItem(key) ?? "{}") !== "{}";
     } catch {
@@ -110,7 +110,7 @@ window.labCompiles =
     panel.addEventListener("focusin", loadPanels);
     panel.addEventListener("pointerenter", loadPanels);
   }
-  if (panels.length && (location.hash.startsWith("#edit=") || kept("sgemm-lab:edits")))
+  if (panels.length && (location.hash.startsWith("#edit=") || stored("sgemm-lab:edits")))
     loadPanels();
 
   const benches: NodeListOf<HTMLElement> = document.querySelectorAll('[data-lab="workbench"]');
@@ -121,7 +121,7 @@ window.labCompiles =
     bench.addEventListener("pointerenter", loadBench);
     bench.addEventListener("dragenter", loadBench);
   }
-  if (benches.length && (location.hash.startsWith("#edit=") || kept("sgemm-lab:edits")))
+  if (benches.length && (location.hash.startsWith("#edit=") || stored("sgemm-lab:edits")))
     loadBench();
 
   // What measures the reader's card comes when it is asked for, was before, or a link brings a card.
@@ -132,10 +132,10 @@ window.labCompiles =
   if (document.querySelector('[data-lab="reader-card"]:not([data-program])')) {
     const follow = () => location.hash.startsWith("#card=") && loadCard();
     addEventListener("hashchange", follow);
-    if (!follow() && kept("sgemm-lab:card")) loadCard();
+    if (!follow() && stored("sgemm-lab:card")) loadCard();
   }
 
   // A kept card stands in closing boxes, beside rooflines and beside plots of speed over size.
   const BESIDE = ".lab-closing[data-program], .lab-widget, svg[data-speeds]";
-  if (kept("sgemm-lab:card") && document.querySelector(BESIDE)) loader("card-in-chapter.js")();
+  if (stored("sgemm-lab:card") && document.querySelector(BESIDE)) loader("card-in-chapter.js")();
 })();

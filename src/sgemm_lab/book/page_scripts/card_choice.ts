@@ -34,8 +34,8 @@
     show();
   });
   try {
-    const kept = localStorage.getItem(KEY) ?? names[0];
-    if (names.includes(kept)) select.value = kept;
+    const stored = localStorage.getItem(KEY) ?? names[0];
+    if (names.includes(stored)) select.value = stored;
   } catch {
     select.value = names[0];
   }

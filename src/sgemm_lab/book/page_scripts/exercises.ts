@@ -55,13 +55,13 @@ function storedUnder<T>(key: string): Record<string, T> {
 }
 
 function keep(
-  change: (kept: Record<string, StoredAnswer | StoredLines | string>) => void,
+  change: (stored: Record<string, StoredAnswer | StoredLines | string>) => void,
   key: string = KEY,
 ): void {
-  const kept = storedUnder<StoredAnswer | StoredLines | string>(key);
-  change(kept);
+  const stored = storedUnder<StoredAnswer | StoredLines | string>(key);
+  change(stored);
   try {
-    localStorage.setItem(key, JSON.stringify(kept));
+    localStorage.setItem(key, JSON.stringify(stored));
   } catch {
     // A browser that keeps nothing still judges.
   }
@@ -181,8 +181,8 @@ function check(box: Box) {
   const answer = typed(box);
   const verdict = judge(box.data, answer);
   if (verdict.right !== null) {
-    keep((kept) => {
-      kept[box.name] = { answer };
+    keep((stored) => {
+      stored[box.name] = { answer };
     });
   }
   show(box, verdict);
@@ -269,8 +269,8 @@ function hearing(
     edited: (text) => keepDraft(box.name, text),
     busy: (text) => say(box, "empty", "", text),
     judged: (answer, { right, text, by }) => {
-      keep((kept) => {
-        kept[box.name] = { answer, right, text, by };
+      keep((stored) => {
+        stored[box.name] = { answer, right, text, by };
       });
       show(box, { right, text, by });
     },
@@ -297,8 +297,8 @@ function setUpLines(box: Box) {
   setState(box, "empty");
   const area = form.querySelector("textarea") as HTMLTextAreaElement;
   const draft = storedUnder<string>(DRAFTS)[name];
-  const kept = storedUnder<StoredLines>(KEY)[name];
-  if (typeof kept?.right === "boolean") show(box, { ...kept, text: String(kept.text) });
+  const stored = storedUnder<StoredLines>(KEY)[name];
+  if (typeof stored?.right === "boolean") show(box, { ...stored, text: String(stored.text) });
   if (typeof draft === "string") area.value = draft;
   // Also what is typed before the editor's script is there.
   area.addEventListener("input", () => keepDraft(name, area.value));
@@ -334,8 +334,8 @@ function setUp(box: Box) {
     const says = "Show the result without predicting";
     const button = make("button", { type: "button", "data-lab": "pass" }, says);
     button.addEventListener("click", () => {
-      keep((kept) => {
-        kept[box.name] = { answer: "", passed: true };
+      keep((stored) => {
+        stored[box.name] = { answer: "", passed: true };
       });
       pass(box);
       moveOn(box);
@@ -344,10 +344,10 @@ function setUp(box: Box) {
     box.form.append(button, make("p", { class: "lab-allows lab-note" }, note));
   }
   setState(box, "empty");
-  const kept = storedUnder<StoredAnswer>(KEY)[box.name];
-  if (kept?.passed) pass(box);
-  else if (kept) {
-    const answer = String(kept.answer);
+  const stored = storedUnder<StoredAnswer>(KEY)[box.name];
+  if (stored?.passed) pass(box);
+  else if (stored) {
+    const answer = String(stored.answer);
     const verdict = judge(box.data, answer);
     if (verdict.right === null) return;
     fill(box, answer);
@@ -377,8 +377,8 @@ function addProgress(boxes: Box[]) {
   };
   forget.addEventListener("click", () => {
     for (const key of [KEY, DRAFTS]) {
-      keep((kept) => {
-        for (const box of boxes) delete kept[box.name];
+      keep((stored) => {
+        for (const box of boxes) delete stored[box.name];
       }, key);
     }
     location.reload();

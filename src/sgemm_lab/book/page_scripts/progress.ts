@@ -5,7 +5,7 @@
 (() => {
   const KEY = "sgemm-lab:answers"; // as in exercises.js
 
-  function kept(): Record<string, unknown> {
+  function stored(): Record<string, unknown> {
     try {
       return Object(JSON.parse(localStorage.getItem(KEY) ?? "{}"));
     } catch {
@@ -20,7 +20,7 @@
   const root = new URL(document.documentElement.dataset.content_root ?? "./", location.href);
 
   function show() {
-    const answers = kept();
+    const answers = stored();
     for (const [page, all] of Object.entries(asked.pages ?? {})) {
       const names = all.filter((name) => window.labCompiles || !lines.has(name) || name in answers);
       const address = new URL(`${page}.html`, root).href;

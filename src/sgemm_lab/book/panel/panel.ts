@@ -24,7 +24,7 @@ import { Engines } from "./engines.ts";
 import { differences } from "./marks.ts";
 import { cellOf, letCopy } from "./notebook_cell.ts";
 import { say, sayVerdict, showCounts } from "./results.ts";
-import { keepEdit, keptEdit, linkedEdit } from "./saved_edits.ts";
+import { keepEdit, linkedEdit, savedEdit } from "./saved_edits.ts";
 import type { StepExample } from "./steps.ts";
 import { StepThrough } from "./steps.ts";
 
@@ -82,14 +82,14 @@ class Panel {
     const { name } = this.kernel;
     letCopy(this.along, () => cellOf(this.source, name));
     const linked = await linkedEdit(name);
-    if (linked !== null && linked !== keptEdit(name) && linked !== this.bookText) {
+    if (linked !== null && linked !== savedEdit(name) && linked !== this.bookText) {
       this.#take(linked);
       say(this.verdict, "none", FOREIGN, "Nothing has run. Read what is marked, then press Run.");
       const fold = this.element.closest("details");
       if (fold) fold.open = true;
       this.element.scrollIntoView();
     } else if (this.editor.untouched) {
-      this.#take(keptEdit(name) ?? this.bookText);
+      this.#take(savedEdit(name) ?? this.bookText);
     } else this.#edited(); // the reader was faster than the script
     this.run.addEventListener("click", () => this.#clicked());
     this.reset.addEventListener("click", () => this.#take(this.bookText));

@@ -15,7 +15,7 @@ function all(): Record<string, string> {
 }
 
 /** The text that was kept for a kernel. */
-export function keptEdit(name: string): string | null {
+export function savedEdit(name: string): string | null {
   const text = all()[name];
   return typeof text === "string" ? text : null;
 }

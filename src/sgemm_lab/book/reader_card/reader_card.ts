@@ -34,7 +34,7 @@ export function setUp(programs: Book, book: BookCard) {
 class ReaderCard {
   measure;
   open;
-  told;
+  status;
   result;
 
   constructor(
@@ -45,15 +45,15 @@ class ReaderCard {
     const part = (name: string) => element.querySelector(`[data-lab="${name}"]`) as HTMLElement;
     this.measure = part("measure") as HTMLButtonElement;
     this.open = part("open") as HTMLButtonElement;
-    this.told = part("told");
+    this.status = part("told");
     this.result = part("result");
-    new Measuring(this.measure, this.told, programs, (measured) => this.#keep(measured));
+    new Measuring(this.measure, this.status, programs, (measured) => this.#keep(measured));
   }
 
   start() {
     this.open.addEventListener("click", () => this.#openFile());
     addEventListener("hashchange", () => this.#followLink());
-    this.#showKept();
+    this.#showStored();
     this.#followLink();
     this.element.dataset.ready = "true";
     // What was pressed while the script came.
@@ -82,10 +82,10 @@ class ReaderCard {
     try {
       const measured = await read();
       if (!measured) return;
-      const kept = storedCard();
-      if (JSON.stringify(kept) === JSON.stringify(measured)) return this.#keep(measured);
-      const instead = kept ? `, in place of ${kept.card} of ${day(kept)}` : "";
-      this.told.replaceChildren(
+      const stored = storedCard();
+      if (JSON.stringify(stored) === JSON.stringify(measured)) return this.#keep(measured);
+      const instead = stored ? `, in place of ${stored.card} of ${day(stored)}` : "";
+      this.status.replaceChildren(
         html("p", {}, `${from} brings a card: ${measured.card}, measured on ${day(measured)}. `),
         html("p", {}, `Shall this browser keep it${instead}? Until you say so, nothing is kept.`),
         buttonRow(
@@ -97,28 +97,28 @@ class ReaderCard {
       this.element.scrollIntoView();
     } catch (fault) {
       if (!(fault instanceof LabError)) throw fault;
-      this.told.textContent = fault.message;
+      this.status.textContent = fault.message;
     }
   }
 
   #keep(measured: Measured) {
     clearLink();
     storeCard(measured);
-    this.told.replaceChildren();
+    this.status.replaceChildren();
     this.#show(measured, true);
   }
 
   /** Turn away from a card that came from elsewhere. */
   #leave() {
     clearLink();
-    this.told.replaceChildren();
-    this.#showKept();
+    this.status.replaceChildren();
+    this.#showStored();
     this.measure.focus();
   }
 
-  #showKept() {
-    const kept = storedCard();
-    if (kept) this.#show(kept, true);
+  #showStored() {
+    const stored = storedCard();
+    if (stored) this.#show(stored, true);
     else this.result.replaceChildren();
   }
 
@@ -128,13 +128,13 @@ class ReaderCard {
     this.measure.focus();
   }
 
-  /** @param isKept in this browser, where it can be forgotten */
-  #show(measured: Measured, isKept: boolean) {
+  /** @param isStored in this browser, where it can be forgotten */
+  #show(measured: Measured, isStored: boolean) {
     const linked = html("div", { role: "status" });
     const buttons = buttonRow(
       button("Save as a file", () => downloadCard(measured)),
       button("Make a link", async () => linked.replaceChildren(...(await shownLink(measured)))),
-      isKept && button("Forget", () => this.#forget()),
+      isStored && button("Forget", () => this.#forget()),
     );
     const shown = shownCard(measured, this.book, this.result.clientWidth);
     this.result.replaceChildren(...shown, buttons, linked);

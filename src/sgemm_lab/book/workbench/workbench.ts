@@ -6,7 +6,7 @@ import { comma } from "../../text.ts";
 import { megabytesToLoad, stopCompiling } from "../panel/compiled.ts";
 import { Editor } from "../panel/editor.ts";
 import { say } from "../panel/results.ts";
-import { keepEdit, keptEdit, linkedEdit } from "../panel/saved_edits.ts";
+import { keepEdit, linkedEdit, savedEdit } from "../panel/saved_edits.ts";
 import { newEngine } from "../panel/worker.ts";
 import type { CudaFile } from "./cuda_file.ts";
 import { readCudaFile } from "./cuda_file.ts";
@@ -62,7 +62,7 @@ class Workbench {
   }
 
   async start() {
-    const text = (await linkedEdit(NAME)) ?? (this.editor.untouched ? keptEdit(NAME) : null);
+    const text = (await linkedEdit(NAME)) ?? (this.editor.untouched ? savedEdit(NAME) : null);
     if (text !== null) this.#takeOwn(text);
     else this.#read();
     this.run.addEventListener("click", () => this.#clicked());

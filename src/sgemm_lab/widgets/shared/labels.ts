@@ -105,7 +105,7 @@ export function spotsAround(x: number, y: number): Spot[] {
 }
 
 /** Places for a name around a point, the best first. */
-export function spotsBeside(x: number, y: number): Spot[] {
+export function spotsNextTo(x: number, y: number): Spot[] {
   return [
     { x: x + 12, y: y + 4, anchor: "start" },
     { x: x - 12, y: y + 4, anchor: "end" },

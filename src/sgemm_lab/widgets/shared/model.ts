@@ -71,7 +71,7 @@ export function keepDrawn<S>(
  * The width that a picture in `root` has, in px; a guess where the page has not placed it yet.
  * To ask the page anew while something moves would lay it out once more.
  */
-export function roomIn(root: HTMLElement) {
+export function availableWidth(root: HTMLElement) {
   const width = widths.get(root) ?? root.clientWidth;
   return width ? width - 28 : 660; // less the padding of .sgemm-lab
 }

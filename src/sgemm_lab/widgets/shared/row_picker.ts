@@ -22,7 +22,7 @@ interface Picked {
   /** the class of the elements that are rows, each with its name in data-name, in the order of the arrow keys */
   row: string;
   /** shows words */
-  told: { element: HTMLElement; show: (text: (Node | string)[]) => void };
+  readout: { element: HTMLElement; show: (text: (Node | string)[]) => void };
   /** about a row, or about none */
   words: (name: string | undefined) => (Node | string)[];
   /** the row nearest to a pointer, where rows are marks that may lie on each other */
@@ -47,19 +47,19 @@ class RowPicker {
   root;
   picture;
   row;
-  told;
+  readout;
   words;
   near;
   open;
   /** the name of the row under the pointer */
   hovered: string | null = null;
 
-  constructor({ model, root, picture, row, told, words, near, open = () => {} }: Picked) {
+  constructor({ model, root, picture, row, readout, words, near, open = () => {} }: Picked) {
     this.model = model;
     this.root = root;
     this.picture = picture;
     this.row = row;
-    this.told = told;
+    this.readout = readout;
     this.words = words;
     this.near = near;
     this.open = open;
@@ -80,7 +80,7 @@ class RowPicker {
     const shown = this.rows();
     const find = (name: string | null) => shown.find((node) => node.dataset.name === name);
     const active = find(this.hovered) ?? find(this.model.get("selected"));
-    this.told.show(this.words(active?.dataset.name));
+    this.readout.show(this.words(active?.dataset.name));
     // One stop for Tab, arrow keys do the rest.
     const stop = find(this.model.get("selected")) ?? shown[0];
     for (const node of shown) {
@@ -95,11 +95,11 @@ class RowPicker {
   }
 
   followPointer() {
-    const { picture, told } = this;
+    const { picture, readout } = this;
     picture.addEventListener("pointermove", (event) => {
       if (this.rowOf(event) === this.hovered) return;
       this.hovered = this.rowOf(event);
-      told.element.setAttribute("aria-live", "off"); // a mouse would make it talk without end
+      readout.element.setAttribute("aria-live", "off"); // a mouse would make it talk without end
       this.point();
     });
     picture.addEventListener("pointerleave", (event) => {
@@ -125,7 +125,7 @@ class RowPicker {
       const target = event.target as Element;
       const name = this.picture.contains(target) && this.rowOf(event);
       if (!name || !target.matches(":focus-visible")) return;
-      this.told.element.setAttribute("aria-live", "polite");
+      this.readout.element.setAttribute("aria-live", "polite");
       this.select(name);
     });
     this.picture.addEventListener("keydown", (event) => {

@@ -99,6 +99,15 @@ export function begin(
   return access;
 }
 
+/** An access of one lane that the observers are not notified of: they are of what it is part of. */
+export function beginAlone(group: ThreadGroup, site: Site, lane: number, address: number) {
+  const alone = new Uint8Array(group.lanes);
+  alone[lane] = 1;
+  group.infoOf(alone).lanes = Int32Array.of(lane);
+  group.aloneScratch[lane] = address;
+  return begin(group, site, group.aloneScratch, alone, { notify: false });
+}
+
 function positionsFor(group: ThreadGroup, count: number, scratch: number | undefined) {
   if (scratch === undefined || group.launch.accessesKept) return new Int32Array(count);
   if (group.positionScratch[scratch].length === 0) {

@@ -593,6 +593,7 @@ export class ThreadGroup {
   /** Where addresses and positions of an access are worked out, by operand. */
   addressScratch;
   positionScratch;
+  aloneScratch;
   /** What was found of the two masks that were asked about last, the latest first. */
   maskInfo;
   previousMaskInfo;
@@ -638,6 +639,7 @@ export class ThreadGroup {
     this.committedProducts = new Int32Array(this.lanes);
     this.blockIndex = [0, 1, 2].map(() => new Int32Array(this.lanes));
     this.addressScratch = [0, 1, 2, 3].map(() => new Float64Array(0));
+    this.aloneScratch = new Float64Array(this.lanes);
     this.positionScratch = [0, 1].map(() => new Int32Array(0));
     this.maskInfo = new MaskInfo(new Uint8Array(0));
     this.previousMaskInfo = this.maskInfo;

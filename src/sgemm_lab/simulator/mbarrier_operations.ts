@@ -4,7 +4,7 @@
 // mbarrier, so that a kernel that does not ask reads what was there before.
 
 import { SECTOR_BYTES, WARP } from "../hardware.py";
-import { addressOf, begin } from "./accesses.ts";
+import { addressOf, begin, beginAlone } from "./accesses.ts";
 import { landCopies } from "./async_copies.ts";
 import type { Access, BlockBatch, BulkCopy, MemoryBarrier, ThreadGroup } from "./group.ts";
 import { COPY_READ, COPY_WRITE, flatnonzero, Site, STORE } from "./group.ts";
@@ -36,9 +36,10 @@ export function placesOf(
   const addresses = addressOf(group, instruction, position);
   const site = new Site(instruction, "shared", STORE, BYTES, 1, false);
   return (mask) => {
-    const here = addresses().map((one) => (one >= SHARED_WINDOW ? one - SHARED_WINDOW : one));
+    const here = addresses(mask);
     const { base, size } = group.batch.shared;
-    const lanes = flatnonzero(mask ?? group.alive);
+    const lanes = mask === null ? flatnonzero(group.alive) : group.lanesOf(mask);
+    for (const lane of lanes) if (here[lane] >= SHARED_WINDOW) here[lane] -= SHARED_WINDOW;
     const away = group.namesBlock(here, lanes);
     const [low, offsets] = away ? group.inCluster(here) : [here, group.sharedOffset];
     const wrong = lanes.some((lane) => {
@@ -248,29 +249,17 @@ function bulkCopy(group: ThreadGroup, instruction: Instruction): Step {
       }
       barrierAt(group, instruction, place);
       if (!bytes) continue;
-      const into = wholeCopy(group, write, to(), lane, bytes);
-      const from = into && wholeCopy(group, read, origin(), lane, bytes);
+      const into = wholeCopy(group, write, lane, to()[lane], bytes);
+      const from = into && wholeCopy(group, read, lane, origin()[lane], bytes);
       if (into && from) startCopy(group, into, from, lane, bytes, place);
     }
   };
 }
 
-/**
- * One end of a thread's copy, without notifying the observers: they are notified of the whole copy.
- * Null where it is not inside one array, as its first and last piece show.
- */
-function wholeCopy(
-  group: ThreadGroup,
-  site: Site,
-  addresses: Float64Array,
-  lane: number,
-  bytes: number,
-) {
-  const alone = new Uint8Array(group.lanes);
-  alone[lane] = 1;
-  const first = begin(group, site, addresses, alone, { notify: false });
-  const ending = addresses.map((one) => one + (bytes - PIECE));
-  const last = begin(group, site, ending, alone, { notify: false });
+/** One end of a thread's copy; null where its first and last piece are not inside one array. */
+function wholeCopy(group: ThreadGroup, site: Site, lane: number, address: number, bytes: number) {
+  const first = beginAlone(group, site, lane, address);
+  const last = beginAlone(group, site, lane, address + bytes - PIECE);
   return first.positions.length && last.positions.length ? first : null;
 }
 

@@ -6,7 +6,7 @@
 
 import { SECTOR_BYTES } from "../hardware.py";
 import { ELEMENT_BYTES } from "../tensor_map.py";
-import { addressOf, begin } from "./accesses.ts";
+import { addressOf, beginAlone } from "./accesses.ts";
 import { move, roundedToTf32 } from "./conversions.ts";
 import type { TensorMaps, ThreadGroup } from "./group.ts";
 import { CLUSTER_SHIFT, COPY_READ, COPY_WRITE, flatnonzero, Site } from "./group.ts";
@@ -41,12 +41,6 @@ function boxAsked(
   };
 }
 
-function only(group: ThreadGroup, lane: number) {
-  const alone = new Uint8Array(group.lanes);
-  alone[lane] = 1;
-  return alone;
-}
-
 /** Copy a box into shared memory of the block, or of all blocks of a mask. */
 function copyBox(group: ThreadGroup, instruction: Instruction, match: Match): Step {
   const asked = boxAsked(group, instruction, 1);
@@ -59,8 +53,7 @@ function copyBox(group: ThreadGroup, instruction: Instruction, match: Match): St
     for (const [lane, place] of places(mask)) {
       const box = asked(lane);
       const brought = boxOf(group, read, lane, box);
-      const alone = only(group, lane);
-      const access = begin(group, write, to(), alone, { notify: false });
+      const access = beginAlone(group, write, lane, to()[lane]);
       if (!brought || !access.positions.length) continue;
       const { stride, size } = access.memory;
       const [first] = access.positions;
@@ -70,8 +63,7 @@ function copyBox(group: ThreadGroup, instruction: Instruction, match: Match): St
         last % stride > size - PIECE ||
         Math.floor(last / stride) !== Math.floor(first / stride)
       ) {
-        const ending = to().map((one) => one + past);
-        begin(group, write, ending, alone, { notify: false });
+        beginAlone(group, write, lane, to()[lane] + past);
         continue;
       }
       // Slots start at multiples of 128 bytes only: the swizzle goes by the address.
@@ -105,8 +97,7 @@ function boxOf(group: ThreadGroup, site: Site, lane: number, { map, start, x, y 
     for (let col = Math.max(x, 0); col < Math.min(x + map.boxColumns, map.columns); col++) {
       const position = start - GLOBAL_BASE + row * map.pitchBytes + col * bytes;
       if ((memory.state[position] ?? OUTSIDE) === OUTSIDE) {
-        const address = new Float64Array(group.lanes).fill(GLOBAL_BASE + position);
-        begin(group, site, address, only(group, lane), { notify: false });
+        beginAlone(group, site, lane, GLOBAL_BASE + position);
         return null;
       }
       sectors.add(Math.floor(position / SECTOR_BYTES));
@@ -132,7 +123,7 @@ function storeBox(group: ThreadGroup, instruction: Instruction): Step {
   return (mask) => {
     for (const lane of flatnonzero(mask ?? new Uint8Array(group.lanes).fill(1))) {
       const { map, start, x, y } = asked(lane);
-      const read = begin(group, site, origin(), only(group, lane), { notify: false });
+      const read = beginAlone(group, site, lane, origin()[lane]);
       if (!read.positions.length) continue;
       const bytes = ELEMENT_BYTES[map.dtype];
       const [first] = read.positions;

@@ -6,7 +6,7 @@
 // shared memory, and by `earlyUses`, which follows its registers through the kernel.
 
 import { WARP } from "../hardware.py";
-import { begin } from "./accesses.ts";
+import { beginAlone } from "./accesses.ts";
 import type { BasicBlock } from "./control_flow.ts";
 import { END, successors } from "./control_flow.ts";
 import type { TensorRead, ThreadGroup } from "./group.ts";
@@ -190,10 +190,7 @@ function accessOf(
 ): TensorRead | null {
   const { base, size } = group.batch.shared;
   const wrong = pieces.find((one) => one < base || one > base + size - PIECE);
-  const alone = new Uint8Array(group.lanes);
-  alone[lane] = 1;
-  const addresses = new Float64Array(group.lanes).fill(wrong ?? pieces[0]);
-  const access = begin(group, site, addresses, alone, { notify: false });
+  const access = beginAlone(group, site, lane, wrong ?? pieces[0]);
   if (wrong !== undefined) return null;
   const offset = group.sharedOffset[lane] - base;
   return { access, lane, positions: Int32Array.from(pieces, (one) => one + offset) };

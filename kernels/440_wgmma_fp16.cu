@@ -1,7 +1,7 @@
 // title: wgmma, FP16
 // parent: wgmma_tf32
 // change: FP16 numbers, rounded once before, and both factors come from shared memory.
-// chapter: 12
+// chapter: 13
 // grid: SMS, 1
 // block: THREADS, 1
 // shared: 2 * STAGES * BK * (BM + BN) + 32768

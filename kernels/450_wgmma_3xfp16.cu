@@ -1,7 +1,7 @@
 // title: wgmma, 3×FP16
 // parent: wgmma_fp16
 // change: Each number is two of FP16, three products are added, and FP32 adds the sums of K tiles.
-// chapter: 12
+// chapter: 13
 // grid: SMS, 1
 // block: THREADS, 1
 // shared: 4 * STAGES * BK * (BM + BN)

@@ -211,7 +211,7 @@ def test_chapter_is_accessible_and_fits(
     assert width <= page.viewport_size["width"]
 
 
-@pytest.mark.parametrize("chapter", ["13_fewer_products", "A8_scoreboard"])
+@pytest.mark.parametrize("chapter", ["14_fewer_products", "A8_scoreboard"])
 @pytest.mark.parametrize("width", [360, 412])
 def test_what_is_below_a_widget_of_the_first_screen_does_not_jump(
     book: Site, contexts: Any, chapter: str, width: int

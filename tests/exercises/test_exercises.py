@@ -376,7 +376,7 @@ def test_a_number_that_is_too_large_for_a_float_gets_a_sentence() -> None:
 
 
 def test_seven_products_are_right_on_whole_numbers_alone() -> None:
-    exercise = find_exercise("13.4")
+    exercise = find_exercise("14.4")
     assert isinstance(exercise, Lines)
     kernel = exercise.written(exercise.solution).kernel
     (alone,) = check_simulated(kernel, [(8, 8, 8)], only_whole_numbers=True)

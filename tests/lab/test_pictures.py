@@ -7,6 +7,7 @@ from functools import cache
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import pytest
 
 from sgemm_lab import lab
@@ -27,6 +28,8 @@ from sgemm_lab.lab.pictures.ownership import one_element, owns
 from sgemm_lab.lab.pictures.product_order import column_order, unshared
 from sgemm_lab.lab.pictures.ring import ring_panel
 from sgemm_lab.lab.pictures.stream_k import WINDOWS, Piece, k_split, shares_of
+from sgemm_lab.simulator.tensor_operations import holders
+from sgemm_lab.simulator.wgmma_operations import places_of_sums
 
 
 @pytest.mark.parametrize(
@@ -250,6 +253,21 @@ def test_a_cluster_copies_half_of_a_for_both_blocks_and_multiplies_its_own_colum
     assert "half of the rows of A for both blocks" in steps["the copies"].text
     assert "4 stages of 48 KB in shared memory." in steps["the stages"].text
     assert "group 2: columns 64–127" in steps["the stages"].html
+
+
+def test_a_warp_group_has_the_map_of_mma_in_every_box_of_its_sums() -> None:
+    all_sums, one_map = lab.warp_group_sums()
+    assert "Lane 5 of warp 0 has 128 sums, in rows 1 and 9" in all_sums.text
+    assert "from columns 2 and 3 on" in all_sums.text
+    for name in ("d0", "d1", "d2", "d3"):
+        assert one_map.html.count(f">{name}<") == 1
+    of_c = holders("tf32", 8)[2]
+    row, column = places_of_sums(256)
+    for lane, register in ((5, 2), (30, 3)):
+        (at,) = np.argwhere((of_c.lane == lane) & (of_c.register == register))
+        for box in range(32):
+            d = 4 * box + register
+            assert (row[lane, d], column[lane, d]) == (at[0], 8 * box + at[1])
 
 
 def test_multicast_halves_what_l2_delivers() -> None:

@@ -25,8 +25,10 @@ _FIND_ROOT = 'location.pathname.replace(/(?:chapters|notebooks|_static)\\/.*$|[^
 _MOVED = {
     "08_warp_tile": "08_unrolling",
     "11_tensor_cores": "12_tensor_cores",
-    "12_fewer_products": "13_fewer_products",
-    "13_several_gpus": "14_several_gpus",
+    "12_fewer_products": "14_fewer_products",
+    "13_fewer_products": "14_fewer_products",
+    "13_several_gpus": "15_several_gpus",
+    "14_several_gpus": "15_several_gpus",
 }
 """Former names of chapters' pages, each with today's."""
 _LEAD_ON = (

@@ -4,18 +4,12 @@ from sgemm_lab.exercises.criteria import always
 from sgemm_lab.exercises.lines import Lines
 from sgemm_lab.exercises.model import Estimate, Number
 from sgemm_lab.exercises.quantities import times_as_fast
-from sgemm_lab.gpu import find_gpu
-from sgemm_lab.hardware import FLOP_PER_WARP_FMA
-from sgemm_lab.models.bound import PEAK, rates
 from sgemm_lab.simulator.tensor_operations import holders
 
 _SQUARE = (4096, 4096, 4096)
 _ROW, _COLUMN = 3, 5
 _PIECE, _PIECE_ROW = 3, 13
-"""As exercise 12.3 gives them."""
-_ADD = "                    addProducts(&sums[i][c], &sums[i + 1][c], "
-_SMALL_BIG = f"{_ADD}smallA[i], smallA[i + 1], bigB);"
-_BIG_SMALL = f"{_ADD}bigA[i], bigA[i + 1], smallB);"
+"""As exercise 12.2 gives them."""
 _FENCE = "                wgmmaFence();"
 _LOOP = """\
                 const unsigned long long a = matrixDescriptor(&As[now], 1024, 0, 1);
@@ -40,11 +34,6 @@ def _place() -> float:
     return float(_PIECE ^ _PIECE_ROW % 8)
 
 
-def _roof() -> float:
-    """TFLOP/s of three products."""
-    return FLOP_PER_WARP_FMA * rates(find_gpu("h200"), "3xtf32")[PEAK] / 1e3
-
-
 EXERCISES = (
     Number(
         name="12.1",
@@ -62,18 +51,6 @@ EXERCISES = (
     ),
     Number(
         name="12.2",
-        unit="TFLOP/s",
-        expected=_roof,
-        because="535 TFLOP/s of TF32 are shared by three products.",
-        hint="Count the FLOP of all SMs in a second, two for each product; then divide by three.",
-        hints=(
-            (535.3, "That is TF32 alone. Here each product takes three."),
-            (89.2, "A product and its addition are two FLOP."),
-            (267.6, "A product and its addition are two FLOP, and each takes three products."),
-        ),
-    ),
-    Number(
-        name="12.3",
         unit="",
         expected=_place,
         because="13 % 8 is 5, and 3 ^ 5 is 6: binary 011 and 101 differ in 110.",
@@ -87,15 +64,7 @@ EXERCISES = (
         tolerance=1e-9,
     ),
     Lines(
-        name="12.4",
-        kernel="promoted:PASSES=1",
-        place=f"{_SMALL_BIG}\n{_BIG_SMALL}",
-        start="                    // two products are missing here",
-        criteria=always("three products keep what FP32 keeps."),
-        solution=f"{_SMALL_BIG}\n{_BIG_SMALL}",
-    ),
-    Lines(
-        name="12.5",
+        name="12.3",
         kernel="wgmma_minimal",
         place=_PRODUCTS,
         start=_NO_PRODUCTS,

@@ -1,187 +1,173 @@
-"""The exercises of chapter 14, several GPUs."""
+"""The exercises of chapter 14, fewer products."""
 
-from collections.abc import Callable
-
-from sgemm_lab.exercises.criteria import BLOCK, Case, Counted, Criteria
+from sgemm_lab.errors import LabError
+from sgemm_lab.exercises.criteria import Case, Counted, Criteria
 from sgemm_lab.exercises.lines import Lines
-from sgemm_lab.exercises.model import Choice, Estimate, Found, Machine, Number, Range
-from sgemm_lab.multi_gpu.cases import FEW_BLOCKS
-from sgemm_lab.multi_gpu.engine import NCCL
-from sgemm_lab.multi_gpu.layouts import make_plan
-from sgemm_lab.multi_gpu.queries import RecordQueries, findings, flop_per_link_byte, median
-from sgemm_lab.text import number
+from sgemm_lab.exercises.model import Estimate, Found, Machine, Number
+from sgemm_lab.gemm.strassen.error import UNIFORM
+from sgemm_lab.gemm.strassen.plan import WIDE, Plan, make_plan
+from sgemm_lab.records.strassen import STRASSEN_RECORDS, StrassenRun, latest
+from sgemm_lab.text import error_text
 
-_LARGE, _SMALL = 16384, 1024
-_SIDE = 9216
-"""N of the exercise on nine GPUs: a multiple of three."""
-_RIDGE = 50e12 / 250e9
-"""FLOP for each byte, of the GPU and the link that the exercise names."""
-_ALL_TO_ALL = """\
-        __syncthreads();  // no one reads a tile before all of it is there
-
-        for (int k = 0; k < TILE; ++k) {
-            acc += As[ty][k] * Bs[k][tx];
+_SIDE = 16384
+_TFLOPS, _TBS = 55.0, 3.9
+"""As exercise 14.3 gives them."""
+_SMALL = "register_cache:BM=32,BN=32,TM=2,TN=2"
+_TILE = (32, 32, 8)
+_ONE_K = """\
+        for (int k = 0; k < BK; ++k) {
+            float fragA[TM];  // this k's column of my rows
+            float fragB[TN];  // this k's row of my columns
+            for (int i = 0; i < TM; ++i) fragA[i] = As[ty * TM + i][k];
+            for (int j = 0; j < TN; ++j) fragB[j] = Bs[k][tx * TN + j];
+            for (int i = 0; i < TM; ++i) {
+                for (int j = 0; j < TN; ++j) {
+                    acc[i][j] += fragA[i] * fragB[j];
+                }
+            }
         }"""
-_SKEW = """\
-        __syncthreads();  // no one reads a tile before all of it is there
-
-        float a = As[ty][(ty + tx) % TILE], b = Bs[(ty + tx) % TILE][tx];  // what I begin with
-        for (int round = 0; round < TILE; ++round) {
-            acc += a * b;
+_TWO_K = """\
+        for (int k = 0; k < BK; k += 2) {
+            const float a11 = As[2 * ty][k], a12 = As[2 * ty][k + 1];
+            const float a21 = As[2 * ty + 1][k], a22 = As[2 * ty + 1][k + 1];
+            const float b11 = Bs[k][2 * tx], b12 = Bs[k][2 * tx + 1];
+            const float b21 = Bs[k + 1][2 * tx], b22 = Bs[k + 1][2 * tx + 1];
 """
-_SEND = """\
-            __syncthreads();  // no one overwrites what another has not received
-            As[ty][tx] = a;
-            Bs[ty][tx] = b;
-            __syncthreads();  // all have sent
-"""
-_RECEIVE = """\
-            a = As[ty][(tx + 1) % TILE];
-            b = Bs[(ty + 1) % TILE][tx];
-        }"""
-_CANNON = f"{_SKEW}{_SEND}{_RECEIVE}"
-_UNSKEWED = _SKEW.replace(
-    "As[ty][(ty + tx) % TILE], b = Bs[(ty + tx) % TILE][tx]", "As[ty][tx], b = Bs[ty][tx]"
-)
-_STILL = f"{_UNSKEWED}            // send and receive here\n        }}"
+_NO_PRODUCTS = f"{_TWO_K}            // acc[0][0] to acc[1][1] are my elements of C\n        }}"
+_SEVEN = f"""\
+{_TWO_K}            const float s1 = a21 + a22, s2 = s1 - a11, s3 = a11 - a21, s4 = a12 - s2;
+            const float t1 = b12 - b11, t2 = b22 - t1, t3 = b22 - b12, t4 = t2 - b21;
+            const float p1 = a11 * b11, p5 = s1 * t1;
+            const float u2 = p1 + s2 * t2, u3 = u2 + s3 * t3;
+            acc[0][0] += p1 + a12 * b21;
+            acc[0][1] += u2 + p5 + s4 * b22;
+            acc[1][0] += u3 - a22 * t4;
+            acc[1][1] += u3 + p5;
+        }}"""
 
 
-def _ridge_size() -> float:
-    """Return N at which two GPUs by rows stand at the ridge: FLOP per byte grow with N."""
-    return _RIDGE * _SIDE / flop_per_link_byte("rows", _SIDE, 2)
+def _run() -> tuple[StrassenRun, str]:
+    """Return what the book recorded first, and where it is from.
+
+    Raises:
+        LabError: there is no record.
+    """
+    records = STRASSEN_RECORDS.load_all()
+    if not records:
+        raise LabError(
+            "Strassen's product was not recorded. Run 'sgemm-lab strassen record' on a GPU."
+        )
+    run = latest(records[0])
+    return run, f"Recorded on {records[0].gpu.name}, {run.date[:10]}."
 
 
-def _third_tile() -> int:
-    """Return the column of A's tile that GPU (1, 2) of 4×4 multiplies in its third round."""
-    plan = make_plan("cannon", (4, 4, 4), 16)
-    return plan.shares[1 * 4 + 2].products[2].term
+def _levels(_: Machine) -> Found:
+    run, source = _run()
+    times = run.at(_SIDE)
+    size = (_SIDE, _SIDE, _SIDE)
+    usual = [one for one in times.ways if one.schedules == make_plan(size, one.levels).schedules]
+    way = max(usual, key=lambda one: times.tflops(one.seconds))
+    says = f"They make {times.tflops(way.seconds):.1f} TFLOP/s, {times.share(way):.2f} of cuBLAS."
+    return Found(way.levels, source, says)
 
 
-def _recorded(what: Callable[[RecordQueries], tuple[float, str]]) -> Callable[[Machine], Found]:
-    """Return what finds a number and a sentence in the record of several GPUs."""
-
-    def found(_machine: Machine) -> Found:
-        record = findings()
-        value, says = what(record)
-        source = f"Recorded on {record.record.gpu.name}s, {record.runs[0].date[:10]}."
-        return Found(value, source, says)
-
-    return found
+def _error(_: Machine) -> Found:
+    run, source = _run()
+    levels = run.error_at(_SIDE, UNIFORM).levels
+    says = f"The error went from {error_text(levels[0])} to {error_text(levels[2])}."
+    return Found(levels[2] / levels[0], source, says)
 
 
-def _efficiency(record: RecordQueries) -> tuple[float, str]:
-    times = record.product(4, _LARGE, "cannon")
-    alone, together = median(times.alone), median(times.overlap)
-    return 100 * alone / together, (
-        f"One GPU alone takes {number(1e3 * alone)} ms for its quarter of C, and the four of them "
-        f"{number(1e3 * together)} ms for all."
-    )
+def _workspace() -> float:
+    return Plan((_SIDE, _SIDE, _SIDE), (WIDE,)).workspace_bytes / 1e9
 
 
-def _slow_transfer(record: RecordQueries) -> tuple[float, str]:
-    fast = median(record.product(4, _LARGE, "cannon").overlap)
-    few = record.product(4, _LARGE, "cannon", transport=NCCL, block_limit=FEW_BLOCKS)
-    slow = median(few.overlap)
-    return fast / slow, (
-        f"{number(1e3 * slow)} ms, and {number(1e3 * fast)} ms with the copy engines."
-    )
-
-
-def _small(record: RecordQueries) -> tuple[float, str]:
-    one = median(record.product(1, _SMALL, graph=True).overlap)
-    two = median(record.product(2, _SMALL, graph=True).overlap)
-    return one / two, f"{number(1e6 * two)} µs on two GPUs, {number(1e6 * one)} µs on one."
+def _border() -> float:
+    plan = Plan((_SIDE, _SIDE, _SIDE), (WIDE,))
+    bytes_of_square = plan.moved_bytes / _SIDE**2
+    flop_of_cube = 2 / 8
+    return bytes_of_square / _TBS / (flop_of_cube / _TFLOPS)
 
 
 EXERCISES = (
     Number(
         name="14.1",
-        unit="FLOP/B",
-        expected=lambda: flop_per_link_byte("cannon", _SIDE, 9),
-        because="A GPU makes 2·N³/9 FLOP and receives two tiles of A and two of B: N/8.",
-        hint="Divide the FLOP of one GPU by the bytes of the tiles that it receives.",
+        unit="%",
+        expected=lambda: 100 * (7 / 8) ** 3,
+        because="343 products for 512.",
+        hint="A level makes seven of eight products. The next one does so with each of the seven.",
         hints=(
-            (4608, "N/2 is that of two GPUs by rows."),
-            (2304, "N/4 is that of four GPUs. A GPU of 3×3 receives two tiles of each matrix."),
-            (768, "Its first tiles of A and B it has from the beginning: they never travel."),
+            (87.5, "That is after one level. The next ones leave seven eighths of the rest."),
+            (62.5, "Levels multiply: each leaves seven eighths of what was left before."),
+            (33.01, "That is what is saved. What is left?"),
         ),
     ),
     Number(
         name="14.2",
-        expected=_ridge_size,
-        because="The ridge is at 200 FLOP for each byte, and two GPUs by rows have N/2.",
-        hint="Find the ridge, the rate of products over that of the link, and set N/2 equal to it.",
+        unit="GB",
+        expected=_workspace,
+        because="21 quadrants of 8192 × 8192 floats.",
+        hint="How many floats has a quadrant, and how many quadrants are there?",
         hints=(
-            (200, "That is the ridge, in FLOP for each byte. Which N has so many?"),
-            (800, "That is for four GPUs in a square, which have N/4."),
-            (100, "Two GPUs have N/2 FLOP for each byte, not 2·N."),
+            (22.55, "That is with whole matrices. A quadrant has half their rows and columns."),
+            (1.409, "A float has 4 bytes."),
+            (5.25, "That is in units of 2³⁰ bytes; here GB are 10⁹."),
         ),
+        tolerance=0.01,
     ),
     Number(
         name="14.3",
-        unit="GB/s",
-        expected=lambda: 600e6 / 20e-3 / 1e9,
-        because="600 MB in 20 ms. Any faster link gives the same time for the whole.",
-        hint="The tiles must be there when the products of the round end.",
+        unit="rows",
+        expected=_border,
+        because="There, one product of eight takes as long as the 33 quadrants of the additions.",
+        hint="Set the time of the product that is saved equal to that of the bytes that are moved.",
         hints=(
-            (0.03, "Mind the units: MB over ms are GB over s."),
-            (12, "Divide the bytes by the time."),
-            (
-                Range(above=300),
-                "It need not be so fast: the transfer may take as long as the round.",
-            ),
+            (465, "That counts floats. A float has 4 bytes."),
+            (233, "One product of eight is saved, not the whole."),
+            (931, "A multiply-add is two FLOP."),
+            (3723, "A product of quadrants has 2·(n/2)³ FLOP."),
         ),
-    ),
-    Number(
-        name="14.4",
-        expected=lambda: float(_third_tile()),
-        because="It begins with column 1 + 2 = 3, and each round goes one on: 3, 0, 1.",
-        hint="GPU (i, j) begins with A's tile in column i + j, counted around.",
-        hints=(
-            (3, "With that it begins. Two rounds later it is two columns on, counted around."),
-            (5, "There are four columns, 0 to 3: count around."),
-            (2, "That is the GPU's own column. A's tiles begin askew."),
-        ),
-        tolerance=1e-9,
+        tolerance=0.02,
     ),
     Lines(
-        name="14.5",
-        kernel="tiled:TILE=8",
-        place=_ALL_TO_ALL,
-        start=_STILL,
+        name="14.4",
+        kernel=_SMALL,
+        place=_ONE_K,
+        start=_NO_PRODUCTS,
         criteria=Criteria(
             (
                 Case(
-                    False,
-                    "C is right, but little is sent: {stored:comma} requests of a block store, and "
-                    "32 are needed. Here each GPU reads from all others.",
-                    "stored",
-                    below=32,
+                    True,
+                    "seven products. On single numbers they do not pay: the additions are more "
+                    "FLOP than the product that they save. On large quadrants an addition costs "
+                    "next to nothing beside a product.",
+                    "made",
+                    above="definition",
                 ),
-                Case(True, "each GPU reads from its two neighbours alone."),
+                Case(
+                    False,
+                    "C is right, but with no more FLOP than by the definition these are eight "
+                    "products. Seven need sums of A and of B first.",
+                ),
             ),
-            {"stored": Counted("shared_store_requests", (8, 8, 8), BLOCK)},
+            {"made": Counted("flop", _TILE), "definition": Counted("flop", _TILE, of=_SMALL)},
         ),
-        solution=_CANNON,
+        solution=_SEVEN,
+        only_whole_numbers=True,
     ),
 )
 
 PREDICTIONS = (
     Estimate(
-        name="several-efficiency",
-        unit="%",
-        close=0.03,
-        found=_recorded(_efficiency),
-    ),
-    Choice(
-        name="several-slow-transfer",
-        same=0.01,
-        found=_recorded(_slow_transfer),
+        name="levels-pay",
+        unit="levels",
+        close=0.0,
+        found=_levels,
     ),
     Estimate(
-        name="several-small",
-        unit="times as fast",
-        close=0.12,
-        found=_recorded(_small),
+        name="error-grows",
+        unit="times as large",
+        close=0.15,
+        found=_error,
     ),
 )

@@ -16,7 +16,8 @@ Figures
     ``figure`` of panels: ``one_element``, ``owns``, ``reads``, ``l1_queue``, ``copies``,
     ``copy_path``, ``copy_counts``, ``bank_phases``, ``bytes_moved``, ``stage_ring``,
     ``issue_slots``, ``k_split``, ``k_split_lengths``, ``formats``,
-    ``swizzle``, ``multicast``, ``tf32_split``, ``gpu_layout``, ``share_bars``; for ``frames``:
+    ``swizzle``, ``multicast``, ``tf32_split``, ``gpu_layout``, ``share_bars``,
+    ``warp_group_sums``; for ``frames``:
     ``cancellation_steps``, ``padded_rows``, ``product_steps``, ``warp_group_steps``;
     ``machine_map``, with a chapter's limit; plots: ``curves``, ``spread``,
     ``drawn_shapes``, ``other_libraries``;
@@ -90,6 +91,7 @@ from sgemm_lab.lab.pictures.matrices import reads
 from sgemm_lab.lab.pictures.ownership import one_element, owns
 from sgemm_lab.lab.pictures.product_order import product_steps
 from sgemm_lab.lab.pictures.stream_k import k_split, k_split_lengths
+from sgemm_lab.lab.pictures.warp_group_sums import warp_group_sums
 from sgemm_lab.lab.pictures.warp_groups import multicast, warp_group_steps
 from sgemm_lab.lab.products import matmul
 from sgemm_lab.lab.public_bugs import public_bugs
@@ -256,6 +258,7 @@ __all__ = [
     "tried",
     "verdicts",
     "warp_group_steps",
+    "warp_group_sums",
     "wavefronts",
     "wgsl",
     "wgsl_climb",

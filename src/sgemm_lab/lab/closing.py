@@ -174,16 +174,14 @@ class Closing:
 
     @property
     def bars(self) -> Bars:
-        """The speeds, on the scale of the peak where the size is the usual one."""
+        """The speeds; of kernels on FP32 units at the usual size, on the scale of their peak."""
         both = [one for one in (self.before, self.now) if one]
         speeds = [(one.kernel.display_name, one.score.gflops) for one in both]
         bound, gpu = self.now.bound.gflops, sheet_of(self.now.record)
         most, name = max(bound, *(speed for _, speed in speeds)), "the bound"
-        if self.now.score.size == CUBE and gpu:
-            plain = self.now.kernel.arithmetic == "fp32"
-            peak = FLOP_PER_WARP_FMA * rates(gpu, "fp32" if plain else "fp16")[PEAK]
-            most = max(most, peak)
-            name = "the peak of the FP32 units" if plain else "the peak of the tensor cores in FP16"
+        if self.now.score.size == CUBE and gpu and self.now.kernel.arithmetic == "fp32":
+            most = max(most, FLOP_PER_WARP_FMA * rates(gpu, "fp32")[PEAK])
+            name = "the peak of the FP32 units"
         return Bars(speeds, bound, most, name)
 
     @property

@@ -85,12 +85,15 @@ def _listing(
 
 
 def _line_number(kernel: Kernel, place: Place, start: int) -> int | None:
-    """Return the number of a line; a text is looked for from line ``start`` on."""
+    """Return the number of a line; a text is looked for from line ``start`` on.
+
+    Where the text begins with a line break, the line begins with the rest of it.
+    """
     if not isinstance(place, str):
         return place
     texts = kernel.source.splitlines()
     for number in range(start, len(texts) + 1):
-        if place in texts[number - 1]:
+        if place in f"\n{texts[number - 1]}":
             return number
     raise LabError(f"No line of '{kernel.name}' from line {start} on holds “{place}”.")
 

@@ -123,7 +123,7 @@ def _product(group: "ThreadGroup", instruction: Instruction, match: Match) -> St
     site = Site(instruction, "shared", LOAD, PIECE_BYTES, 1, False)
     if len(rows) != columns // 2:
         raise PtxError(sentence("run.operands", opcode=instruction.opcode, place=place))
-    row, column = _places(columns)
+    row, column = places_of_sums(columns)
 
     def factor(factor: _Factor, descriptor: Any, lane: int, warp: int | None) -> Array | None:
         pieces = factor.pieces(int(descriptor[lane]), warp)
@@ -168,7 +168,7 @@ def _product(group: "ThreadGroup", instruction: Instruction, match: Match) -> St
 
 
 @lru_cache
-def _places(columns: int) -> tuple[Array, Array]:
+def places_of_sums(columns: int) -> tuple[Array, Array]:
     """Row and column of D of each lane's registers, (32, registers)."""
     lane, register = np.arange(WARP)[:, None], np.arange(columns // 2)
     row = lane // 4 + register // 2 % 2 * 8

@@ -112,7 +112,7 @@ function momentWords(ring: Ring, time: number) {
   return `At ${number(time)} clocks: producers ${copy}; multiplying warps ${multiply}.`;
 }
 
-/** Two lanes of stages, and below two rows of time. */
+/** Two lanes of stages, and below the time of each stage in a row. */
 class Drawing extends OverTime {
   constructor(
     scene: Scene,
@@ -134,14 +134,16 @@ class Drawing extends OverTime {
     this.lane("read", "Multiplying", "warps read", TOP + LANE, "readers");
     for (const stage of range(0, ring.stages - 1)) this.drawStage(stage);
     if (this.narrow) {
+      this.text("key-stage", "lab-barrier", GUTTER - 12, 11, "stage", "end");
       this.text("key-up", "lab-barrier", GUTTER - 12, TOP + BOX + 25, "emptied ▲", "end");
       this.text("key-down", "lab-barrier", GUTTER - 12, TOP + BOX + 40, "filled ▼", "end");
     }
     const rows = TOP + LANE + BOX + 36;
-    for (const tile of ring.tiles) this.drawTile(tile, rows);
-    this.name("row-copy", rows + 14, "copy");
-    this.name("row-multiply", rows + ROW + 18, "multiply");
-    const axis = rows + 2 * ROW + 10;
+    for (const tile of ring.tiles) this.drawTile(tile, rows + tile.buffer * ROW);
+    for (const stage of range(0, ring.stages - 1)) {
+      this.name(`row${stage}`, rows + stage * ROW + 14, `stage ${stage}`);
+    }
+    const axis = rows + ring.stages * ROW + 6;
     this.drawAxis(axis, "clocks");
     this.scene.draw("cursor", "path", {
       class: "lab-cursor",
@@ -171,6 +173,8 @@ class Drawing extends OverTime {
     const barrier = below ? `▼ filled[${stage}]` : `▲ emptied[${stage}]`;
     const short = this.narrow ? barrier[0] : barrier;
     this.text(`barrier${stage}`, "lab-barrier", x + wide / 2, middle, short);
+    const called = this.narrow ? `${stage}` : `stage ${stage}`;
+    this.text(`stage-name${stage}`, "lab-barrier", x + wide / 2, 11, called);
     const node = scene.draw(`stage${stage}`, "g", {
       class: `lab-stage lab-${does}`,
       style: `transform:translateY(${below ? LANE : 0}px)`,
@@ -190,7 +194,7 @@ class Drawing extends OverTime {
     state.textContent = SAID[does];
   }
 
-  /** A K tile in both rows of time: from the copy's start until it is there, and its product. */
+  /** A K tile in the row of its stage: asked for, copied, and multiplied. */
   drawTile({ number: n, asked, comes, there, begins, done }: TimedWindow, y: number) {
     const { scene, x } = this;
     const box = (id: string, from: number, to: number, top: number, look: string) => {
@@ -200,8 +204,8 @@ class Drawing extends OverTime {
     };
     box(`asked${n}`, asked, comes, y, "lab-asked");
     box(`copy${n}`, comes, there, y, "lab-copy");
-    box(`work${n}`, begins, done, y + ROW + 4, "lab-work");
-    const label = { x: (x(begins) + x(done)) / 2, y: y + ROW + 18, "text-anchor": "middle" };
+    box(`work${n}`, begins, done, y, "lab-work");
+    const label = { x: (x(begins) + x(done)) / 2, y: y + 14, "text-anchor": "middle" };
     scene.draw(`name${n}`, "text", { class: "lab-work-name", ...label }, `${n}`);
   }
 }

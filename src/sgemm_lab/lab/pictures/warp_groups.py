@@ -147,8 +147,9 @@ def warp_group_steps(name: str | Kernel) -> dict[str, Output]:
         (
             "the tiles",
             whose,
-            f"A block makes {tile.bm} × {tile.bn} of C. **{groups} warp groups** of it multiply, "
-            f"each for {wide} columns. A third one copies.",
+            f"A block computes {tile.bm} × {tile.bn} of C, with "
+            f"**{plural(groups, 'warp group')}** to multiply, {wide} columns each, and another to "
+            "copy.",
         ),
         (
             "the copies",
@@ -160,7 +161,7 @@ def warp_group_steps(name: str | Kernel) -> dict[str, Output]:
             "the stages",
             f"A block has {stages} stages: group 0 fills them, the other groups multiply.",
             f"**{plural(stages, 'stage')}** of {bytes_text(each)} in shared memory. A group that "
-            "multiplies reads all of **As** and its half of **Bs**.",
+            "multiplies reads all of **As** and its own columns of **Bs**.",
         ),
         *(
             (

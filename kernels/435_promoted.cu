@@ -1,7 +1,7 @@
 // title: Three products for one
 // parent: mma_tf32:BM=64,BN=128,BK=32,TN=8,WN=32
 // change: Each number is two TF32 numbers, each product is three, and FP32 adds up the K tiles.
-// chapter: 12
+// chapter: 13
 // grid: ceil(N / BN), ceil(M / BM)
 // block: BM * BN / (TM * TN), 1
 // shared: 4 * STAGES * BK * (BM + BN + 4 * PAD)

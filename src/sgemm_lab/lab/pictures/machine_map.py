@@ -76,7 +76,7 @@ def machine_map(now: str = "", *, was: str = "", reached: float = 1.0, says: str
     html = figure_html(
         f'<div class="lab-panel"><p class="lab-panel-title">{_TITLE}</p>{svg}</div>',
         f"{moved} {says}".rstrip(),
-        kind="lab-opener lab-map",
+        kind="lab-opener lab-beside",
     )
     return Output(html, f"{described} {says}".rstrip())
 

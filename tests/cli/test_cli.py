@@ -125,6 +125,15 @@ def test_kernels_lists_registers_and_memory(capsys: pytest.CaptureFixture[str]) 
     assert [line.split()[0] for line in lines] == [*FEW]
 
 
+def test_scoreboard_shows_medians_relative_to_cublas(
+    capsys: pytest.CaptureFixture[str], records: Path
+) -> None:
+    assert main(["scoreboard", "--records", str(records)]) == 0
+    header, line = capsys.readouterr().out.splitlines()
+    assert header.split() == ["kernel", "GPU", "M×N×K", "GFLOP/s", "of", "cuBLAS", "date"]
+    assert line.split() == ["naive", "NVIDIA", "H200", "64×64×64", "1,311", "25", "%", "2026-01-02"]
+
+
 def test_scoreboard_json_is_a_list_of_objects(
     capsys: pytest.CaptureFixture[str], records: Path
 ) -> None:
@@ -270,6 +279,15 @@ def test_without_cupy_there_is_an_error(
     compiler._machine_code.cache_clear()  # other tests may have compiled the same
     assert "CuPy is not installed" in refused(capsys, "record")
     assert "NVRTC is not installed" in refused(capsys, "kernels", "--target", "sm_86")
+
+
+def test_an_unreadable_file_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    missing, binary, bare = (tmp_path / name for name in ("no.cu", "binary.cu", "bare.cu"))
+    binary.write_bytes(b"\xff\xfe\x00")
+    bare.write_text("int x;\n")
+    assert f"The file {missing} cannot be read: No such" in refused(capsys, "record", str(missing))
+    assert f"The file {binary} is not text in UTF-8." in refused(capsys, "record", str(binary))
+    assert "'bare' does not say its title" in refused(capsys, "record", str(bare))
 
 
 @pytest.mark.parametrize("command", ["check", "record", "counters", "launch"])

@@ -81,6 +81,12 @@ def test_what_is_no_array_of_the_gpu_is_refused(value: Any, kind: str) -> None:
     assert said.endswith("not an array on the GPU. Move it there with cupy.asarray(A).")
 
 
+def test_a_numpy_array_is_not_on_the_gpu() -> None:
+    cupy = SimpleNamespace(ndarray=type("ndarray", (), {}))
+    with pytest.raises(LabError, match=r"A is a numpy.ndarray, not an array on the GPU"):
+        check_arrays(cupy, np.zeros((1, 1)), matrix(1, 1), matrix(1, 1))
+
+
 def test_a_dimension_past_the_largest_is_refused() -> None:
     tall = np.broadcast_to(np.float32(0), (MAX_DIMENSION + 1, 1))
     said = refusal(tall, matrix(1, 1), tall)

@@ -10,6 +10,7 @@ from sgemm_lab.lab import session
 from sgemm_lab.lab.difference import changes
 
 TILED = load_kernel("tiled")
+BARRIER = "        __syncthreads();  // no one reads a tile before all of it is there\n"
 
 
 def number_of(text):
@@ -25,6 +26,12 @@ def test_changed_line_stands_with_the_readers_number_beside_the_books():
     assert new.split()[:2] == ["+", str(number_of("acc += As"))]
     assert "acc -= As[ty][k] * Bs[k][tx];" in new
     assert shown.html.count('class="line changed"') == 1
+
+
+def test_line_taken_out_is_listed():
+    shown = changes(lab.mine(lab.source("tiled").replace(BARRIER, "")), TILED)
+    assert shown.text.splitlines()[1:] == ["−   " + BARRIER.rstrip()]
+    assert "line changed" not in shown.html
 
 
 @pytest.mark.parametrize("text", ["", "\n", "    // title: Mine\n"])

@@ -50,7 +50,7 @@ export const LOOKS = {
   hues: {
     fp32: "dram",
     "3xtf32": "three",
-    "3xfp16": "three",
+    "3xfp16": "register",
     tf32: "l2",
     fp16: "shared",
   } as Record<string, string>,

@@ -244,8 +244,8 @@ function factsOf({ product, sms, found, even }: Plan): [string, string][] {
 function measuredWords({ measured, full }: Plan) {
   if (!measured.length) return "";
   return (
-    `Measured speeds stand beside the curve: 100 % is ${number(full)} GFLOP/s, what the best of ` +
-    `them would make if no SM were ever idle${measured[0].note ? ` (${measured[0].note})` : ""}.`
+    `Beside the curve are measured speeds, as shares of ${number(full)} GFLOP/s, which the fastest ` +
+    `kernel would reach if no SM were ever idle${measured[0].note ? ` (${measured[0].note})` : ""}.`
   );
 }
 

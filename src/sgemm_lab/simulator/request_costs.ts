@@ -1,5 +1,5 @@
 // What the requests of many warps cost, one access at a time: the rules of formulas/memory.py, in
-// loops that allocate nothing. A test holds them equal to those.
+// loops that allocate nothing. The golden results hold them to what an H200 counted.
 
 import { BANKS, SECTOR_BYTES, WARP, WORD_BYTES } from "../hardware.py";
 
@@ -49,6 +49,22 @@ class Distinct {
   }
 }
 
+const sectorOf = (address: number) => Math.floor(address / SECTOR_BYTES);
+
+/**
+ * Bytes from each lane's address to the next lane's, where the warp that begins at an index is whole
+ * and all are the same multiple of the width; NaN otherwise.
+ */
+function strideOf({ addresses, lanes, from }: Asked, at: number, width: number) {
+  const isWhole = lanes === null || ((lanes[at] & 31) === 0 && lanes[at + 31] === lanes[at] + 31);
+  const step = addresses[at + 1] - addresses[at];
+  if (!isWhole || ((addresses[at] + from) | step) & (width - 1)) return Number.NaN;
+  for (let i = at + 1; i < at + WARP - 1; i++) {
+    if (addresses[i + 1] - addresses[i] !== step) return Number.NaN;
+  }
+  return step;
+}
+
 /** Counts what accesses cost. The results stand in the fields after a call. */
 export class RequestCosts {
   /** Warps with at least one lane. */
@@ -78,7 +94,8 @@ export class RequestCosts {
    * @param width bytes that each asks for
    * @param size bytes of the memory
    */
-  ofGlobal({ addresses, lanes, from }: Asked, count: number, width: number, size: number) {
+  ofGlobal(asked: Asked, count: number, width: number, size: number) {
+    const { addresses, lanes } = asked;
     const { distinct } = this;
     distinct.reserve(Math.ceil(size / SECTOR_BYTES));
     let [requests, sectors, warp, last] = [0, 0, -1, -1];
@@ -88,14 +105,22 @@ export class RequestCosts {
         warp = lane >> 5;
         requests += 1;
         last = -1;
+        const stride = strideOf(asked, i, width);
+        if (!Number.isNaN(stride)) {
+          const first = sectorOf(addresses[i]);
+          const end = sectorOf(addresses[i + WARP - 1]);
+          sectors += Math.abs(stride) < SECTOR_BYTES ? Math.abs(end - first) + 1 : WARP;
+          i += WARP - 1;
+          continue;
+        }
         distinct.next();
       }
-      const address = addresses[i] + from;
-      const sector = Math.floor(address / SECTOR_BYTES);
+      const address = addresses[i];
+      const sector = sectorOf(address);
       // Neighbouring lanes mostly meet in one sector.
       if (sector !== last && distinct.isNew(sector)) sectors += 1;
       last = sector;
-      const end = Math.floor((address + width - 1) / SECTOR_BYTES);
+      const end = sectorOf(address + width - 1);
       if (end !== sector && distinct.isNew(end)) sectors += 1;
     }
     this.requests = requests;
@@ -108,13 +133,8 @@ export class RequestCosts {
    * @param width bytes that each asks for, 1 to 16
    * @param size bytes of the memory
    */
-  ofShared(
-    { addresses, lanes, from }: Asked,
-    count: number,
-    width: number,
-    isLoad: boolean,
-    size: number,
-  ) {
+  ofShared(asked: Asked, count: number, width: number, isLoad: boolean, size: number) {
+    const { addresses, lanes, from } = asked;
     // A wide load may end behind the last array.
     this.distinct.reserve(Math.ceil(size / WORD_BYTES) + width);
     this.requests = 0;
@@ -123,6 +143,14 @@ export class RequestCosts {
     for (let i = 0; i < count; ) {
       const warp = (lanes === null ? i : lanes[i]) >> 5;
       this.requests += 1;
+      const stride = strideOf(asked, i, width);
+      // The same for all, whose phases merge in pairs, or one behind the other.
+      if (stride === 0 || stride === width) {
+        const phases = Math.max(1, width / WORD_BYTES);
+        this.wavefronts += stride === 0 && isLoad ? Math.max(1, phases / 2) : phases;
+        i += WARP;
+        continue;
+      }
       this.active.fill(0);
       for (; i < count; i++) {
         const lane = lanes === null ? i : lanes[i];

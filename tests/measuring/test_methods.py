@@ -125,6 +125,11 @@ def test_power_is_read_over_seconds_of_random_numbers_and_of_zeros(
     assert all(a.any() and (abs(a) <= 0.5).all() for a, *_ in gpu.seen["random", POWER])
 
 
+def test_without_nvidia_smi_there_is_no_power(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Watch, "__enter__", lambda _: CardReadings())
+    assert not any("watts" in r.benchmark or "clock" in r.benchmark for r in effects())
+
+
 def test_the_error_is_relative_to_the_bound(taken: dict[tuple[str, int], Reading]) -> None:
     (exact,) = taken["effect.bound.book", SMALL].samples
     (rounded,) = taken["effect.bound.tf32", SMALL].samples

@@ -89,3 +89,44 @@ def test_on_a_page_of_the_book_a_size_needs_no_scrolling(show: Opener) -> None:
     page = show(of_book("scoreboard"), viewport={"width": 720, "height": 900})
     wider = page.locator(".lab-rows").evaluate("(box) => box.scrollWidth - box.clientWidth")
     assert wider == 0
+
+
+def test_lines_in_sight_are_filled_at_once_and_the_others_after_the_frame(show: Opener) -> None:
+    widget = Scoreboard(ROWS * 12)
+    page = show(widget)
+    lines = page.locator("tbody tr")
+    expect(lines).to_have_count(200)
+    words = """() => [...document.querySelectorAll("tbody tr")].map((line) =>
+        [...line.querySelectorAll("th, td")].map((cell) => cell.innerText))"""
+    page.evaluate(
+        """() => {
+          window.lines = [...document.querySelectorAll("tbody tr")];
+          document.querySelector(".lab-rows").scrollTop = 2000;
+        }"""
+    )
+    before = page.evaluate(words)
+    at_once = page.evaluate(
+        f"""async () => {{
+          window.model.set("sort", "kernel");
+          await null;
+          return ({words})();
+        }}"""
+    )
+    page.wait_for_timeout(500)
+    after = page.evaluate(words)
+    kernels = sorted((row["kernel"] for row in ROWS * 12), reverse=True)
+    assert [line[0] for line in after] == kernels[:200] != [line[0] for line in before]
+    # Those that the reader has scrolled to come first, and what is there is used again.
+    new = [i for i, line in enumerate(after) if line != before[i]]
+    filled = [i for i in new if at_once[i] == after[i]]
+    top = page.locator(".lab-rows").bounding_box()
+    assert top
+    seen = lines.evaluate_all(
+        "(all, top) => all.findIndex((line) => line.getBoundingClientRect().bottom > top + 40)",
+        top["y"],
+    )
+    assert 0 < len(filled) <= 24 < len(new)
+    assert filled[0] <= seen <= filled[-1] - 10
+    assert page.evaluate(
+        "[...document.querySelectorAll('tbody tr')].every((line, i) => line === window.lines[i])"
+    )

@@ -58,6 +58,16 @@ class ExternalCounted:
         """Take a launch that was counted."""
         self.done = done
 
+    @property
+    def cause(self) -> str:
+        """Why C is wrong, where a usual cause explains it; or ""."""
+        return self.done.cause
+
+    @property
+    def total(self) -> Mapping[str, int | float]:
+        """All counts of the launch by name, such as "shared_load_wavefronts"."""
+        return self.done.result.counts.total.to_json()
+
     def verdict(self) -> list[str]:
         """Say what is right and wrong, in sentences."""
         return [*self.done.sentences(), *(self.done.findings() or ["No hazard was found."])]

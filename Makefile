@@ -102,16 +102,19 @@ readme: .venv/.book
 	@$(BIN)/python -m sgemm_lab.book.readme
 
 counts: .venv/.book
+	@$(BIN)/python -m sgemm_lab.bundles
 	@$(BIN)/python -m sgemm_lab.cuda.shipped_ptx
 	@$(BIN)/python -m sgemm_lab.cuda.shipped_loops
 	@$(BIN)/python -m sgemm_lab.models.count_all
 
 # GROUPS="traces orders" names some groups, ALL=1 writes results of unchanged launches too.
 golden: .venv/.test
+	@$(BIN)/python -m sgemm_lab.bundles
 	@PYTHONPATH=tests:tests/samples:tests/simulator $(BIN)/python tests/golden/golden.py \
 		$(addprefix --group ,$(GROUPS)) write $(if $(ALL),--all)
 
 bench: .venv/.test
+	@$(BIN)/python -m sgemm_lab.bundles
 	@$(BIN)/python benchmarks/simulator.py $(BENCH)
 	@$(BIN)/pytest -m bench -s tests/cli tests/widgets
 	@$(BIN)/python benchmarks/lighthouse/run.py

@@ -1,7 +1,6 @@
 """How long the simulator takes: prints a table. Run with ``python benchmarks/simulator.py``."""
 
 import argparse
-import resource
 import time
 from collections.abc import Callable
 
@@ -31,7 +30,7 @@ def run(kernel: Kernel, ptx: str, size: int, *, hazards: bool, trace: bool = Fal
         unwritten=["C"],
         check_hazards=hazards,
         trace=trace,
-        together=shape.workspace_bytes > 0,
+        cooperative=shape.workspace_bytes > 0,
     )
 
 
@@ -64,7 +63,6 @@ def main() -> None:
             row.append(seconds(lambda: run(kernel, ptx, size, hazards=False), 1))  # noqa: B023
         row.append(seconds(lambda: run(kernel, ptx, 256, hazards=True), 1))  # noqa: B023
         print(f"{kernel.name:24}" + "".join(f"{value:16.2f}" for value in row))
-    print(f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MiB")
 
 
 if __name__ == "__main__":

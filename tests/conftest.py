@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -94,21 +93,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if config.stash[GPU]:
         return
     config.stash[LEFT_OUT] = choose(config, items, lambda it: not it.get_closest_marker("gpu"))
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_collection_finish() -> None:
-    """Spare the collector of garbage what lives to the end: a fifth of a simulation was its work.
-
-    Thousands of collected tests, and the modules that they import, are never garbage. A kernel
-    that is bound to its registers is thousands of small objects more, and no garbage either while
-    it runs, so the collector looks less often.
-    """
-    with suppress(ImportError):  # it asks the collector who holds its random numbers: so before
-        import hypothesis  # noqa: F401
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(20_000, 10, 10)
 
 
 def pytest_report_collectionfinish(config: pytest.Config) -> str:

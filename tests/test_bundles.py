@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import sgemm_lab
-from sgemm_lab import bundles, hardware, npm
+from sgemm_lab import bundles, files, hardware, npm
 from sgemm_lab.bundles import FOLDER, bundled
 from sgemm_lab.errors import LabError, MissingToolError
 from sgemm_lab.widgets import LabWidget, Timeline
@@ -52,7 +52,7 @@ def test_a_source_that_cannot_be_bundled_is_named(tmp_path: Path) -> None:
 
 
 def test_a_missing_bundle_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(bundles, "FOLDER", tmp_path)
+    monkeypatch.setattr(files, "BUNDLES", tmp_path)
     with pytest.raises(LabError, match=r"pages/panel\.js is missing\. Build it with 'python -m"):
         bundles.text("pages/panel.js")
 

@@ -19,10 +19,10 @@ from typing import Any
 
 from sgemm_lab import npm
 from sgemm_lab.errors import LabError, MissingToolError
-from sgemm_lab.files import CHECKOUT, PACKAGE, write_whole
+from sgemm_lab.files import BUNDLES, CHECKOUT, PACKAGE, bundle, write_whole
 from sgemm_lab.style import theme_css
 
-FOLDER = PACKAGE / "bundles"
+FOLDER = BUNDLES
 """``widgets/`` has an ES module and a style sheet per widget, ``pages/`` has the book's scripts,
 ``node/`` the simulator as a process."""
 
@@ -33,27 +33,13 @@ _PYTHON = re.compile(r'^import \{[^}]*\} from "(\.[^"]+\.py)";', re.M)
 _SECONDS_BETWEEN_LOOKS = 0.3
 
 
-def path(name: str) -> Path:
-    """Return the file of a bundle, such as ``pages/panel.js``.
-
-    Raises:
-        LabError: the bundles are not built.
-    """
-    if not (FOLDER / name).is_file():
-        raise LabError(
-            f"The bundle {name} is missing. Build it with 'python -m sgemm_lab.bundles', "
-            "or install the package again."
-        )
-    return FOLDER / name
-
-
 def text(name: str) -> str:
-    """Return a bundle's text.
+    """Return a bundle, such as ``pages/panel.js``.
 
     Raises:
         LabError: the bundles are not built.
     """
-    return path(name).read_text(encoding="utf-8")
+    return bundle(name).read_text(encoding="utf-8")
 
 
 def build() -> None:

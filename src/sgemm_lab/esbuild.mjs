@@ -98,10 +98,6 @@ const SCRIPTS = {
   "card-in-chapter": 'export { showInChapter } from "./book/reader_card/in_chapter.ts";',
 };
 
-/** The process that simulates for Python, with its tasks: see simulator/worker.py. */
-const WORKER = `import { serve, simulateFor } from "./simulator/worker.ts";
-  serve({ simulate: simulateFor });`;
-
 /** The licences of the packages that a bundle is made of. */
 function licencesOf(inputs) {
   const packages = inputs.map((path) => /^.*node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path));
@@ -166,7 +162,8 @@ async function buildAll(out) {
       if (css) files[`pages/${name}.css`] = css;
     }),
   ]);
-  files["node/worker.cjs"] = (await bundle(WORKER, { platform: "node", format: "cjs" })).js;
+  const inNode = { platform: "node", format: "cjs" };
+  files["node/worker.cjs"] = (await bundle(`import "./checking/worker.ts";`, inNode)).js;
   files["pages/panel-code-LICENSES.txt"] = licences;
   files["inputs.json"] = JSON.stringify([...used].sort());
   for (const [name, text] of Object.entries(files)) {

@@ -12,6 +12,8 @@ from sgemm_lab.errors import LabError
 PACKAGE = Path(__file__).parent
 CHECKOUT = PACKAGE.parent.parent
 """The root of the checkout; meaningless if the package is installed from a wheel."""
+BUNDLES = PACKAGE / "bundles"
+"""What ``bundles`` builds of the TypeScript."""
 SHIPPED = PACKAGE / "shipped"
 """Read-only kernels and records in the wheel."""
 OTHER_DATA = "SGEMM_LAB_DATA"
@@ -34,6 +36,21 @@ def data_folder(name: str) -> Path:
         f"The folder '{name}' is missing. Install the package again, "
         "or run from a complete checkout of the book."
     )
+
+
+def bundle(name: str) -> Path:
+    """Return the file of a bundle, such as ``pages/panel.js``.
+
+    Raises:
+        LabError: the bundles are not built.
+    """
+    path = BUNDLES / name
+    if not path.is_file():
+        raise LabError(
+            f"The bundle {name} is missing. Build it with 'python -m sgemm_lab.bundles', "
+            "or install the package again."
+        )
+    return path
 
 
 def own_records() -> Path:

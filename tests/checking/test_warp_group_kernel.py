@@ -1,13 +1,13 @@
 """A kernel with tensor maps and a warp group: from its head comment to the verdict."""
 
+from collections.abc import Callable
+
 import pytest
 from compiler_here import ptx_of as by_clang
-from golden_launch import ENTRY
-from in_node import in_node
 
-from sgemm_lab.checking.simulated import check_simulated
 from sgemm_lab.cuda.shipped_ptx import kernel_ptx
-from sgemm_lab.kernel import parse_kernel
+from sgemm_lab.kernel import Kernel, parse_kernel
+from sgemm_lab.simulator import worker
 
 N = 64
 _SUMS = ", ".join(f"%{i}" for i in range(N // 2))
@@ -122,35 +122,20 @@ def changed(old: str) -> str:
     return SOURCE.replace(old, WRONG[old][0])
 
 
-def in_python(source: str) -> list[str | None]:
+def faults(source: str, compiled: Callable[[Kernel], str] = kernel_ptx) -> list[str | None]:
     """The faults at each size."""
-    kernel = parse_kernel("mine", source)
-    return [result.fault or result.refusal for result in check_simulated(kernel, SIZES)]
+    given = {"kernel": "mine", "source": source, "ptx": compiled(parse_kernel("mine", source))}
+    found = [worker.ask("check", {**given, "size": size})["result"] for size in SIZES]
+    return [one["fault"] or one["refusal"] for one in found]
 
 
-def in_typescript(source: str, ptx: str) -> list[str | None]:
-    given = {"kernel": "mine", "source": source, "ptx": ptx, "sizes": SIZES}
-    (verdicts,) = in_node(ENTRY, [["checked", given]])
-    return [one["fault"] or one["refusal"] for one in verdicts]
+@pytest.mark.parametrize("compiled", [kernel_ptx, by_clang])
+def test_the_kernel_is_right(compiled: Callable[[Kernel], str]) -> None:
+    assert faults(SOURCE, compiled) == [None, None]
 
 
-def test_the_kernel_is_right() -> None:
-    kernel = parse_kernel("mine", SOURCE)
-    assert in_python(SOURCE) == [None, None]
-    for compiled in (kernel_ptx, by_clang):
-        assert in_typescript(SOURCE, compiled(kernel)) == [None, None]
-
-
+@pytest.mark.parametrize("compiled", [kernel_ptx, by_clang])
 @pytest.mark.parametrize("old", WRONG)
-def test_a_wrong_kernel_is_caught_alike(old: str) -> None:
-    source = changed(old)
-    here = in_python(source)
-    assert here == in_typescript(source, kernel_ptx(parse_kernel("mine", source)))
-    assert any(WRONG[old][1] in (fault or "") for fault in here)
-
-
-@pytest.mark.parametrize("old", WRONG)
-def test_a_page_catches_it(old: str) -> None:
-    source = changed(old)
-    found = in_typescript(source, by_clang(parse_kernel("mine", source)))
+def test_a_wrong_kernel_is_caught(old: str, compiled: Callable[[Kernel], str]) -> None:
+    found = faults(changed(old), compiled)
     assert any(WRONG[old][1] in (fault or "") for fault in found)

@@ -1,17 +1,14 @@
 """Steps of kernels that the pages' compiler has compiled: those of NVRTC's code."""
 
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import pytest
 from compiler_here import compiled
-from in_node import in_node
 
 from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.cuda.shipped_ptx import shipped_text
-
-TRACING = Path(__file__).parents[1] / "counting" / "tracing.js"
+from sgemm_lab.simulator import worker
 
 
 def named_steps(trace: Any, steps: list[dict[str, Any]]) -> Counter[str]:
@@ -42,7 +39,8 @@ def statement(trace: Any, line: int) -> int:
 def test_each_step_is_that_of_the_books_code(name: str, size: tuple[int, int, int]) -> None:
     kernel = load_kernel(name)
     texts = [shipped_text(kernel), compiled(kernel.source)["ptx"]]
-    theirs, mine = in_node(TRACING, [["traced", name, kernel.source, ptx, size] for ptx in texts])
+    given = {"kernel": name, "source": kernel.source, "size": size, "timeLimit": 60}
+    theirs, mine = (worker.ask("trace_steps", {**given, "ptx": ptx}) for ptx in texts)
     assert mine["names"] == theirs["names"]
     assert mine["problems"] == theirs["problems"] == []
     assert mine["roles"] == theirs["roles"]

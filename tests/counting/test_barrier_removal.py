@@ -4,10 +4,11 @@ from collections import Counter
 from typing import Any
 
 import pytest
+from in_node import in_node
 from trace_samples import register_cache, toy, wrong
 
-from sgemm_lab.counting.barrier_removal import WithoutBarrier, without_barrier
-from sgemm_lab.counting.step_trace import StepTrace
+from sgemm_lab.counting.step_trace import StepTrace, WithoutBarrier
+from sgemm_lab.files import PACKAGE
 
 KERNELS: dict[str, tuple[int, int, int]] = {
     "tiled:TILE=2": (4, 4, 4),
@@ -88,8 +89,9 @@ def test_where_nobody_shares_no_barrier_is_left_out() -> None:
 
 def test_only_the_barriers_of_a_line_are_taken_out() -> None:
     ptx = "\t.loc\t1 30 9\n\tbar.sync \t0;\n\tadd.s32 a;\n\t.loc\t1 35 9\n\tbar.sync \t0;\n"
-    assert (
-        without_barrier(ptx, 35)
-        == "\t.loc\t1 30 9\n\tbar.sync \t0;\n\tadd.s32 a;\n\t.loc\t1 35 9\n"
+    shorter, unchanged = in_node(
+        PACKAGE / "counting" / "barrier_removal.ts",
+        [["withoutBarrier", ptx, line] for line in (35, 31)],
     )
-    assert without_barrier(ptx, 31) == ptx
+    assert shorter == "\t.loc\t1 30 9\n\tbar.sync \t0;\n\tadd.s32 a;\n\t.loc\t1 35 9\n"
+    assert unchanged == ptx

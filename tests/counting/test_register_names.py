@@ -1,16 +1,22 @@
 """What a kernel's source calls its registers."""
 
 import re
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from in_node import in_node
 
 from sgemm_lab.catalogue import load_kernels
-from sgemm_lab.counting.register_names import register_names
+from sgemm_lab.files import PACKAGE
 
 V = {"name": "v", "vector": True}
+
+
+def names_of(*cases: tuple[Sequence[str], str]) -> list[dict[str, Any]]:
+    """The names of registers, for sources and a line of each."""
+    entry = PACKAGE / "counting" / "register_names.ts"
+    return in_node(entry, [["registerNames", *case] for case in cases])
 
 
 @pytest.mark.parametrize(
@@ -26,7 +32,7 @@ V = {"name": "v", "vector": True}
     ],
 )
 def test_a_sum_and_its_factors(line: str, names: list[str]) -> None:
-    found = register_names([], line)
+    (found,) = names_of(([], line))
     assert [found["sum"], found["a"], found["b"]] == names
 
 
@@ -43,28 +49,20 @@ def test_a_sum_and_its_factors(line: str, names: list[str]) -> None:
     ],
 )
 def test_what_has_been_fetched_has_a_name_or_none(source: list[str], name: object) -> None:
-    assert register_names(source, "")["fetched_a"] == name
+    (found,) = names_of((source, ""))
+    assert found["fetched_a"] == name
 
 
 def test_fragments_of_the_books_kernels_have_their_names() -> None:
     kernels = [kernel for kernel in load_kernels() if "float fragA" in kernel.source]
     assert len(kernels) > 8
+    cases = []
     for kernel in kernels:
-        (line,) = (
-            text for text in kernel.source.splitlines() if re.search(r"acc\[i\]\[j\] \+=", text)
-        )
-        found = register_names(kernel.source.splitlines(), line)
+        source = kernel.source.splitlines()
+        (line,) = (text for text in source if re.search(r"acc\[i\]\[j\] \+=", text))
+        cases.append((source, line))
+    for found in names_of(*cases):
         assert found["sum"] == "acc[i][j]"
         # From "register_prefetch" on, fragments are held twice; the first index says which.
         assert found["a"] in ("fragA[i]", "fragA[k % 2][i]")
         assert found["b"] in ("fragB[j]", "fragB[k % 2][j]")
-
-
-def test_typescript_gives_every_line_of_the_book_the_same_names() -> None:
-    cases: list[list[Any]] = []
-    for kernel in load_kernels():
-        source = kernel.source.splitlines()
-        lines = [line for line in source if "+=" in line] or [""]
-        cases += [["names", source, line] for line in lines]
-    meant = [register_names(source, line) for _, source, line in cases]
-    assert in_node(Path(__file__).with_name("tracing.js"), cases) == meant

@@ -20,7 +20,7 @@ from sgemm_lab.external_cuda.device_code import read_sources
 from sgemm_lab.external_cuda.elements import element_of, resolve
 from sgemm_lab.external_cuda.kernels import kernels_of
 from sgemm_lab.external_cuda.signatures import Parameter, product_arguments, suggestion
-from sgemm_lab.simulator.images import Sampling
+from sgemm_lab.simulator.arguments import Sampling
 
 
 def parameters(signature: str, before: str = "") -> tuple[Parameter, ...]:

@@ -43,10 +43,7 @@ class StepTraceCase:
     def fingerprint(self) -> str:
         return fingerprint_of(self.plain())
 
-    def call(self) -> list[Any]:
-        return ["stepped", self.plain()]
-
-    def in_python(self) -> dict[str, Any]:
+    def answer(self) -> dict[str, Any]:
         try:
             return dict(trace_steps(self.kernel, self.size))
         except LabError as error:
@@ -77,10 +74,7 @@ class VerdictCase:
     def fingerprint(self) -> str:
         return fingerprint_of(self.plain())
 
-    def call(self) -> list[Any]:
-        return ["checked", self.plain()]
-
-    def in_python(self) -> list[dict[str, Any]]:
+    def answer(self) -> list[dict[str, Any]]:
         return [asdict(verdict) for verdict in check_simulated(self.kernel, self.sizes)]
 
     def record(self, answer: list[dict[str, Any]]) -> dict[str, Any]:

@@ -19,14 +19,10 @@ RESULTS = Path(__file__).with_name("results")
 
 @dataclass(frozen=True)
 class Group:
-    """Launches of one kind.
-
-    ``python_only``: TypeScript does not know what these kernels use.
-    """
+    """Launches of one kind."""
 
     name: str
     launches: Callable[[], Iterable[Runnable]]
-    python_only: bool = False
 
     @property
     def path(self) -> Path:

@@ -1,24 +1,20 @@
-"""A launch as plain data that any engine can run, and what an engine answers, as plain data too."""
+"""A launch as plain data, and what the simulator answers, as plain data too."""
 
 import base64
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, is_dataclass
-from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
-from in_node import in_node
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.simulator import Hazard, Result, WarpRequest, simulate
-from sgemm_lab.simulator.variables import Struct
-from sgemm_lab.simulator.worker import TABLES
+from sgemm_lab.simulator.arguments import Struct
 from sgemm_lab.tensor_map import TensorMap
 
-ENTRY = Path(__file__).with_name("running.js")
 _DEBUG_DATA = re.compile(r"^\.b8 .*\n", re.M)
 _FOLDER = re.compile(r'(\.file\s+\d+ ")[^"]*/')
 _CAMEL = {
@@ -66,12 +62,8 @@ class Case:
         """Return 16 letters that change with anything that is launched."""
         return fingerprint_of(self.plain())
 
-    def call(self) -> list[Any]:
-        """Return the function of ``running.js`` that runs it, with its arguments."""
-        return ["run", self.plain(), str(TABLES)]
-
     def simulate(self) -> Result:
-        """Run it in Python.
+        """Run it.
 
         Raises:
             LabError: as ``simulate`` does.
@@ -86,8 +78,8 @@ class Case:
             **self.options,
         )
 
-    def in_python(self) -> dict[str, Any]:
-        """Run it in Python, and return the result or the error as JSON would hold it."""
+    def answer(self) -> dict[str, Any]:
+        """Run it, and return the result or the error as JSON would hold it."""
         try:
             plain: dict[str, Any] = json.loads(json.dumps(plain_result(self.simulate())))
         except LabError as error:
@@ -102,8 +94,7 @@ class Runnable(Protocol):
     def name(self) -> str: ...
     def plain(self) -> dict[str, Any]: ...
     def fingerprint(self) -> str: ...
-    def call(self) -> list[Any]: ...
-    def in_python(self) -> Any: ...
+    def answer(self) -> Any: ...
 
 
 def fingerprint_of(launch: Mapping[str, Any]) -> str:
@@ -117,13 +108,8 @@ def fingerprint_of(launch: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def in_javascript(cases: Sequence[Runnable]) -> list[Any]:
-    """Run all cases in one process of Node."""
-    return in_node(ENTRY, [case.call() for case in cases])
-
-
 def plain_result(result: Result) -> dict[str, Any]:
-    """Return a result as an engine gives it in JSON."""
+    """Return a result in JSON."""
     return {
         "arrays": {
             name: base64.b64encode(array.tobytes()).decode()

@@ -20,8 +20,7 @@ from simulator_kernels import ptx_of
 from texture_reads import MORE, READS, USES, whole_source
 
 from sgemm_lab.external_cuda import launch as external
-from sgemm_lab.simulator.images import Sampling
-from sgemm_lab.simulator.variables import Struct
+from sgemm_lab.simulator.arguments import Sampling, Struct
 
 DATA = Path(__file__).parents[1] / "data"
 SCHEDULES = ("lockstep", "warps")
@@ -112,7 +111,7 @@ def captured(name: str, case: Any, counters: dict[str, int]) -> Case:
     def simulate(
         ptx: str, entry: str, grid: Any, block: Any, args: Any, shared: int, **options: Any
     ) -> None:
-        left_out = ("watching", "only_blocks", "progress", "time_limit")
+        left_out = ("watch", "only_blocks", "progress", "time_limit")
         kept = {option: value for option, value in options.items() if option not in left_out}
         found.append(Case(name, ptx, entry, grid, block, args, shared, kept, counters))
         raise _CapturedError

@@ -28,7 +28,7 @@ import numpy as np
 import numpy.typing as npt
 from golden_launch import Case, Runnable
 
-from sgemm_lab.simulator.variables import Struct
+from sgemm_lab.simulator.arguments import Struct
 
 Record = dict[str, Any]
 

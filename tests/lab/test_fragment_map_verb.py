@@ -9,7 +9,7 @@ from fragment_samples import INSTRUCTIONS
 from sgemm_lab import lab
 from sgemm_lab.errors import LabError
 from sgemm_lab.lab.fragment_map import shape_of
-from sgemm_lab.simulator.tensor_operations import PACKED, holders
+from sgemm_lab.simulator.fragments import PACKED, holders
 
 
 def test_the_book_shows_what_nvidias_manual_says() -> None:

@@ -28,8 +28,7 @@ from sgemm_lab.lab.pictures.ownership import one_element, owns
 from sgemm_lab.lab.pictures.product_order import column_order, unshared
 from sgemm_lab.lab.pictures.ring import ring_panel
 from sgemm_lab.lab.pictures.stream_k import WINDOWS, Piece, k_split, shares_of
-from sgemm_lab.simulator.tensor_operations import holders
-from sgemm_lab.simulator.wgmma_operations import places_of_sums
+from sgemm_lab.simulator.fragments import holders, places_of_sums
 
 
 @pytest.mark.parametrize(

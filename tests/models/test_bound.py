@@ -27,7 +27,7 @@ from sgemm_lab.models.bound import (
     lowest,
     rates,
 )
-from sgemm_lab.models.demand import block_demand, data_wavefronts, lookups
+from sgemm_lab.models.demand import block_demand
 from sgemm_lab.records.gpu_record import Counters, Record, Spread
 from sgemm_lab.records.store import load_records, scores
 
@@ -116,30 +116,6 @@ def test_the_per_block_demand_equals_the_counters_of_a_gpu(kernel: Kernel) -> No
                 assert data <= 1.002 * there["l1_data_wavefronts"]
             judged += 1
     assert judged >= 2
-
-
-@pytest.mark.parametrize(
-    ("addresses", "wavefronts", "looked_up"),
-    [
-        (4 * LANES, 1, 1),  # a line
-        (0 * LANES, 1, 1),  # one word for all
-        (4 * 4096 * LANES, 32, 8),  # a column of a matrix: all in one bank, 32 lines
-        (4 * 4093 * LANES, 1, 8),  # a column where rows end elsewhere: every lane its own bank
-        (4 * LANES + 64, 1, 1),  # half of one line, half of the next
-    ],
-)
-def test_data_wavefronts_and_lookups_of_a_global_request(
-    addresses: "np.ndarray[tuple[int, int], np.dtype[np.int64]]", wavefronts: int, looked_up: int
-) -> None:
-    assert data_wavefronts(addresses, EVERY, 4, is_load=True).tolist() == [wavefronts]
-    assert lookups(addresses, EVERY).tolist() == [looked_up]
-
-
-def test_inactive_lanes_take_no_lookup() -> None:
-    some = EVERY.copy()
-    some[0, 4:] = False
-    assert lookups(4096 * LANES, some).tolist() == [1]
-    assert lookups(4096 * LANES, ~EVERY).tolist() == [0]
 
 
 def test_a_cap_is_flop_per_step_times_steps_per_second() -> None:

@@ -2,13 +2,16 @@
 
 import numpy as np
 import pytest
+from inside import inside
 from simulator_kernels import ptx_of
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.simulator import simulate
-from sgemm_lab.simulator.inlining import DEEPEST, inlined
-from sgemm_lab.simulator.ptx import parse
-from sgemm_lab.simulator.variables import Struct
+from sgemm_lab.simulator.arguments import Struct
+from sgemm_lab.simulator.ptx import describe
+
+DEEPEST = 24
+"""How often a function may call itself."""
 
 CALLS = """
 struct P3 { float x, y, z; };
@@ -63,7 +66,7 @@ def test_functions_are_written_out_where_they_are_called() -> None:
 
 def test_a_kernel_without_calls_stays_as_it_is() -> None:
     ptx = ptx_of('extern "C" __global__ void k(float* o) { o[0] = 1; }')
-    assert inlined(ptx) is ptx
+    assert not inside("isInlined", ptx)
 
 
 def test_a_recursion_that_is_too_deep_is_a_sentence() -> None:
@@ -119,7 +122,7 @@ def test_variables_start_as_the_source_says_and_can_be_set() -> None:
 
 def test_variables_that_a_kernel_does_not_name_are_left_out() -> None:
     source = '__device__ int a[4]; __device__ int b[4];\nextern "C" __global__ void k() { a[1]++; }'
-    assert [one.name for one in parse(ptx_of(source))["k"].variables] == ["a"]
+    assert [one.name for one in describe(ptx_of(source), "k").variables] == ["a"]
 
 
 def test_an_index_past_a_variable_is_outside() -> None:

@@ -9,8 +9,8 @@ from simulator_kernels import ptx_of
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.simulator import Result, simulate
+from sgemm_lab.simulator.arguments import Sampling
 from sgemm_lab.simulator.hazards import MISALIGNED, OUT_OF_BOUNDS, RACE
-from sgemm_lab.simulator.images import Sampling
 
 HEIGHT, WIDTH = 5, 7
 

@@ -14,7 +14,7 @@ from texture_reads import MORE, READS, USES, Reads, Uses, whole_source
 
 from sgemm_lab.external_cuda.prediction_accuracy import seen
 from sgemm_lab.simulator import Result, simulate
-from sgemm_lab.simulator.images import Sampling
+from sgemm_lab.simulator.arguments import Sampling
 
 RECORD = json.loads(
     (Path(__file__).parents[1] / "data" / "textures_h200.json").read_text(encoding="utf-8")

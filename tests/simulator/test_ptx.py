@@ -1,23 +1,15 @@
 """PTX as text, read into instructions."""
 
+from typing import Any
+
 import pytest
+from inside import inside
 from simulator_kernels import GEMMS, ptx_of
 
-from sgemm_lab.simulator.control_flow import END, basic_blocks
-from sgemm_lab.simulator.errors import PtxError
-from sgemm_lab.simulator.machine import flow_of
-from sgemm_lab.simulator.memory import lay_out, source_name
-from sgemm_lab.simulator.ptx import (
-    Address,
-    ArrayDeclaration,
-    Immediate,
-    Location,
-    Pair,
-    Register,
-    Vector,
-    parse,
-)
-from sgemm_lab.simulator.simulation import simulate
+from sgemm_lab.simulator import PtxError, simulate
+
+END = -1
+"""What follows the last basic block."""
 
 TEXT = """
 .version 8.8
@@ -58,48 +50,64 @@ $L__BB0_2:
 """
 
 
+def parsed(text: str = TEXT, entry: str = "k") -> Any:
+    return inside("parsed", text, entry)
+
+
+def blocks_of(text: str = TEXT) -> Any:
+    return inside("blocksOf", text, "k")
+
+
+def register(name: str) -> dict[str, str]:
+    return {"kind": "register", "name": name}
+
+
+def immediate(bits: int) -> dict[str, Any]:
+    return {"kind": "immediate", "bits": bits}
+
+
 def test_reads_every_kind_of_operand() -> None:
-    kernel = parse(TEXT)["k"]
-    assert [(p.name, p.type) for p in kernel.parameters] == [
-        ("k_param_0", "u64"),
-        ("k_param_1", "u32"),
+    kernel = parsed()
+    assert kernel["parameters"] == [
+        {"name": "k_param_0", "type": "u64"},
+        {"name": "k_param_1", "type": "u32"},
     ]
-    assert kernel.shared == [
-        ArrayDeclaration("strips", 0, 16),
-        ArrayDeclaration("_ZZ1kE2As", 1024, 4),
+    assert kernel["mostThreads"] == [256, 1, 1]
+    assert kernel["shared"] == [
+        {"name": "strips", "bytes": 0, "alignment": 16},
+        {"name": "_ZZ1kE2As", "bytes": 1024, "alignment": 4},
     ]
-    assert kernel.local == [ArrayDeclaration("__local_depot0", 32, 16)]
-    load = kernel.instructions[2]
-    assert load.opcode == "ld.shared.v4.f32"
-    assert load.operands == (
-        Vector(tuple(Register(f"%f{n}") for n in (1, 2, 3, 4))),
-        Address(Register("%rd1"), 16),
-    )
-    shuffle = kernel.instructions[5]
-    assert shuffle.operands[0] == Pair(Register("%r2"), Register("%p1"))
-    assert shuffle.operands[-1] == Immediate(-1)
-    assert kernel.instructions[7].operands[-1] == Immediate(-16)
-    assert kernel.labels == {"$L__BB0_2": 8}
+    assert kernel["local"] == [{"name": "__local_depot0", "bytes": 32, "alignment": 16}]
+    instructions = kernel["instructions"]
+    assert instructions[2]["opcode"] == "ld.shared.v4.f32"
+    assert instructions[2]["operands"] == [
+        {"kind": "vector", "items": [register(f"%f{n}") for n in (1, 2, 3, 4)]},
+        {"kind": "address", "base": register("%rd1"), "offset": 16},
+    ]
+    shuffle = instructions[5]["operands"]
+    assert shuffle[0] == {"kind": "pair", "first": register("%r2"), "second": register("%p1")}
+    assert shuffle[-1] == immediate(-1)
+    assert instructions[7]["operands"][-1] == immediate(-16)
+    assert kernel["labels"] == {"$L__BB0_2": 8}
 
 
 def test_lines_come_from_loc_and_follow_inlined_functions() -> None:
-    kernel = parse(TEXT)["k"]
-    assert [i.location.line for i in kernel.instructions] == [7, 7, 7, 28, 28, 28, 28, 28, 28, 28]
-    assert kernel.instructions[0].location == Location("kernel.cu", 7)
+    places = [one["location"] for one in parsed()["instructions"]]
+    assert [place["line"] for place in places] == [7, 7, 7, 28, 28, 28, 28, 28, 28, 28]
+    assert places[0] == {"file": "kernel.cu", "line": 7}
 
 
 def test_registers_of_inline_assembly_stay_in_their_scope() -> None:
-    kernel = parse(TEXT)["k"]
-    setp, mov = kernel.instructions[3:5]
-    assert mov.guard is not None
-    assert setp.operands[0] == mov.guard.register
-    assert kernel.register_type(mov.guard.register.name) == "pred"
+    kernel = parsed()
+    setp, mov = kernel["instructions"][3:5]
+    assert setp["operands"][0] == mov["guard"]["register"]
+    assert kernel["registerTypes"][mov["guard"]["register"]["name"]] == "pred"
 
 
 @pytest.mark.parametrize("declaration", [".reg .b32 f;", ".reg.b32 f;", ".reg\t.b32\tf;"])
 def test_registers_are_declared_with_and_without_a_space(declaration: str) -> None:
-    kernel = parse(TEXT.replace("{ .reg .pred p;", f"{{ .reg.pred p; {declaration}"))["k"]
-    assert sorted(kernel.register_types.values()) == sorted(
+    kernel = parsed(TEXT.replace("{ .reg .pred p;", f"{{ .reg.pred p; {declaration}"))
+    assert sorted(kernel["registerTypes"].values()) == sorted(
         ["pred", "f32", "b32", "b64", "pred", "b32"]
     )
 
@@ -107,24 +115,25 @@ def test_registers_are_declared_with_and_without_a_space(declaration: str) -> No
 def test_labels_of_an_inner_scope_are_its_own() -> None:
     """A device function with a loop in inline assembly may be inlined twice."""
     loop = "{\nagain:\nadd.s32 %r1, %r1, 1;\n@%p1 bra done;\nbra again;\ndone:\n}\n"
-    kernel = parse(TEXT.replace("add.s32 %r1, %r2, -0x10;", loop + loop))["k"]
-    blocks = basic_blocks(kernel)
-    loops = [block for block in blocks if block.target == block.number - 1]
+    blocks = blocks_of(TEXT.replace("add.s32 %r1, %r2, -0x10;", loop + loop))
+    loops = [block for block in blocks if block["target"] == block["number"] - 1]
     assert len(loops) == 2
-    assert all(blocks[block.number - 1].target == block.number + 1 for block in loops)
+    assert all(blocks[block["number"] - 1]["target"] == block["number"] + 1 for block in loops)
 
 
 def test_blocks_meet_at_the_post_dominator() -> None:
-    blocks = basic_blocks(parse(TEXT)["k"])
-    assert [len(block.instructions) for block in blocks] == [6, 1, 1]
-    assert (blocks[0].target, blocks[0].fall_through, blocks[0].reconvergence) == (2, 1, 2)
-    assert blocks[2].target == END
+    blocks = blocks_of()
+    assert [len(block["instructions"]) for block in blocks] == [6, 1, 1]
+    first = blocks[0]
+    assert (first["target"], first["fallThrough"], first["reconvergence"]) == (2, 1, 2)
+    assert blocks[2]["target"] == END
 
 
 def test_an_unknown_opcode_is_named_with_its_line() -> None:
     text = TEXT.replace("add.s32 %r1, %r2, -0x10;", "frobnicate.u32 %r1, %r2;")
-    with pytest.raises(PtxError, match=r"'frobnicate\.u32' at kernel\.cu, line 28"):
-        flow_of(parse(text)["k"])
+    found = inside("flow", text, "k")
+    assert found["raised"] == "PtxError"
+    assert "'frobnicate.u32' at kernel.cu, line 28" in found["message"]
 
 
 @pytest.mark.parametrize(
@@ -155,8 +164,9 @@ def test_what_cannot_be_run_is_a_sentence_with_its_line(line: str, message: str)
     ],
 )
 def test_broken_text_is_a_sentence(text: str, message: str) -> None:
-    with pytest.raises(PtxError, match=message):
-        basic_blocks(parse(text)["k"])
+    found = blocks_of(text)
+    assert found["raised"] == "PtxError"
+    assert message in found["message"]
 
 
 @pytest.mark.parametrize(
@@ -167,23 +177,24 @@ def test_every_target_is_understood(name: str, target: str) -> None:
     source, _, _, oldest = GEMMS[name]
     if int(target[3:]) < int(oldest[3:]):
         target = oldest
-    kernel = parse(ptx_of(source, target))[name]
-    assert flow_of(kernel)
-    assert {i.location.file for i in kernel.instructions} == {"test.cu"}
+    ptx = ptx_of(source, target)
+    assert isinstance(inside("flow", ptx, name), list)
+    places = [one["location"] for one in parsed(ptx, name)["instructions"]]
+    assert {place["file"] for place in places} == {"test.cu"}
 
 
 @pytest.mark.parametrize(
     ("header", "told"),
     [
-        ("cp_async_shared_global.h", Location("kernel.cu", 49)),
-        ("memcpy_async.h", Location("kernel.cu", 49)),
-        ("barrier", Location("kernel.cu", 49)),
-        ("mma.hpp", Location("kernel.cu", 49)),
-        ("my_tiles.h", Location("my_tiles.h", 60)),
+        ("cp_async_shared_global.h", {"file": "kernel.cu", "line": 49}),
+        ("memcpy_async.h", {"file": "kernel.cu", "line": 49}),
+        ("barrier", {"file": "kernel.cu", "line": 49}),
+        ("mma.hpp", {"file": "kernel.cu", "line": 49}),
+        ("my_tiles.h", {"file": "my_tiles.h", "line": 60}),
     ],
 )
 def test_what_a_header_of_cuda_does_is_told_of_the_line_that_calls_it(
-    header: str, told: Location
+    header: str, told: dict[str, Any]
 ) -> None:
     inner = ".loc\t1 28 5, function_name $L__info_string0, inlined_at 1 49 9"
     text = TEXT.replace(
@@ -192,23 +203,30 @@ def test_what_a_header_of_cuda_does_is_told_of_the_line_that_calls_it(
         ".loc 2 60 3, function_name $L__info_string1, inlined_at 2 86 5",
     )
     assert text != TEXT
-    kernel = parse(text + f'\t.file 2 "{header}"\n')["k"]
-    assert kernel.instructions[3].location == told
+    kernel = parsed(text + f'\t.file 2 "{header}"\n')
+    assert kernel["instructions"][3]["location"] == told
 
 
-def test_source_names_of_shared_arrays() -> None:
-    assert source_name("_ZZ5tiledE2As") == "As"
-    assert source_name("_ZZ6kernelPKfS0_PfiiiE4tile_0") == "tile"
-    assert source_name("_ZN12_GLOBAL__N_11EE") == "_ZN12_GLOBAL__N_11EE"
-    assert source_name("strips") == "strips"
+@pytest.mark.parametrize(
+    ("symbol", "name"),
+    [
+        ("_ZZ5tiledE2As", "As"),
+        ("_ZZ6kernelPKfS0_PfiiiE4tile_0", "tile"),
+        ("_ZN12_GLOBAL__N_11EE", "_ZN12_GLOBAL__N_11EE"),
+        ("strips", "strips"),
+    ],
+)
+def test_source_names_of_shared_arrays(symbol: str, name: str) -> None:
+    assert inside("named", symbol) == name
 
 
 def test_shared_arrays_lie_as_ptxas_places_them() -> None:
     declared = [
-        ArrayDeclaration("dynamic", 0, 16),
-        ArrayDeclaration("q", 20, 4),
-        ArrayDeclaration("s", 1024, 16),
-        ArrayDeclaration("p", 12, 4),
-    ]
-    placed = {array.name: (array.start, array.bytes) for array in lay_out(declared, 64)}
+        {"name": name, "bytes": size, "alignment": alignment}
+        for name, size, alignment in (
+            ("dynamic", 0, 16), ("q", 20, 4), ("s", 1024, 16), ("p", 12, 4),
+        )
+    ]  # fmt: skip
+    found = inside("placed", declared, 64)
+    placed = {array["name"]: (array["start"], array["bytes"]) for array in found}
     assert placed == {"q": (0, 20), "s": (32, 1024), "p": (1056, 12), "dynamic": (1072, 64)}

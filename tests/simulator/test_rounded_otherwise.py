@@ -1,18 +1,16 @@
 """Approximations, directed rounding and 16-bit floats: against exact numbers."""
 
-import base64
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from fractions import Fraction
 
 import numpy as np
 import pytest
-from golden_launch import ENTRY, Case
-from in_node import in_node
+from golden_launch import Case
+from inside import inside, plain_launch
 from test_instructions import ptx_around
 
 from sgemm_lab.simulator import simulate
-from sgemm_lab.simulator.fma import fma64
-from sgemm_lab.simulator.measured_functions import power_of_two, reciprocal, reciprocal_root
+from sgemm_lab.simulator.worker import TABLES
 
 EDGES = np.array(
     [0, -0.0, 1, -1, 0.5, 2, 3, -7.25, 1e-40, -1e-40, 1e-30, 1e30, 3.4e38, -3.4e38, 65504, 65520,
@@ -123,24 +121,25 @@ def test_measured_approximations_are_near_and_in_pages_the_nearest(body: str) ->
     away = np.abs(found[~special].view(np.int32) - right[~special].view(np.int32))
     assert away.max() <= 2
     assert (away > 0).any()
-    (page,) = in_node(ENTRY, [["run", case(body, (X, Y, Z)).plain()]])
-    made = np.frombuffer(base64.b64decode(page["arrays"]["D"]), np.float32)
+    (page,) = inside("launched", [plain_launch(case(body, (X, Y, Z)))])
+    made = np.array(page, np.uint32).view(np.float32)
     np.testing.assert_array_equal(made, right)
 
 
 def test_division_multiplies_with_the_measured_reciprocal() -> None:
     found = run("div.approx.f32 %d, %a, %b;").view(np.float32)
     fine = (np.abs(Y) > 2.0**-100) & (np.abs(Y) < 2.0**100) & np.isfinite(X)
-    right = X * reciprocal(Y).astype(np.float32)
+    inverse = run("rcp.approx.f32 %d, %a;", (Y, Y, Y)).view(np.float32)
+    right = X * inverse
     np.testing.assert_array_equal(found[fine], right[fine])
     away = np.abs(found[fine] / (X[fine] / Y[fine]) - 1)
     assert np.nanmax(away) < 2.0**-21
 
 
-@pytest.mark.parametrize("function", [power_of_two, reciprocal, reciprocal_root])
-def test_measured_functions_go_one_way(function: Callable[[np.ndarray], np.ndarray]) -> None:
-    given = np.linspace(0.75, 6, 20_001).astype(np.float32)
-    steps = np.diff(function(given))
+@pytest.mark.parametrize("function", ["powerOfTwo", "reciprocal", "reciprocalRoot"])
+def test_measured_functions_go_one_way(function: str) -> None:
+    given = np.linspace(0.75, 6, 20_001).astype(np.float32).tolist()
+    steps = np.diff(inside("measuredFunction", function, str(TABLES), given))
     assert (steps >= 0).all() or (steps <= 0).all()
 
 
@@ -180,12 +179,14 @@ DOUBLES = [
 def test_double_multiply_add_is_rounded_once() -> None:
     a, b = (RANDOM.normal(0, 1, 400) / 3 for _ in range(2))
     c = np.where(RANDOM.random(400) < 0.5, -a * b, RANDOM.normal(0, 1, 400) * 2.0**-40)
-    for x, y, z, got in zip(a, b, c, fma64(a, b, c), strict=True):
+    terms = np.stack([a, b, c], axis=1)
+    given = [[repr(float(one)) for one in row] for row in terms]
+    for (x, y, z), text in zip(terms, inside("fmaOfDoubles", given), strict=True):
+        got = float(text)
         # Python divides whole numbers, and so fractions, with one rounding.
         assert got == float(Fraction(x) * Fraction(y) + Fraction(z))
-    assert np.isnan(fma64(np.inf, 0.0, 1.0))
-    assert fma64(1e100, 1e100, -np.inf) == -np.inf
-    assert fma64(0.0, 5.0, 1e-310) == 1e-310
+    special = [["Infinity", "0", "1"], ["1e100", "1e100", "-Infinity"], ["0", "5", "1e-310"]]
+    assert inside("fmaOfDoubles", special) == ["NaN", "-Infinity", "1e-310"]
 
 
 def test_saturation_is_between_0_and_1() -> None:

@@ -6,7 +6,9 @@ import numpy as np
 from simulator_kernels import ptx_of, run_gemm, run_warps
 
 from sgemm_lab.simulator import simulate
-from sgemm_lab.simulator.trace import LIMIT
+
+LIMIT = 200_000
+"""Most accesses that a trace keeps."""
 
 
 def test_every_access_of_a_toy_product() -> None:

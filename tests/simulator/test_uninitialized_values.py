@@ -4,11 +4,9 @@ Each kernel reads words of shared memory that nothing wrote. What becomes of the
 """
 
 import numpy as np
-import pytest
 from golden_launch import Case
+from inside import inside, plain_launch
 from simulator_kernels import gemm_inputs, ptx_of
-
-from sgemm_lab.simulator import memory
 
 HEAD = """
 extern "C" __global__ void k(const int* A, int* C, int n) {
@@ -141,18 +139,10 @@ def test_who_waits_for_ever_hears_of_what_it_read() -> None:
     assert hazards(case("wait", wait)) == [("unwritten", 9)]
 
 
-@pytest.mark.parametrize("fill", [0x00, 0x3F, 0x7F])
-def test_what_is_not_told_gives_the_same_whatever_was_there(
-    fill: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_not_told_gives_the_same_whatever_was_there() -> None:
     """The rule in other words: results do not depend on what memory held."""
-
-    def results() -> list[list[int]]:
-        cases = [case(name, body) for name, body in HARMLESS.items()]
-        cases += [edge("row < M", "lockstep")]
-        done = [one.simulate().arrays["C"] for one in cases]
-        return [c.view(np.uint32).ravel().tolist() for c in done]
-
-    before = results()
-    monkeypatch.setattr(memory, "_POISON", fill)
-    assert results() == before
+    cases = [case(name, body) for name, body in HARMLESS.items()]
+    launches = [plain_launch(one) for one in (*cases, edge("row < M", "lockstep"))]
+    usual = inside("launched", launches)
+    for fill in (0x00, 0x3F, 0x7F):
+        assert inside("launchedWithFill", fill, launches) == usual

@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+from inside import inside
 
 from sgemm_lab.simulator import simulate
-from sgemm_lab.simulator.ptx import PtxKernel, parse
-from sgemm_lab.simulator.unroll import LONGEST, unroll_short_loops
+
+LONGEST = 450
+"""PTX instructions of all turns together, up to which a loop is unrolled."""
 
 # Each thread adds the TURNS words of its own row of a shared array.
 LOOP = """
@@ -47,8 +49,10 @@ def text(step: int = 1, compare: str = "ne", limit: int = 8, pragma: str = "") -
     return filled.replace("LIMIT", str(limit)).replace("PRAGMA", pragma)
 
 
-def branches(kernel: PtxKernel) -> int:
-    return sum(instruction.opcode == "bra" for instruction in kernel.instructions)
+def opcodes(ptx: str) -> list[str]:
+    instructions = inside("unrolled", ptx, "k")["instructions"]
+    assert [one["index"] for one in instructions] == list(range(len(instructions)))
+    return [one["opcode"] for one in instructions]
 
 
 @pytest.mark.parametrize(
@@ -56,11 +60,9 @@ def branches(kernel: PtxKernel) -> int:
     [(1, "ne", 8, 8), (2, "lt", 8, 4), (2, "le", 8, 5), (-1, "gt", -3, 3)],
 )
 def test_a_short_loop_is_written_out(step: int, compare: str, limit: int, turns: int) -> None:
-    kernel = unroll_short_loops(parse(text(step, compare, limit))["k"])
-    assert branches(kernel) == 0
-    loads = [i for i in kernel.instructions if i.opcode == "ld.shared.f32"]
-    assert len(loads) == turns
-    assert [i.index for i in kernel.instructions] == list(range(len(kernel.instructions)))
+    found = opcodes(text(step, compare, limit))
+    assert "bra" not in found
+    assert found.count("ld.shared.f32") == turns
 
 
 @pytest.mark.parametrize(
@@ -74,9 +76,9 @@ def test_a_short_loop_is_written_out(step: int, compare: str, limit: int, turns:
     ],
 )
 def test_other_loops_stay(ptx: str) -> None:
-    kernel = parse(ptx)["k"]
-    assert unroll_short_loops(kernel) is kernel
-    assert branches(kernel) == 1
+    found = opcodes(ptx)
+    assert found == [one["opcode"] for one in inside("parsed", ptx, "k")["instructions"]]
+    assert found.count("bra") == 1
 
 
 def test_the_result_stays_and_loads_of_several_turns_merge() -> None:

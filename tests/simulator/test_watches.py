@@ -3,13 +3,14 @@
 from typing import Any
 
 import numpy as np
-from golden_launch import Case, in_javascript
+import pytest
 from simulator_kernels import ptx_of
 
 from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.counting.kernel_counts import book_arguments
 from sgemm_lab.cuda.shipped_ptx import kernel_ptx
 from sgemm_lab.kernel import ENTRY
+from sgemm_lab.simulator import simulate
 
 
 def watched(name: str, body: str, args: dict[str, Any], blocks: int = 1) -> Any:
@@ -20,15 +21,14 @@ def watched(name: str, body: str, args: dict[str, Any], blocks: int = 1) -> Any:
         for array, value in args.items()
     )
     ptx = ptx_of(f'extern "C" __global__ void k({parameters}) {{\n{body}\n}}')
-    (found,) = in_javascript([Case("", ptx, "k", (blocks,), (64,), args, 0, {"watch": [name]})])
-    return found[name]
+    return simulate(ptx, "k", (blocks,), (64,), args, watch=[name]).watched[name]
 
 
 def test_written_marks_the_bytes_of_stores_and_atomics() -> None:
     args = {"x": np.zeros(128, np.int32), "y": np.zeros(4, np.int32)}
     body = "if (threadIdx.x < 10) x[2 * threadIdx.x + 1] = 7; atomicAdd(y + 2, x[0]);"
     marks = watched("written", body, args)
-    written = {name: np.array([*one.values()]).reshape(-1, 4) for name, one in marks.items()}
+    written = {name: one.reshape(-1, 4) for name, one in marks.items()}
     assert np.flatnonzero(written["x"].all(axis=1)).tolist() == list(range(1, 20, 2))
     assert written["x"].sum() == 40
     assert written["y"].sum(axis=1).tolist() == [0, 0, 4, 0]
@@ -70,11 +70,29 @@ def test_each_block_reads_numbers_of_shared_memory_in_order() -> None:
     assert found == [[0, [10]], [1, [11, 1]]]
 
 
-def test_lookups_and_wavefronts_of_global_memory() -> None:
-    args = {"x": np.zeros(64 * 32, np.float32), "y": np.zeros(64, np.float32)}
-    columns = watched("global_pipe", "y[threadIdx.x] = x[32 * threadIdx.x];", args)
-    # Each of two warps loads from 32 lines, of which a lookup resolves four, and all of one bank.
-    assert columns == {"requests": 4, "wavefronts": 2 * 32 + 2, "lookups": 2 * 8}
+@pytest.mark.parametrize(
+    ("element", "wavefronts", "looked_up"),
+    [
+        ("t", 1, 1),  # a line
+        ("0", 1, 1),  # one word for all
+        ("4096 * t", 32, 8),  # a column of a matrix: all in one bank, 32 lines
+        ("4093 * t", 1, 8),  # a column where rows end elsewhere: every lane its own bank
+        ("t + 16", 1, 1),  # half of one line, half of the next
+    ],
+)
+def test_wavefronts_and_lookups_of_global_loads(
+    element: str, wavefronts: int, looked_up: int
+) -> None:
+    args = {"x": np.zeros(4096 * 64, np.float32), "y": np.zeros(64, np.float32)}
+    found = watched("global_pipe", f"int t = threadIdx.x; y[t] = x[{element}];", args)
+    # Of two warps, each with a store of one wavefront.
+    assert found == {"requests": 4, "wavefronts": 2 * (wavefronts + 1), "lookups": 2 * looked_up}
+
+
+def test_inactive_lanes_take_no_lookup() -> None:
+    args = {"x": np.zeros(1024 * 64, np.float32), "y": np.zeros(64, np.float32)}
+    body = "int t = threadIdx.x; if (t % 32 < 4) y[t] = x[1024 * t];"
+    assert watched("global_pipe", body, args)["lookups"] == 2
 
 
 def test_copies_and_stores_of_warp_groups() -> None:
@@ -83,11 +101,10 @@ def test_copies_and_stores_of_warp_groups() -> None:
     a = np.tile(np.arange(1, 129, dtype=np.float32)[:, None], (1, 32))
     b = np.tile(-np.arange(1, 129, dtype=np.float32), (32, 1))
     args = book_arguments(shape, a, b)
-    options = {"watch": ["tile_moves"], "cooperative": True}
-    case = Case("", kernel_ptx(kernel), ENTRY, shape.grid, shape.block, args, shape.shared_bytes,
-                options)  # fmt: skip
-    (found,) = in_javascript([case])
-    moves = found["tile_moves"]
+    moves = simulate(
+        kernel_ptx(kernel), ENTRY, shape.grid, shape.block, args, shape.shared_bytes,
+        watch=["tile_moves"], cooperative=True,
+    ).watched["tile_moves"]  # fmt: skip
     assert min(one["least"] for one in moves["copies"]) == -128
     assert max(one["largest"] for one in moves["copies"]) == 128
     assert min(one["first"] for one in moves["stores"]) == 0

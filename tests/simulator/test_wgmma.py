@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from golden_launch import Case, in_javascript
-from golden_record import differences, record_of
+from golden_launch import Case
 from simulator_kernels import ptx_of
 
 from sgemm_lab.simulator import Result
@@ -187,16 +186,3 @@ WRONG: dict[str, dict[str, Any]] = {
 def test_what_is_wrong_with_a_product_is_a_sentence(sentence: str, changed: dict[str, Any]) -> None:
     result, _, _ = run("f16", 1, turned=", 0, 0", **changed)
     assert any(re.search(sentence, str(one)) for one in result.hazards)
-
-
-def test_typescript_gives_the_same() -> None:
-    layouts = [
-        case_of(type_, swizzle, turned=turned)
-        for type_, turned in (("f16", ", 0, 1"), ("bf16", ", 1, 0"), ("tf32", ""))
-        for swizzle in range(4)
-    ]
-    others = [case_of("tf32", 1, registers=True), case_of("f16", 1, turned=", 0, 0", signs="-1, 1")]
-    wrong = [case_of("f16", 1, turned=", 0, 0", **changed) for changed in WRONG.values()]
-    cases = [case for case, _ in (*layouts, *others, *wrong)]
-    for case, answer in zip(cases, in_javascript(cases), strict=True):
-        assert differences(record_of(case, case.in_python()), record_of(case, answer)) == []

@@ -1,5 +1,5 @@
-// Is a kernel right? Checked by simulation in the page: simulated.py in TypeScript, the same
-// launches in the same order, the same sentences.
+// Is a kernel right? Checked by simulation. C is judged as on a GPU, and what the simulator finds on
+// the way is a fault too.
 
 import type { Matrix } from "../counting/kernel_counts.ts";
 import {
@@ -20,6 +20,13 @@ import { QUICK_SIZES, TIME_LIMIT } from "./judge.py";
 import type { CheckResult } from "./judge.ts";
 import { Judge, WrongResultError } from "./judge.ts";
 
+/** `timeLimit` in seconds, of one launch. */
+interface How {
+  seed?: number;
+  timeLimit?: number;
+  onlyWholeNumbers?: boolean;
+}
+
 /** A verdict, and what the simulator found at the size: its hazards, the most relevant first. */
 export type CheckedHere = CheckResult & { hazards: Hazard[] };
 
@@ -31,41 +38,41 @@ export function* checkHere(
   kernel: Kernel,
   ptx: string,
   sizes: Size[] = QUICK_SIZES,
-  {
-    seed = 0,
-    timeLimit = TIME_LIMIT,
-    onlyWholeNumbers = false,
-  }: { seed?: number; timeLimit?: number; onlyWholeNumbers?: boolean } = {},
+  how: How = {},
 ): Generator<CheckedHere> {
   for (const size of sizes) {
-    const [m, n, k] = size;
-    const result: CheckedHere = {
-      kernel: kernel.name,
-      m,
-      n,
-      k,
-      fault: null,
-      refusal: null,
-      error: 0,
-      hazards: [],
-    };
-    let late = false;
-    try {
-      checkSize(size);
-      const judge = judgeOf(kernel, ptx, size, seed, timeLimit, result);
-      result.error = judge.run(onlyWholeNumbers);
-    } catch (error) {
-      if (error instanceof WrongResultError) {
-        result.fault = error.message;
-        result.error = Number.POSITIVE_INFINITY;
-      } else if (error instanceof LabError) {
-        result.refusal = error.message;
-        late = error instanceof TimeLimitError;
-      } else throw error;
-    }
+    const [result, late] = checkAt(kernel, ptx, size, how);
     yield result;
     if (late) return;
   }
+}
+
+/** Check a kernel at one size; `late` where the time was up. */
+export function checkAt(
+  kernel: Kernel,
+  ptx: string,
+  size: Size,
+  { seed = 0, timeLimit = TIME_LIMIT, onlyWholeNumbers = false }: How,
+): [result: CheckedHere, late: boolean] {
+  const [m, n, k] = size;
+  const result: CheckedHere = {
+    ...{ kernel: kernel.name, m, n, k },
+    ...{ fault: null, refusal: null, error: 0, hazards: [] },
+  };
+  try {
+    checkSize(size);
+    const judge = judgeOf(kernel, ptx, size, seed, timeLimit, result);
+    result.error = judge.run(onlyWholeNumbers);
+  } catch (error) {
+    if (error instanceof WrongResultError) {
+      result.fault = error.message;
+      result.error = Number.POSITIVE_INFINITY;
+    } else if (error instanceof LabError) {
+      result.refusal = error.message;
+      return [result, error instanceof TimeLimitError];
+    } else throw error;
+  }
+  return [result, false];
 }
 
 /**

@@ -1,5 +1,4 @@
-// What a launch does without one of its barriers, the same steps in another order:
-// barrier_removal.py in TypeScript, held equal to it by a test.
+// What a launch does without one of its barriers, the same steps in another order.
 
 import { WARP } from "../hardware.py";
 import { mostRelevant, RACE } from "../simulator/hazards.ts";

@@ -1,11 +1,14 @@
-// The accesses and products of a launch in one table, thread by thread: entries.py in TypeScript.
+// The accesses and products of a launch in one table, thread by thread.
 
 import type { Trace } from "../simulator/trace.ts";
-import { PRODUCT } from "./entries.py";
+
+/** Stands in the column `array` of a multiply-add. */
+export const PRODUCT = -1;
 
 /**
- * What the threads of one block did, one entry per thread and element, in order: entries.py says
- * what the columns hold.
+ * What the threads of one block did, one entry per thread and element, in order. The columns are
+ * those of a trace without `block`; of a product `element` is -1, `a` and `b` are the factors, and
+ * `value` is the sum after it.
  */
 export type Entries = Record<string, number[]>;
 

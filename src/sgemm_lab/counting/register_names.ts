@@ -1,5 +1,4 @@
-// What a kernel's source calls the registers that the step-through draws: register_names.py in
-// TypeScript, held equal to it by a test.
+// What a kernel's source calls the registers that the step-through draws.
 
 /**
  * A variable that holds what comes from global memory on its way to shared memory. `vector`: a

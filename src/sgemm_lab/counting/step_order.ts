@@ -1,9 +1,9 @@
-// The steps of a trace in the order of the source: the part of step_trace.py that puts back in order
+// The steps of a trace in the order of the source: the part of step_trace.ts that puts back in order
 // what the compiler has mixed.
 
 import type { Size } from "../kernel.ts";
-import { PRODUCT } from "./entries.py";
 import type { Entries } from "./entries.ts";
+import { PRODUCT } from "./entries.ts";
 
 /**
  * Put the factor of A first, and note in `swapped` where it was not; return which products add to

@@ -1,4 +1,4 @@
-// A kernel at a toy size, step by step: step_trace.py in TypeScript, held equal to it by a test.
+// A kernel at a toy size, step by step. step_trace.py describes what comes of it.
 //
 // A and B hold different numbers everywhere. So each value that a thread reads, multiplies or
 // writes identifies the element it is a copy of.
@@ -16,9 +16,8 @@ import { synchronisesInParts } from "../simulator/vector_clocks.ts";
 import { sizeText } from "../text.ts";
 import type { WithoutBarrier } from "./barrier_removal.ts";
 import { launchesWithoutBarrier, placesIn, plain } from "./barrier_removal.ts";
-import { PRODUCT } from "./entries.py";
 import type { Entries } from "./entries.ts";
-import { entriesOf } from "./entries.ts";
+import { entriesOf, PRODUCT } from "./entries.ts";
 import { launchArguments, maxBasicBlocks } from "./kernel_counts.ts";
 import type { RegisterNames } from "./register_names.ts";
 import { registerNames } from "./register_names.ts";

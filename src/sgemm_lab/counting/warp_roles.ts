@@ -1,4 +1,6 @@
-// Which warps of a block do the same: warp_roles.py in TypeScript, held equal to it by a test.
+// Warp roles: which warps of a block execute the same instructions. In a warp-specialised kernel some
+// warps copy and others multiply, each at its own pace. A picture of such a launch has a lane for
+// each role.
 
 import { WARP } from "../hardware.py";
 import type { Trace } from "../simulator/trace.ts";

@@ -4,7 +4,7 @@ from sgemm_lab.exercises.criteria import always
 from sgemm_lab.exercises.lines import Lines
 from sgemm_lab.exercises.model import Estimate, Number
 from sgemm_lab.exercises.quantities import times_as_fast
-from sgemm_lab.simulator.tensor_operations import holders
+from sgemm_lab.simulator.fragments import holders
 
 _SQUARE = (4096, 4096, 4096)
 _ROW, _COLUMN = 3, 5

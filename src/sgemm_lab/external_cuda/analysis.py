@@ -34,11 +34,10 @@ from sgemm_lab.external_cuda.launch import (
 )
 from sgemm_lab.external_cuda.launch_search import SECONDS, launch_by_trial
 from sgemm_lab.external_cuda.likely_causes import likely_cause, product, wrong_elements
-from sgemm_lab.external_cuda.same_values import SameValues
 from sgemm_lab.external_cuda.severity import severity_of
 from sgemm_lab.kernel import Size
-from sgemm_lab.simulator import DeadlockError, EndlessLoopError, Hazard, Result
-from sgemm_lab.simulator.hazards import OUT_OF_BOUNDS, UNSET
+from sgemm_lab.simulator import DeadlockError, EndlessLoopError, Hazard, Location, Result
+from sgemm_lab.simulator.hazards import OUT_OF_BOUNDS, RACE, UNSET
 from sgemm_lab.text import size_text
 
 SIGMAS = 6
@@ -363,12 +362,24 @@ def run_and_weigh(
     """
     if not settings.check_hazards:
         return *run(prepared, size, arrays, settings), ()
-    same = SameValues()
-    watched = replace(settings, watching=(*settings.watching, same))
+    watched = replace(settings, watch=(*settings.watch, "same_values"))
     after, result = run(prepared, size, arrays, watched)
-    harmless = tuple(one for one in result.hazards if same.is_harmless(one))
+    harmful_lines = {Location(**one) for one in result.watched["same_values"]}
+    harmless = tuple(one for one in result.hazards if _is_harmless(one, harmful_lines))
     harmful = [one for one in result.hazards if one not in harmless]
     return after, replace(result, hazards=harmful), harmless
+
+
+def _is_harmless(hazard: Hazard, harmful: set[Location]) -> bool:
+    """Return whether a hazard is a race of stores to shared memory that wrote the same.
+
+    A flag that several warps set to 1 is a race by the letter, and what it holds afterwards is
+    known. NVIDIA's racecheck calls it information, too. ``harmful`` are the lines that read or
+    change what another thread wrote, or do more than store.
+    """
+    if hazard.kind != RACE or hazard.other_location is None:
+        return False
+    return not {hazard.location, hazard.other_location} & harmful
 
 
 def arrays_at(prepared: Prepared, size: Size) -> Arrays:

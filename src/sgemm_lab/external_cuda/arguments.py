@@ -22,7 +22,7 @@ from typing import Literal
 from sgemm_lab.errors import LabError
 from sgemm_lab.expression import UnreadableError, whole_number
 from sgemm_lab.external_cuda.elements import element_of
-from sgemm_lab.simulator.images import Beyond, Sampling
+from sgemm_lab.simulator.arguments import Beyond, Sampling
 
 Role = Literal["A", "B", "C"]
 Use = Literal["in", "out", "inout", "zero", "texture", "surface"]

@@ -28,7 +28,7 @@ from sgemm_lab.external_cuda.kernels import (
 from sgemm_lab.external_cuda.template_arguments import usual_values
 from sgemm_lab.external_cuda.tokens import tokens_of
 from sgemm_lab.hardware import WARP
-from sgemm_lab.simulator.ptx import PtxKernel, parse
+from sgemm_lab.simulator.ptx import PtxKernel, describe
 
 _WARP_SIZE = re.compile(r"\bWARP_SZ\b")
 """warpSize in PTX; 32 on every GPU."""
@@ -133,7 +133,7 @@ def open_file(pasted: Pasted, target: str = DEFAULT_TARGET) -> Opened:
         kernel,
         name,
         ptx,
-        parse(ptx)[lowered],
+        describe(ptx, lowered),
         (*_notes(part), *([instance] if instance else [])),
         tuple(launches_of_kernel(kernel, launches)),
         sources,

@@ -13,15 +13,7 @@ from sgemm_lab.external_cuda.device_code import Sources
 from sgemm_lab.external_cuda.elements import element_of
 from sgemm_lab.external_cuda.signatures import Parameter
 from sgemm_lab.external_cuda.tokens import Token
-from sgemm_lab.simulator.ptx import (
-    TEXTURE,
-    Address,
-    Instruction,
-    PtxKernel,
-    Register,
-    Symbol,
-    Vector,
-)
+from sgemm_lab.simulator.ptx import PtxKernel
 
 _SIDE, _LAYERS = 64, 8
 """Sides that nothing tells."""
@@ -79,7 +71,7 @@ def assumed_image(
     """
     texture = parameter.image == "texture"
     uses = _uses(kernel, own, texture)
-    parts = uses[0].parts if uses else ()
+    parts = uses[0] if uses else ()
     geometry = next((part for part in parts if re.fullmatch(r"a?[123]d", part)), "2d")
     modes, fractions = _modes(sources) if texture else ((), False)
     said = (one for one in _said(sources, parameter.declared.name) if element_of(one))
@@ -96,23 +88,10 @@ def assumed_image(
     return Image(name, "texture" if texture else "surface", size, type_, modes=modes)
 
 
-def _uses(kernel: PtxKernel, own: str, texture: bool) -> list[Instruction]:
-    """The instructions that use the image; those of all its kind where that is not plain."""
-    names, every = set(), []
-    for one in kernel.instructions:
-        if one.opcode.startswith("ld.param") and isinstance(one.operands[1], Address):
-            base = one.operands[1].base
-            if isinstance(base, Symbol) and base.name == own:
-                names.add(_register(one.operands[0]))
-        if TEXTURE.match(one.opcode) and (one.parts[0] == "tex") == texture:
-            every.append(one)
-    return [one for one in every if names & set(map(_register, one.operands))] or every
-
-
-def _register(operand: object) -> str:
-    """A register's name, or that of the handle in ``[%rd1, {%f1}]``."""
-    first = operand.items[0] if isinstance(operand, Vector) else operand
-    return first.name if isinstance(first, Register) else ""
+def _uses(kernel: PtxKernel, own: str, texture: bool) -> list[tuple[str, ...]]:
+    """Opcodes that use the image; those of all its kind where that is not plain."""
+    plain = [one.parts for one in kernel.image_uses if one.parameter == own]
+    return plain or [one.parts for one in kernel.image_uses if (one.parts[0] == "tex") == texture]
 
 
 def _of_parts(parts: Sequence[str]) -> str:

@@ -10,25 +10,11 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
 from sgemm_lab.errors import LabError
 from sgemm_lab.external_cuda.analysis import arrays_at
 from sgemm_lab.external_cuda.launch import Prepared, Settings, raw_shape, run
-from sgemm_lab.simulator.group import Access, BulkCopy, ThreadGroup
+from sgemm_lab.simulator import Location, Result
 from sgemm_lab.simulator.limits import MOST_BLOCKS_YZ
-from sgemm_lab.simulator.operands import registers_read, registers_written
-from sgemm_lab.simulator.ptx import (
-    TYPE_BYTES,
-    Address,
-    Immediate,
-    Instruction,
-    PtxKernel,
-    Register,
-)
-from sgemm_lab.simulator.registers import numpy_type
-from sgemm_lab.simulator.source_locations import Location
 
 SIZES = (128, 256, 384)
 """Square sizes, evenly apart, that the tiles in use divide."""
@@ -41,18 +27,6 @@ TIME_LIMIT = 5.0
 
 INDEX, GRID = "index", "grid"
 """Kinds of overflow."""
-
-_HALF = 2
-"""Bytes of the narrowest number that is an index; a byte is a letter."""
-
-_WIDEST_SHIFT = 5
-"""An element has at most 2⁴ bytes."""
-
-_PASSES_ON = (
-    "add", "sub", "mul", "mad", "shl", "shr", "or", "and", "mov", "cvt", "cvta", "selp", "min",
-    "max", "neg",
-)  # fmt: skip
-"""What leads from a part of an address to the address."""
 
 
 @dataclass(frozen=True)
@@ -106,17 +80,16 @@ def _indices(prepared: Prepared, settings: Settings) -> Iterator[IndexOverflow]:
     """Find the narrow numbers in addresses, and where each leaves what its type holds."""
     quiet = replace(
         settings, check_hazards=False, count_requests=False, corners=True, progress=None,
-        time_limit=min(TIME_LIMIT, settings.time_limit),
+        watch=("widest_indices",), time_limit=min(TIME_LIMIT, settings.time_limit),
     )  # fmt: skip
     widest = []
     for side in SIZES:
-        watch = _WidestIndices()
         size = (side, side, side)
         try:
-            run(prepared, size, arrays_at(prepared, size), replace(quiet, watching=(watch,)))
+            _, result = run(prepared, size, arrays_at(prepared, size), quiet)
         except LabError:
             return
-        widest.append(watch.most)
+        widest.append(_largest(result))
     first: dict[Location, tuple[int, int]] = {}
     for narrow in widest[0]:
         leaves = _leaves([most.get(narrow, 0) for most in widest], narrow.most)
@@ -154,98 +127,13 @@ class _Narrow(NamedTuple):
     """Type of the register that it is in."""
 
 
-class _WidestIndices:
-    """Records the largest value of every narrow number in an address."""
-
-    def __init__(self) -> None:
-        self.most: dict[_Narrow, int] = {}
-        self._sources: dict[int, list[tuple[_Narrow, Register]]] = {}
-        self._writers: dict[str, list[Instruction]] | None = None
-
-    def on_access(self, access: Access) -> None:
-        """Look at what goes into the address, while the registers still hold it."""
-        if access.memory.space != "global":
-            return
-        lanes = access.lanes
-        if lanes is None:
-            every = np.arange(access.group.lanes)
-            lanes = every if access.mask is None else np.flatnonzero(access.mask)
-        if not len(lanes):
-            return
-        for narrow, register in self._of(access.group.launch.kernel, access.site.instruction):
-            row = access.group.registers.view(register, numpy_type(narrow.read_as))
-            self.most[narrow] = max(self.most.get(narrow, 0), int(row[lanes].max()))
-
-    def _of(self, kernel: PtxKernel, access: Instruction) -> list[tuple[_Narrow, Register]]:
-        if self._writers is None:
-            self._writers = {}
-            for instruction in kernel.instructions:
-                for register in registers_written(instruction):
-                    self._writers.setdefault(register.name, []).append(instruction)
-        if access.index not in self._sources:
-            self._sources[access.index] = list(_narrow_sources(access, self._writers))
-        return self._sources[access.index]
-
-    def on_values(self, access: Access, values: list[npt.NDArray[np.generic]]) -> None:
-        """Nothing to do: values are no indices."""
-
-    def on_copies_landed(
-        self, group: ThreadGroup, lanes: npt.NDArray[np.intp], positions: npt.NDArray[np.int64]
-    ) -> None:
-        """Nothing to do."""
-
-    def on_bulk_copy(self, copy: BulkCopy) -> None:
-        """Nothing to do."""
-
-    def on_bulk_landed(self, copy: BulkCopy) -> None:
-        """Nothing to do."""
-
-
-def _narrow_sources(
-    access: Instruction, writers: dict[str, list[Instruction]]
-) -> Iterator[tuple[_Narrow, Register]]:
-    """Trace an address back to the narrow numbers that it is computed from."""
-    bases = [operand.base for operand in access.operands if isinstance(operand, Address)]
-    waiting = [base.name for base in bases if isinstance(base, Register)]
-    seen: set[str] = set()
-    while waiting:
-        name = waiting.pop()
-        if name in seen:
-            continue
-        seen.add(name)
-        for writer in writers.get(name, []):
-            if writer.parts[0] not in _PASSES_ON:
-                continue
-            for operand in writer.operands[1:3]:
-                narrow = _narrowed(writer) if isinstance(operand, Register) else None
-                if narrow is not None and isinstance(operand, Register):
-                    yield narrow, operand
-            waiting += [register.name for register in registers_read(writer)]
-
-
-def _narrowed(instruction: Instruction) -> _Narrow | None:
-    """Say what an instruction leaves of its operands; None where it leaves all of them."""
-    parts, where = instruction.parts, instruction.location
-    last = instruction.operands[-1]
-    match parts[0]:
-        case "mul" | "mad" if "wide" in parts:
-            return _of_type(where, parts[-1])
-        case "cvt" if all(part[0] in "su" for part in parts[-2:]):
-            to, from_ = parts[-2:]
-            return _of_type(where, from_) if TYPE_BYTES[to] > TYPE_BYTES[from_] >= _HALF else None
-        case "shl" if parts[-1] == "b64" and last == Immediate(32):
-            # With the shift back that follows: (int) of a number of 64 bits.
-            return _Narrow(where, 32, 2**31 - 1, "s64")
-        case "and" if parts[-1] == "b64" and isinstance(last, Immediate):
-            # (unsigned) of a number of 64 bits, which may stand for bytes already.
-            for shift in range(_WIDEST_SHIFT):
-                if last.bits == (2**32 - 1) << shift:
-                    return _Narrow(where, 32, last.bits | (1 << shift) - 1, "s64")
-    return None
-
-
-def _of_type(where: Location, type_: str) -> _Narrow:
-    return _Narrow(where, 8 * TYPE_BYTES[type_], int(np.iinfo(numpy_type(type_)).max), type_)
+def _largest(result: Result) -> dict[_Narrow, int]:
+    """The largest value of every narrow number in an address."""
+    found = {}
+    for one in result.watched["widest_indices"]:
+        place = Location(**one["location"])
+        found[_Narrow(place, one["bits"], one["most"], one["readAs"])] = one["largest"]
+    return found
 
 
 def _leaves(values: Sequence[int], most: int) -> int | None:

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
@@ -45,9 +45,8 @@ from sgemm_lab.external_cuda.structs import Slot, slots_of
 from sgemm_lab.hardware import STATIC_SHARED
 from sgemm_lab.kernel import Size
 from sgemm_lab.simulator import Result, simulate
-from sgemm_lab.simulator.group import Observer
+from sgemm_lab.simulator.arguments import Struct
 from sgemm_lab.simulator.limits import MAX_THREADS, MOST_BLOCKS_X, MOST_BLOCKS_YZ, SHARED_LIMITS
-from sgemm_lab.simulator.variables import Struct
 from sgemm_lab.text import size_text
 
 Values = npt.NDArray[Any]
@@ -178,8 +177,8 @@ class Settings:
     time_limit: float = TIME_LIMIT
     corners: bool = False
     """Whether only the blocks at the corners of the grid run."""
-    watching: Sequence[Observer] = ()
-    """Further observers of every access."""
+    watch: Collection[str] = ()
+    """What else to watch for."""
     explain: Literal["always", "without hazards", "never"] = "always"
     """When usual causes of a wrong C are tried."""
     progress: Callable[[int, int], None] | None = field(default=None, repr=False)
@@ -309,7 +308,7 @@ def assumed_block(prepared: Prepared, narrowed: int = 0) -> tuple[int, ...]:
     kernel = prepared.opened.compiled
     # Cooperative groups number threads along all axes, though most blocks have one.
     plane = any(_DOWN.search(file.text) for file in prepared.opened.sources.files)
-    usual: tuple[int, ...] = (16, 16) if plane and kernel.reads("%tid.y") else (256,)
+    usual: tuple[int, ...] = (16, 16) if plane and "%tid.y" in kernel.special_registers else (256,)
     usual = tuple(side >> narrowed for side in usual)
     return next(iter(host_blocks(prepared)), kernel.most_threads or usual)
 
@@ -450,7 +449,7 @@ def raw_shape(prepared: Prepared, size: Size) -> Shape:
         grid = sizes(kernel.grid, "grid") if kernel.grid else grid
         block = sizes(kernel.block, "block") if kernel.block else block
         shared_given = shared_given or host_shared
-    if shared_given or all(array.bytes for array in prepared.opened.compiled.shared):
+    if shared_given or all(prepared.opened.compiled.shared):
         shape = Shape(grid, block, sum(shared_given))
     else:
         shape = Shape(grid, block, _most_shared(prepared), shared_assumed=True)
@@ -462,7 +461,7 @@ def raw_shape(prepared: Prepared, size: Size) -> Shape:
 def _most_shared(prepared: Prepared) -> int:
     """Return the dynamic shared memory left after a block's static arrays, in bytes."""
     kernel = prepared.opened.compiled
-    own = sum(-(-array.bytes // _SHARED_STEP) * _SHARED_STEP for array in kernel.shared)
+    own = sum(-(-size // _SHARED_STEP) * _SHARED_STEP for size in kernel.shared)
     return max(0, SHARED_LIMITS.get(kernel.target, STATIC_SHARED) - own - _SHARED_STEP)
 
 
@@ -543,7 +542,7 @@ def run(
         check_hazards=settings.check_hazards,
         watch_races_in=_shared_by_blocks(prepared) if settings.check_hazards else (),
         count_requests=settings.count_requests,
-        watching=settings.watching,
+        watch=settings.watch,
         only_blocks=_corners(shape.grid) if settings.corners else None,
         schedule=settings.schedule,
         order=settings.order,

@@ -86,8 +86,10 @@ def _named(prepared: Prepared) -> tuple[tuple[int, ...], tuple[int, int]] | None
     }
     down, across = values.get("bm", 0), values.get("bn", 0)
     each = values.get("tm", 0) * values.get("tn", 1)
-    known = prepared.kernel.block or opened.compiled.reads("%tid.y") or host_blocks(prepared)
-    if known or not (down and across and each) or down * across % each:
+    plane = "%tid.y" in opened.compiled.special_registers
+    if prepared.kernel.block or plane or host_blocks(prepared):
+        return None
+    if not (down and across and each) or down * across % each:
         return None
     threads = down * across // each
     return ((threads,), (across, down)) if threads <= MAX_THREADS else None
@@ -101,8 +103,8 @@ def _blocks(prepared: Prepared) -> list[tuple[int, ...]]:
     if known:
         return known
     found = [kernel.most_threads] if kernel.most_threads else []
-    if kernel.reads("%tid.y"):
-        sides = sorted({math.isqrt(array.bytes // _FLOAT) for array in kernel.shared})
+    if "%tid.y" in kernel.special_registers:
+        sides = sorted({math.isqrt(size // _FLOAT) for size in kernel.shared})
         squares = [side for side in dict.fromkeys([*sides, *_SQUARES]) if side in _TILES]
         found += [(side, side) for side in squares if side * side <= MAX_THREADS]
     elif not found:

@@ -16,7 +16,7 @@ from sgemm_lab.errors import LabError
 from sgemm_lab.external_cuda.arguments import Array, Given, Number, called, value_of
 from sgemm_lab.external_cuda.device_code import Sources
 from sgemm_lab.external_cuda.elements import Element
-from sgemm_lab.simulator.variables import ModuleVariable, array_of
+from sgemm_lab.simulator.ptx import ModuleVariable
 from sgemm_lab.text import plural
 
 _MARKS = frozenset({"__constant__", "__device__", "__managed__"})
@@ -84,7 +84,7 @@ def _variable(
     count = one.bytes // element.stored.itemsize
     use = "in" if one.constant else "inout"
     array = Array(name, use, str(count))  # type: ignore[arg-type]
-    start = array_of(one).view(np.uint8).view(element.stored)
+    start = one.start.view(element.stored)
     if isinstance(given, Number):
         value = value_of(given, names)
         return Variable(name, one.name, element, element.pack(np.full(count, value, "f8")), array)

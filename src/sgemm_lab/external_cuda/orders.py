@@ -77,7 +77,7 @@ def _orders(done: ExternalRun, settings: Settings) -> Sequence[Settings]:
     if blocks > 1:
         orders.append(replace(quick, order=BLOCKS))
     # Warps that wait for other blocks run side by side only.
-    waits = done.prepared.opened.compiled.reads("%envreg1")
+    waits = "%envreg1" in done.prepared.opened.compiled.special_registers
     if blocks * threads <= MOST_THREADS and not waits:
         orders.append(replace(quick, schedule="warps", order=WARPS))
     return orders

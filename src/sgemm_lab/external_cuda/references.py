@@ -34,8 +34,7 @@ from sgemm_lab.external_cuda.launch import (
 from sgemm_lab.external_cuda.parallel_loops import BLOCKS, THREADS, spread
 from sgemm_lab.external_cuda.signatures import plain
 from sgemm_lab.kernel import Size
-from sgemm_lab.simulator import TimeLimitError
-from sgemm_lab.simulator.group import ATOMIC, STORE, Access, BulkCopy, ThreadGroup
+from sgemm_lab.simulator import Result, TimeLimitError
 
 SECONDS = 10.0
 """Time limit of a reference."""
@@ -158,45 +157,12 @@ def _by_name(names: Sequence[str], others: Sequence[str]) -> list[int] | None:
     return places if -1 not in places and len(set(places)) == len(places) else None
 
 
-class _Written:
-    """Which bytes of global memory are written."""
-
-    def __init__(self) -> None:
-        self._spans: dict[str, tuple[int, npt.NDArray[np.bool_]]] = {}
-
-    def on_access(self, access: Access) -> None:
-        """Note a store."""
-        if access.memory.space != "global" or access.site.kind not in (STORE, ATOMIC):
-            return
-        if not self._spans:
-            self._spans = {
-                one.name: (one.start, np.zeros(one.bytes, np.bool_)) for one in access.memory.arrays
-            }
-        for start, marks in self._spans.values():
-            places = access.positions - start
-            places = places[(places >= 0) & (places < len(marks))]
-            for byte in range(access.site.width):
-                marks[np.minimum(places + byte, len(marks) - 1)] = True
-
-    def on_values(self, access: Access, values: list[npt.NDArray[np.generic]]) -> None:
-        """Values do not matter."""
-
-    def on_copies_landed(
-        self, group: ThreadGroup, lanes: npt.NDArray[np.intp], positions: npt.NDArray[np.int64]
-    ) -> None:
-        """Asynchronous copies write shared memory only."""
-
-    def on_bulk_copy(self, copy: BulkCopy) -> None:
-        """Bulk copies write shared memory only."""
-
-    def on_bulk_landed(self, copy: BulkCopy) -> None:
-        """Bulk copies write shared memory only."""
-
-    def elements(self, name: str, count: int) -> npt.NDArray[np.bool_]:
-        """Return which of the ``count`` elements of an array were written."""
-        if name not in self._spans:
-            return np.zeros(count, np.bool_)
-        return np.asarray(self._spans[name][1].reshape(count, -1).any(axis=1))
+def _written(result: Result, name: str, count: int) -> npt.NDArray[np.bool_]:
+    """Return which of the ``count`` elements of an array were written."""
+    marks = result.watched["written"].get(name)
+    if marks is None:
+        return np.zeros(count, np.bool_)
+    return np.asarray(marks.reshape(count, -1).any(axis=1))
 
 
 def compare(prepared: Prepared, size: Size, settings: Settings) -> tuple[Compared | None, str]:
@@ -310,11 +276,9 @@ def _compared(
     """
     begun = time.monotonic()
     start = arrays_at(prepared, size)
-    kernel_marks, marks = _Written(), _Written()
-    after, _ = run(prepared, size, start, replace(settings, watching=(kernel_marks,)))
-    watched = replace(
-        settings, watching=(marks,), check_hazards=other.kernel.grid == (str(BLOCKS),)
-    )
+    watched = replace(settings, watch=("written",))
+    after, of_kernel = run(prepared, size, start, watched)
+    watched = replace(watched, check_hazards=other.kernel.grid == (str(BLOCKS),))
     right, result = run(other, size, _of(start, other), watched)
     if result.hazards:
         raise LabError(str(result.hazards[0]))
@@ -322,7 +286,7 @@ def _compared(
     judged: dict[str, npt.NDArray[np.bool_]] = {}
     for name in right:
         count = after[name].size
-        own, written = kernel_marks.elements(name, count), marks.elements(name, count)
+        own, written = _written(of_kernel, name, count), _written(result, name, count)
         if (own & ~written).any():
             return None
         if prepared.clipped:

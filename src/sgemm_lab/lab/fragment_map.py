@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.errors import LabError
-from sgemm_lab.simulator.tensor_operations import Holders, holders
+from sgemm_lab.simulator.fragments import Holders, holders
 from sgemm_lab.widgets import FragmentMap
 from sgemm_lab.widgets.fragment_map import Fragments, Holder
 

@@ -14,18 +14,15 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
 from sgemm_lab.counting.count_cache import BLOCKS, cached_count
 from sgemm_lab.counting.kernel_counts import book_arguments
 from sgemm_lab.cuda.shipped_ptx import archived_ptx
 from sgemm_lab.errors import LabError
-from sgemm_lab.formulas.memory import Addresses, Mask, shared_cost
 from sgemm_lab.formulas.tile import Tile
-from sgemm_lab.hardware import LINES_PER_LOOKUP, WARP, WAVEFRONT_BYTES
+from sgemm_lab.hardware import WARP
 from sgemm_lab.kernel import ENTRY, Kernel, Size
 from sgemm_lab.simulator import simulate
-from sgemm_lab.simulator.group import COPY_READ, COPY_WRITE, LOAD, Access, BulkCopy, ThreadGroup
 
 SHARED, GLOBAL, REQUESTS, LOOKUPS, PRODUCTS = "shared", "global", "requests", "lookups", "products"
 """Counts of a block: wavefronts of shared memory; wavefronts of global loads and stores in the data
@@ -110,78 +107,6 @@ def simulated_demand(kernel: Kernel) -> BlockDemand:
     return BlockDemand(tile.bm, tile.bn, tile.bk, fixed, per_k)
 
 
-def data_wavefronts(
-    addresses: Addresses, active: Mask, width: int, *, is_load: bool
-) -> npt.NDArray[np.int64]:
-    """Return a lower bound of the wavefronts of global requests in the data pipe.
-
-    L1 has the same banks as shared memory: word i of a line lies in bank i. So the rule of shared
-    memory applies. An H200 counted 33 per step of ``naive_rows`` and 2 per step of ``naive``.
-
-    Args:
-        addresses: (warps, 32), in bytes.
-        active: (warps, 32).
-        width: bytes per lane.
-        is_load: whether it is a load.
-    """
-    return shared_cost(addresses, active, width, is_load=is_load).wavefronts
-
-
-def lookups(addresses: Addresses, active: Mask) -> npt.NDArray[np.int64]:
-    """Return the lookups of global loads, one per row: distinct 128-byte lines over four.
-
-    An H200 counted 9 per step of ``naive_rows`` (32 lines and 1) and 2 per step of ``naive``.
-    """
-    lines = np.sort(np.where(active, addresses // WAVEFRONT_BYTES, -1), axis=1)
-    fresh = np.diff(lines, axis=1, prepend=-2) != 0
-    different = (fresh & (lines >= 0)).sum(axis=1)
-    return np.asarray(-(-different // LINES_PER_LOOKUP))
-
-
-class _GlobalPipe:
-    """Observer that adds up the demand of global loads and stores on L1.
-
-    Asynchronous copies are ignored, here and among the wavefronts of shared memory: an H200 counted
-    fewer for them than a read and a write would take, and no rule for it is known. So the count is
-    a lower bound.
-    """
-
-    def __init__(self) -> None:
-        self.requests = self.wavefronts = self.lookups = 0
-
-    def on_access(self, access: Access) -> None:
-        """Count the requests of one memory instruction."""
-        site = access.site
-        if site.space != "global" or site.kind in (COPY_READ, COPY_WRITE):
-            return
-        addresses = access.addresses.reshape(-1, WARP)
-        active = access.group.alive if access.mask is None else access.mask
-        active = active.reshape(-1, WARP)
-        used = active.any(axis=1)
-        addresses, active, is_load = addresses[used], active[used], site.kind == LOAD
-        if not len(addresses):
-            return
-        self.requests += len(addresses)
-        cost = data_wavefronts(addresses, active, site.width, is_load=is_load)
-        self.wavefronts += int(cost.sum())
-        if is_load:
-            self.lookups += int(lookups(addresses, active).sum())
-
-    def on_values(self, access: Access, values: list[npt.NDArray[np.float32]]) -> None:
-        """Ignore values: they do not affect the cost."""
-
-    def on_copies_landed(
-        self, group: ThreadGroup, lanes: npt.NDArray[np.intp], positions: npt.NDArray[np.int64]
-    ) -> None:
-        """Ignore: a copy is counted at its issue."""
-
-    def on_bulk_copy(self, copy: BulkCopy) -> None:
-        """Ignore: a bulk copy bypasses the data pipe of L1."""
-
-    def on_bulk_landed(self, copy: BulkCopy) -> None:
-        """Ignore: a copy is counted at its issue."""
-
-
 def _count_block(kernel: Kernel, ptx: str, tile: Tile, k: int) -> dict[str, float]:
     """Count one tile: the first block of a product that is more than one tile wide.
 
@@ -244,8 +169,7 @@ def _count_launch(kernel: Kernel, ptx: str, size: Size) -> dict[str, float]:
     """Count the first block of a launch on one SM."""
     m, n, k = size
     shape = kernel.launch_shape(m, n, k, sms=1)
-    pipe = _GlobalPipe()
-    counts = simulate(
+    result = simulate(
         ptx,
         ENTRY,
         (1, 1),
@@ -253,12 +177,13 @@ def _count_launch(kernel: Kernel, ptx: str, size: Size) -> dict[str, float]:
         book_arguments(shape, np.ones((m, k), np.float32), np.ones((k, n), np.float32)),
         shape.shared_bytes,
         check_hazards=False,
-        watching=[pipe],
-    ).counts.total
+        watch=["global_pipe"],
+    )
+    counts, pipe = result.counts.total, result.watched["global_pipe"]
     return {
         SHARED: counts.shared_load_wavefronts + counts.shared_store_wavefronts,
-        GLOBAL: pipe.wavefronts,
-        REQUESTS: pipe.requests,
-        LOOKUPS: pipe.lookups,
+        GLOBAL: pipe["wavefronts"],
+        REQUESTS: pipe["requests"],
+        LOOKUPS: pipe["lookups"],
         PRODUCTS: counts.ffma_thread_instructions / WARP,
     }

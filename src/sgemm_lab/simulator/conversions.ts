@@ -1,7 +1,7 @@
 // Instructions that move, choose, convert and take apart.
 
 import type { ThreadGroup } from "./group.ts";
-import { LOCAL_WINDOW, SHARED_WINDOW } from "./memory.py";
+import { LOCAL_WINDOW, SHARED_WINDOW } from "./memory.ts";
 import type { Binder, Match, Operations, Step } from "./operations.ts";
 import {
   copied,

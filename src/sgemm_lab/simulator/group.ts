@@ -335,21 +335,20 @@ export class Launch {
     this.warps = Math.ceil(this.threads / WARP);
     this.blocks = this.grid[0] * this.grid[1] * this.grid[2];
     this.cluster = this.kernel.cluster;
-    this.chosen = parts.chosen && wholeClusters(parts.chosen, this.cluster);
+    this.chosen = parts.chosen;
     this.valueObservers = this.observers.filter(({ onValues }) => onValues);
     this.accessesKept = this.observers.some(({ forgetful }) => !forgetful);
   }
 
-  /** How many blocks run. */
-  get running() {
-    return this.chosen?.length ?? this.blocks;
-  }
-
-  /** Numbers of the blocks that run, from one in their order to before another. */
-  numbers(first: number, end: number) {
-    if (this.chosen) return this.chosen.slice(first, end);
-    const length = Math.min(end, this.blocks) - first;
-    return Array.from({ length }, (_, at) => first + at);
+  /** Numbers of the blocks that run: whole clusters. */
+  numbers() {
+    const { chosen, cluster } = this;
+    if (!chosen) return Array.from({ length: this.blocks }, (_, number) => number);
+    if (cluster === 1) return chosen;
+    const clusters = new Set(chosen.map((number) => Math.floor(number / cluster)));
+    return [...clusters]
+      .sort((one, other) => one - other)
+      .flatMap((one) => Array.from({ length: cluster }, (_, at) => one * cluster + at));
   }
 
   /** `blockIdx` of a block; blocks are numbered with x fastest. */
@@ -371,15 +370,6 @@ export class Launch {
   threadName(thread: Dim3) {
     return placeName(thread, this.block);
   }
-}
-
-/** The blocks of all clusters that have some of these. */
-function wholeClusters(blocks: number[], cluster: number) {
-  if (cluster === 1) return blocks;
-  const clusters = new Set(blocks.map((number) => Math.floor(number / cluster)));
-  return [...clusters]
-    .sort((one, other) => one - other)
-    .flatMap((one) => Array.from({ length: cluster }, (_, at) => one * cluster + at));
 }
 
 function indexIn([x, y]: Dim3, number: number): Dim3 {

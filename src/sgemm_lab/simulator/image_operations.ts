@@ -5,7 +5,7 @@ import { begin } from "./accesses.ts";
 import type { ThreadGroup } from "./group.ts";
 import { LOAD, Site, STORE } from "./group.ts";
 import type { Image } from "./images.ts";
-import { GLOBAL_BASE } from "./memory.py";
+import { GLOBAL_BASE } from "./memory.ts";
 import { itemsOf, loader, storer } from "./memory_operations.ts";
 import type { Match, Operations, Step } from "./operations.ts";
 import type { Instruction, Operand, Register } from "./ptx.ts";
@@ -134,7 +134,8 @@ export const IMAGE_OPERATIONS: Operations = [
   ],
 ];
 
-const TEXTURE = /^(?:tex|tld4|txq|suld|sust|sured|suq|istypep)\b/;
+/** How the opcodes of textures and surfaces begin. */
+export const TEXTURE = /^(?:tex|tld4|txq|suld|sust|sured|suq|istypep)\b/;
 
 /**
  * Refuse what a GPU alone does with a texture or surface: a PtxError names it and its source line.

@@ -228,9 +228,9 @@ function bound(group: ThreadGroup, instruction: Instruction): Step {
 }
 
 /** How many blocks to run side by side. */
-function defaultSlots(launch: Launch) {
-  const { cluster, running } = launch;
-  if (launch.cooperative) return running;
+function defaultSlots(launch: Launch, count: number) {
+  const { cluster } = launch;
+  if (launch.cooperative) return count;
   const names = new Set(
     launch.kernel.instructions.flatMap(({ operands }) =>
       operands.flatMap((operand) => (operand.kind === "register" ? [operand.name] : [])),
@@ -242,7 +242,7 @@ function defaultSlots(launch: Launch) {
     Math.max(Math.floor(REGISTER_BYTES / (perLane || 1)), MIN_LANES),
     MAX_LANES,
   );
-  const blocks = Math.min(running, Math.floor(lanes / (launch.warps * 32)));
+  const blocks = Math.min(count, Math.floor(lanes / (launch.warps * 32)));
   return Math.max(cluster, Math.floor(blocks / cluster) * cluster);
 }
 
@@ -253,10 +253,11 @@ export function runLockstep(
   tally: Tally,
   progress: Progress | null,
 ) {
-  const slots = defaultSlots(launch);
+  const every = launch.numbers();
+  const slots = defaultSlots(launch, every.length);
   let program: Program | null = null;
-  for (let first = 0; first < launch.running; first += slots) {
-    const numbers = launch.numbers(first, first + slots);
+  for (let first = 0; first < every.length; first += slots) {
+    const numbers = every.slice(first, first + slots);
     if (program?.group.batch.slots !== numbers.length) {
       const batch = new BlockBatch(launch, numbers.length);
       program = programOf(new ThreadGroup(batch, everyWarp(launch)), blocks, tally);
@@ -265,7 +266,7 @@ export function runLockstep(
     start(batch, numbers, [program]);
     runToCompletion(batch, [program], tally);
     launch.blocksDone = first + numbers.length;
-    progress?.(launch.blocksDone, launch.running);
+    progress?.(launch.blocksDone, every.length);
   }
 }
 
@@ -288,15 +289,16 @@ export function runWarpAfterWarp(
   warpOrder: number[] | null = null,
 ) {
   const { cluster } = launch;
+  const numbers = launch.numbers();
   const batch = new BlockBatch(launch, cluster);
   const programs = (warpOrder ?? everyWarp(launch)).map((warp) =>
     programOf(new ThreadGroup(batch, [warp]), blocks, tally),
   );
-  for (let first = 0; first < launch.running; first += cluster) {
-    start(batch, launch.numbers(first, first + cluster), programs);
+  for (let first = 0; first < numbers.length; first += cluster) {
+    start(batch, numbers.slice(first, first + cluster), programs);
     runToCompletion(batch, programs, tally, threadByThread);
     launch.blocksDone = first + cluster;
-    progress?.(launch.blocksDone, launch.running);
+    progress?.(launch.blocksDone, numbers.length);
   }
 }
 

@@ -8,7 +8,7 @@ import { addressOf, begin, beginAlone } from "./accesses.ts";
 import { landCopies } from "./async_copies.ts";
 import type { Access, BlockBatch, BulkCopy, MemoryBarrier, ThreadGroup } from "./group.ts";
 import { COPY_READ, COPY_WRITE, flatnonzero, Site, STORE } from "./group.ts";
-import { SHARED_WINDOW } from "./memory.py";
+import { SHARED_WINDOW } from "./memory.ts";
 import type { Binder, Match, Operations, Step } from "./operations.ts";
 import { nothing } from "./operations.ts";
 import type { Instruction, Operand } from "./ptx.ts";

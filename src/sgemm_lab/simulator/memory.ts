@@ -1,7 +1,11 @@
 // The memories that a kernel sees: global arrays, shared memory of each block, local memory.
 
-import { GLOBAL_BASE } from "./memory.py";
-import type { ArrayDeclaration } from "./ptx.ts";
+/** Address of the first global array. */
+export const GLOBAL_BASE = 2 ** 40;
+/** Where shared memory starts in the generic address space. */
+export const SHARED_WINDOW = 2 ** 44;
+/** Where local memory starts in the generic address space. */
+export const LOCAL_WINDOW = 2 ** 45;
 
 export type TypedArray =
   | Int8Array
@@ -21,6 +25,13 @@ export interface ShapedArray {
   data: TypedArray | BigInt64Array | BigUint64Array;
   shape: number[];
   isHalf?: boolean;
+}
+
+/** A shared or local array. `bytes` is 0 for dynamic shared memory. */
+export interface ArrayDeclaration {
+  name: string;
+  bytes: number;
+  alignment: number;
 }
 
 /** Type of the elements of an array: its constructor, and the bytes of an element. */

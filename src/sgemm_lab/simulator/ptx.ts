@@ -3,6 +3,7 @@
 // later, in machine.ts.
 
 import { countingBarriers, inlined } from "./inlining.ts";
+import type { ArrayDeclaration } from "./memory.ts";
 import { closingBrace, PtxError } from "./ptx_text.ts";
 import { sentence } from "./sentences.ts";
 import type { Location } from "./source_locations.ts";
@@ -101,13 +102,6 @@ interface Parameter {
   type: string;
 }
 
-/** A shared or local array. `bytes` is 0 for dynamic shared memory. */
-export interface ArrayDeclaration {
-  name: string;
-  bytes: number;
-  alignment: number;
-}
-
 /** One `.entry` of a PTX module. */
 export class PtxKernel {
   /** type of each declared register, or of each declared prefix */
@@ -121,6 +115,8 @@ export class PtxKernel {
   labels: Map<string, number> = new Map();
   /** indices of instructions after a `.pragma "nounroll"` */
   notUnrolled: Set<number> = new Set();
+  /** threads of a block along x, y, z as `__launch_bounds__` has them; empty without */
+  mostThreads: number[] = [];
   /** blocks of a cluster, along x */
   cluster = 1;
   /** What the PTX was made for, such as "sm_90"; empty where it does not say. */
@@ -165,6 +161,7 @@ function withoutNumber(register: string) {
 
 const COMMENT = /\/\/[^\n]*|\/\*.*?\*\//gs;
 const ENTRY = /\.entry\s+([\w$]+)\s*(?:\(([^)]*)\))?([^{]*)\{/g;
+const MOST_THREADS = /\.(?:max|req)ntid\s+([\d, ]+)/;
 const CLUSTER = /\.reqnctapercluster\s+([\d, ]+)/;
 const MODULE_SHARED =
   /^\s*(?:\.\w+\s+)*?\.shared\s+(?:\.align\s+(\d+)\s+)?\.(\w+)\s+([\w$]+)\s*(\[\d*\])?\s*;/gm;
@@ -208,6 +205,7 @@ export function parse(ptx: string): Map<string, PtxKernel> {
       throw new PtxError(sentence("ptx.cluster", { name: kernel.name }));
     }
     kernel.cluster = x;
+    kernel.mostThreads = MOST_THREADS.exec(entry[3])?.[1].split(",").map(Number) ?? [];
     new BodyReader(kernel, files).read(text.slice(start, end));
     kernels.set(kernel.name, kernel);
     position = end + 1;

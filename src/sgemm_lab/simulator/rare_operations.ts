@@ -3,7 +3,7 @@
 
 import { WARP } from "../hardware.py";
 import type { ThreadGroup } from "./group.ts";
-import { LOCAL_WINDOW, SHARED_WINDOW } from "./memory.py";
+import { LOCAL_WINDOW, SHARED_WINDOW } from "./memory.ts";
 import type { Binder, Match, Operations, Step } from "./operations.ts";
 import { lanewise, nothing, reader, slowly, target } from "./operations.ts";
 import type { Instruction } from "./ptx.ts";

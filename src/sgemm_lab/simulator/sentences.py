@@ -1,4 +1,4 @@
-"""The sentences that the simulator prints in Python and in JavaScript: ``sentences.json``."""
+"""The sentences of the simulator: ``sentences.json``."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-// The sentences that the simulator prints in Python and in JavaScript: sentences.json, filled in.
+// The sentences of the simulator: sentences.json, filled in.
 
 import { filled } from "../text.ts";
 import templates from "./sentences.json";

@@ -1,51 +1,36 @@
-"""Simulate one kernel launch: the entry point of the simulator."""
+"""Simulate one kernel launch: the entry point of the simulator.
+
+The simulator is the TypeScript of this folder. It runs in a process of Node: see ``worker``.
+"""
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache, partial
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from random import Random
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from sgemm_lab.errors import LabError
-from sgemm_lab.hardware import FLOAT_BYTES
-from sgemm_lab.simulator.access_merging import Merged, merge_shared_accesses
-from sgemm_lab.simulator.control_flow import BasicBlock
-from sgemm_lab.simulator.counts import Counts, RequestCounter, collect
-from sgemm_lab.simulator.errors import DeadlockError
-from sgemm_lab.simulator.execution_counts import Tally
-from sgemm_lab.simulator.fma_contraction import fuse_products
-from sgemm_lab.simulator.global_races import GlobalRaceDetector
-from sgemm_lab.simulator.group import Dim3, Launch, Observer
-from sgemm_lab.simulator.hazards import Hazard, HazardLog
-from sgemm_lab.simulator.images import Image, Sampling
-from sgemm_lab.simulator.limits import refuse_impossible
-from sgemm_lab.simulator.machine import flow_of, run_lockstep, run_warp_after_warp
-from sgemm_lab.simulator.memory import GLOBAL_BASE, Memory, global_memory, lay_out, read_back
-from sgemm_lab.simulator.ptx import PtxKernel, parse
-from sgemm_lab.simulator.relaxed_gc import relaxed_gc
-from sgemm_lab.simulator.sentences import sentence
-from sgemm_lab.simulator.shared_races import RaceDetector
-from sgemm_lab.simulator.trace import Trace, TraceRecorder
-from sgemm_lab.simulator.uninitialized_registers import UnsetReads, unset_reads
-from sgemm_lab.simulator.uninitialized_values import UninitializedValues
-from sgemm_lab.simulator.unroll import unroll_short_loops
-from sgemm_lab.simulator.variables import Struct, array_of, bytes_of
-from sgemm_lab.simulator.vector_clock_races import VectorClockRaceDetector
-from sgemm_lab.simulator.vector_clocks import synchronises_in_parts
-from sgemm_lab.simulator.warp_requests import WarpRecorder, WarpRequest
-from sgemm_lab.simulator.wgmma_operations import early_uses
-from sgemm_lab.tensor_map import MAP_BYTES, TensorMap
-
-_WORKSPACE = "the barrier of the grid"
-"""The first of its words is the size, the second counts blocks, as CUDA's own header has it."""
+from sgemm_lab.hardware import WARP
+from sgemm_lab.simulator import worker
+from sgemm_lab.simulator.arguments import Sampling, Struct
+from sgemm_lab.simulator.counts import Counts, LineCounts
+from sgemm_lab.simulator.hazards import Hazard
+from sgemm_lab.simulator.source_locations import Location
+from sgemm_lab.simulator.trace import Fault, Trace
+from sgemm_lab.simulator.warp_requests import NamedArray, WarpRequest
+from sgemm_lab.simulator.worker import Progress
+from sgemm_lab.tensor_map import TensorMap
 
 Schedule = Literal["lockstep", "warps", "threads"]
 Argument = npt.NDArray[Any] | int | float | Struct | TensorMap
-Progress = Callable[[int, int], None]
+
+_EXACT = 2**53
+"""Whole numbers from here on are no numbers of JavaScript."""
+_NOT_FINITE = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
+_COLUMNS = {"value": np.float64, "a": np.float64, "b": np.float64, "store": np.int8}
 
 
 @dataclass(frozen=True)
@@ -63,6 +48,8 @@ class Result:
     """Every access, if it was asked for."""
     requests: list[WarpRequest] | None = None
     """Every memory request of one warp, in order, if they were asked for."""
+    watched: Mapping[str, Any] = field(default_factory=dict)
+    """By name, what was watched for."""
 
 
 def simulate(
@@ -83,7 +70,7 @@ def simulate(
     trace: bool = False,
     products: bool = False,
     requests_of: tuple[int, int] | None = None,
-    watching: Sequence[Observer] = (),
+    watch: Collection[str] = (),
     only_blocks: Sequence[int] | None = None,
     schedule: Schedule = "lockstep",
     order: int | None = None,
@@ -117,7 +104,7 @@ def simulate(
         trace: Whether to record every access; for small launches.
         products: Whether a trace has every multiply-add as well.
         requests_of: A block and a warp of it whose memory requests are wanted, address by address.
-        watching: More observers of every access.
+        watch: What else to watch for; ``watches.ts`` says what each finds.
         only_blocks: The numbers of the blocks to run, x fastest; None for all.
         schedule: "lockstep" runs all threads of a block side by side. "warps" runs each warp to
             its next barrier before the next warp: slower, and a missing barrier shows. "threads"
@@ -140,119 +127,45 @@ def simulate(
         DeadlockError: threads wait for what no other thread will do, and no hazard says why.
         LabError: the launch fits neither the kernel nor any GPU, or would take hours.
     """
-    kernel, blocks, merged, unset, early = _understand(ptx, entry, shared_bytes, join_products)
-    recorder = TraceRecorder() if trace else None
-    log = HazardLog(recorder.on_fault if recorder else None)
-    counter = RequestCounter(merged)
-    observers: list[Observer] = [*([counter] if count_requests else []), *watching]
-    tensor_watches: list[VectorClockRaceDetector] = []
-    if check_hazards:
-        if synchronises_in_parts(kernel):
-            tensor_watches.append(VectorClockRaceDetector(log, kernel.instructions))
-        observers += tensor_watches or [RaceDetector(log, kernel.instructions)]
-    if recorder is not None:
-        observers.append(recorder)
-    warp = None if requests_of is None else WarpRecorder(merged, *requests_of)
-    if warp is not None:
-        observers.append(warp)
-    if watch_races_in:
-        # At the barrier of the grid blocks synchronize.
-        watched = {*watch_races_in, _WORKSPACE}
-        observers.append(GlobalRaceDetector(log, kernel.instructions, watched))
-    arrays = _arrays(args)
-    placed = {**arrays, **_hidden(kernel, args, variables or {})}
-    memory = global_memory(placed, _checked_names(unwritten, arrays))
-    addresses = {array.name: GLOBAL_BASE + array.start for array in memory.arrays}
-    symbols = _fill(memory, kernel, args, addresses, variables or {})
-    uninitialized = UninitializedValues(log)
-    launch = Launch(
-        kernel=kernel,
-        grid=_three(grid, "grid"),
-        block=_three(block, "block"),
-        parameters=_parameters(kernel, args, addresses, starts or {}),
-        global_memory=memory,
-        shared_bytes=shared_bytes,
-        hazards=log,
-        uninitialized=uninitialized,
-        observers=observers,
-        tensor_maps=_tensor_maps(kernel, args, addresses),
-        tensor_watches=tensor_watches,
-        early_uses=early,
-        products=recorder if products else None,
-        shared_parts=shared_parts,
-        variables=symbols,
-        images=_images(memory, images or {}),
-        workspace=addresses.get(_WORKSPACE, 0),
-        cooperative=cooperative or _WORKSPACE in addresses,
-        chosen=only_blocks if order is None else _shuffled(only_blocks, grid, order),
-        max_basic_blocks=max_basic_blocks,
-        time_limit=time_limit,
-        unset=unset,
-    )
-    refuse_impossible(launch)
-    tally = Tally(len(blocks))
-    runs: dict[Schedule, Callable[..., None]] = {
-        "lockstep": run_lockstep,
-        "warps": partial(run_warp_after_warp, order=order),
-        "threads": partial(run_warp_after_warp, thread_by_thread=True, order=order),
+    given = {
+        "ptx": ptx,
+        "entry": entry,
+        "grid": grid,
+        "block": block,
+        "args": [[name, _argument(value)] for name, value in args.items()],
+        "variables": dict(variables or {}),
+        "options": {
+            "sharedBytes": shared_bytes,
+            "unwritten": [*unwritten],
+            "starts": dict(starts or {}),
+            "images": {name: asdict(sampling) for name, sampling in (images or {}).items()},
+            "checkHazards": check_hazards,
+            "watchRacesIn": [*watch_races_in],
+            "countRequests": count_requests,
+            "trace": trace,
+            "products": products,
+            "requestsOf": requests_of,
+            "watch": [*watch],
+            "onlyBlocks": only_blocks if order is None else _shuffled(only_blocks, grid, order),
+            "warpOrder": None if order is None else _drawn(math.prod(block), order),
+            "schedule": schedule,
+            "sharedParts": [*shared_parts],
+            "cooperative": cooperative,
+            "joinProducts": join_products,
+            "maxBasicBlocks": max_basic_blocks,
+            **({} if time_limit == math.inf else {"timeLimit": time_limit}),
+        },
     }
-    # Overflow, NaN and division by zero are ordinary values on a GPU.
-    with np.errstate(all="ignore"), relaxed_gc():
-        try:
-            # One block after another would wait for ever at a barrier of the grid.
-            runs["lockstep" if launch.workspace else schedule](launch, blocks, tally, progress)
-        except DeadlockError:
-            # What was found before says more than where the threads wait.
-            uninitialized.report_all()
-            if not log.found:
-                raise
+    answer = worker.ask("simulate", given, progress)
     return Result(
-        arrays=read_back(memory),
-        counts=collect(counter, kernel.instructions, blocks, tally),
-        hazards=log.found,
-        warnings=log.warnings,
-        trace=None if recorder is None else recorder.finish(),
-        requests=None if warp is None else warp.requests,
+        arrays=_arrays({**(variables or {}), **args}, answer["arrays"]),
+        counts=_counts(answer["lines"]),
+        hazards=[_hazard(one) for one in answer["hazards"]],
+        warnings=[_hazard(one) for one in answer["warnings"]],
+        trace=answer["trace"] and _trace(answer["trace"]),
+        requests=None if requests_of is None else [_request(one) for one in answer["requests"]],
+        watched=answer["watched"],
     )
-
-
-@lru_cache(maxsize=32)
-def _understand(
-    ptx: str, entry: str, shared_bytes: int, join_products: bool
-) -> tuple[PtxKernel, list[BasicBlock], Merged, UnsetReads, Mapping[int, str]]:
-    """Everything about a kernel that does not depend on the launch; remembered, never changed."""
-    kernels = parse(ptx)
-    if entry not in kernels:
-        raise LabError(sentence("run.entry", entry=entry, names=", ".join(kernels)))
-    kernel = unroll_short_loops(kernels[entry])
-    if join_products:
-        kernel = fuse_products(kernel)
-    blocks = flow_of(kernel)
-    merged = merge_shared_accesses(blocks, lay_out(kernel.shared, shared_bytes))
-    return kernel, blocks, merged, unset_reads(kernel, blocks), early_uses(blocks)
-
-
-def _tensor_maps(
-    kernel: PtxKernel, args: Mapping[str, Argument], addresses: Mapping[str, int]
-) -> dict[int, tuple[TensorMap, int]]:
-    """Tensor maps by where the parameters lie, with the addresses of their matrices."""
-    a, b, workspace, c = (addresses.get(name, 0) for name in ("A", "B", "workspace", "C"))
-    given = args.get("A")
-    width = given.itemsize if isinstance(given, np.ndarray) else FLOAT_BYTES
-    return {
-        addresses[parameter.name]: (value, value.address(a, b, workspace, c, width))
-        for parameter, value in zip(kernel.parameters, args.values(), strict=False)
-        if isinstance(value, TensorMap)
-    }
-
-
-def _images(memory: Memory, images: Mapping[str, Sampling]) -> dict[int, Image]:
-    """Textures and surfaces by where they lie, which is the number that stands for each."""
-    return {
-        GLOBAL_BASE + array.start: Image(array, images[array.name])
-        for array in memory.arrays
-        if array.name in images
-    }
 
 
 def _shuffled(blocks: Sequence[int] | None, grid: tuple[int, ...], seed: int) -> list[int]:
@@ -261,85 +174,92 @@ def _shuffled(blocks: Sequence[int] | None, grid: tuple[int, ...], seed: int) ->
     return found
 
 
-def _three(size: tuple[int, ...], what: str) -> Dim3:
-    if not 1 <= len(size) <= 3 or min(size) < 1:
-        raise LabError(sentence("run.sizes", what=what, sizes=size))
-    x, y, z = (*size, 1, 1)[:3]
-    return x, y, z
-
-
-def _checked_names(unwritten: Collection[str], arrays: Mapping[str, object]) -> frozenset[str]:
-    unknown = sorted(set(unwritten) - set(arrays))
-    if unknown:
-        raise LabError(sentence("run.unwritten", name=unknown[0]))
-    return frozenset(unwritten)
-
-
-def _arrays(args: Mapping[str, Argument]) -> dict[str, npt.NDArray[Any]]:
-    """The arrays among the arguments, those that structs point to with them."""
-    found: dict[str, npt.NDArray[Any]] = {}
-    for name, value in args.items():
-        if isinstance(value, Struct):
-            found |= value.arrays
-        elif isinstance(value, np.ndarray):
-            found[name] = value
+def _drawn(threads: int, seed: int) -> list[int]:
+    """Draw the order of a block's warps."""
+    found = list(range(-(-threads // WARP)))
+    Random(seed).shuffle(found)
     return found
 
 
-def _hidden(
-    kernel: PtxKernel, args: Mapping[str, Argument], variables: Mapping[str, npt.NDArray[Any]]
+def _argument(value: Argument) -> Any:
+    if isinstance(value, TensorMap):
+        return _camel_case(asdict(value))
+    if isinstance(value, np.ndarray):
+        return value
+    if isinstance(value, Struct):
+        fields = [(start, name, np.asarray(part)) for start, name, part in value.fields]
+        return {"bytes": value.bytes, "fields": fields}
+    number = value.item() if isinstance(value, np.generic) else value
+    if isinstance(number, float):
+        return number if math.isfinite(number) else _NOT_FINITE[str(number)]
+    return number if abs(number) < _EXACT else {"whole": str(number)}
+
+
+def _camel_case(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {re.sub("_(.)", lambda m: m[1].upper(), name): one for name, one in values.items()}
+
+
+def _arrays(
+    args: Mapping[str, Argument], found: Mapping[str, npt.NDArray[Any]]
 ) -> dict[str, npt.NDArray[Any]]:
-    """What lies in global memory besides the arrays: variables, structs that are arguments, and
-    the barrier of ``grid.sync()``, whose address a GPU has in two registers of its own."""
-    found = {one.name: variables.get(one.name, array_of(one)) for one in kernel.variables}
-    for parameter, value in zip(kernel.parameters, args.values(), strict=False):
-        if isinstance(value, Struct | TensorMap):
-            size = MAP_BYTES if isinstance(value, TensorMap) else value.bytes
-            found[parameter.name] = np.zeros(size, np.uint8)
-    if kernel.reads("%envreg1"):
-        found[_WORKSPACE] = np.zeros(2, np.uint32)
-    return found
+    """Give arrays the types and shapes with which they came."""
+    given: dict[str, Any] = {}
+    for name, value in args.items():
+        given |= value.arrays if isinstance(value, Struct) else {name: value}
+    return {
+        name: array.view(given[name].dtype).reshape(given[name].shape)
+        if isinstance(given.get(name), np.ndarray)
+        else array
+        for name, array in found.items()
+    }
 
 
-def _fill(
-    memory: Memory,
-    kernel: PtxKernel,
-    args: Mapping[str, Argument],
-    addresses: Mapping[str, int],
-    variables: Mapping[str, npt.NDArray[Any]],
-) -> dict[str, int]:
-    """Write addresses into variables and structs that hold some; return where those lie."""
-    symbols = {one.name: addresses[one.name] for one in kernel.variables}
-    for one in kernel.variables:
-        for start, name in () if one.name in variables else one.addresses:
-            address = np.array([addresses[name]], np.uint64).view(np.uint8)
-            memory.write(addresses[one.name] + start, address)
-    for parameter, value in zip(kernel.parameters, args.values(), strict=False):
-        if isinstance(value, Struct | TensorMap):
-            symbols[parameter.name] = addresses[parameter.name]
-        if isinstance(value, Struct):
-            memory.write(addresses[parameter.name], bytes_of(value, addresses))
-    return symbols
+def _counts(lines: list[tuple[str, int, dict[str, int]]]) -> Counts:
+    by_line = {Location(file, line): LineCounts(**counts) for file, line, counts in lines}
+    total = LineCounts()
+    for counts in by_line.values():
+        total.add(counts)
+    return Counts(total, by_line)
 
 
-def _parameters(
-    kernel: PtxKernel,
-    args: Mapping[str, Argument],
-    addresses: Mapping[str, int],
-    starts: Mapping[str, int],
-) -> dict[str, Any]:
-    if len(args) != len(kernel.parameters):
-        takes, given = len(kernel.parameters), len(args)
-        raise LabError(sentence("run.arguments", entry=kernel.name, takes=takes, given=given))
-    parameters: dict[str, Any] = {}
-    for (name, value), parameter in zip(args.items(), kernel.parameters, strict=True):
-        if isinstance(value, Struct | TensorMap) != parameter.type.startswith("b8["):
-            raise LabError(sentence("run.struct", name=name, entry=kernel.name))
-        if isinstance(value, Struct | TensorMap):
-            continue
-        # A pointer and a 64-bit number look the same in PTX, but no narrower type is a pointer.
-        if isinstance(value, np.ndarray) and parameter.type not in ("u64", "b64"):
-            raise LabError(sentence("run.number", name=name, entry=kernel.name))
-        found = addresses.get(name, value)
-        parameters[parameter.name] = found + starts[name] if name in starts else found
-    return parameters
+def _hazard(found: Mapping[str, Any]) -> Hazard:
+    other, element = found["otherLocation"], found["element"]
+    return Hazard(
+        kind=found["kind"],
+        location=Location(*found["location"]),
+        message=found["message"],
+        block=tuple(found["block"]),
+        thread=tuple(found["thread"]),
+        array=found["array"],
+        element=None if element is None else tuple(element),
+        other_thread=found["otherThread"] and tuple(found["otherThread"]),
+        other_location=other and Location(*other),
+        across_warps=found["acrossWarps"],
+    )
+
+
+def _trace(found: Mapping[str, Any]) -> Trace:
+    return Trace(
+        arrays=found["arrays"],
+        columns=_columns(found["columns"]),
+        complete=found["complete"],
+        faults=[Fault(**fault) for fault in found["faults"]],
+        products=_columns(found["products"]),
+    )
+
+
+def _columns(found: Mapping[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
+    return {name: one.astype(_COLUMNS.get(name, np.int32)) for name, one in found.items()}
+
+
+def _request(found: Mapping[str, Any]) -> WarpRequest:
+    array = found["array"]
+    return WarpRequest(
+        line=found["line"],
+        space=found["space"],
+        array=NamedArray(array["name"], array["start"], array["bytes"], tuple(array["shape"])),
+        is_load=found["isLoad"],
+        width=found["width"],
+        addresses=tuple(found["addresses"]),
+        window=found["window"],
+    )

@@ -24,9 +24,8 @@ import { Image } from "./images.ts";
 import { refuseImpossible } from "./limits.ts";
 import type { Progress } from "./machine.ts";
 import { flowOf, runLockstep, runWarpAfterWarp } from "./machine.ts";
-import { GLOBAL_BASE } from "./memory.py";
 import type { Memory, ShapedArray, TypedArray } from "./memory.ts";
-import { globalMemory, layOut, readBack } from "./memory.ts";
+import { GLOBAL_BASE, globalMemory, layOut, readBack } from "./memory.ts";
 import type { PtxKernel } from "./ptx.ts";
 import { parse } from "./ptx.ts";
 import { sentence } from "./sentences.ts";
@@ -75,7 +74,8 @@ type Addresses = ReadonlyMap<string, number>;
  * address. `watching`: more observers of every access. `onlyBlocks`: numbers of the blocks to run,
  * in order; null for all. `warpOrder`: of a schedule that runs one warp after another, the numbers
  * of the warps. `schedule`, `sharedParts`,
- * `cooperative`, `joinProducts`, `maxBasicBlocks`, `timeLimit` and `progress` are as in simulation.py.
+ * `cooperative`, `joinProducts`, `maxBasicBlocks`, `timeLimit` and `progress`:
+ * see simulation.py.
  */
 export interface Options {
   sharedBytes?: number;
@@ -103,8 +103,8 @@ export interface Options {
 
 /**
  * What a simulated launch did. `arrays`: all arrays after the launch; those passed in are
- * unchanged. `counts`: as Counts.to_json in Python. `hazards`: what is wrong with the kernel, in
- * the order in which it was found. `warnings`: what is odd, but right on a GPU.
+ * unchanged. `hazards`: what is wrong with the kernel, in the order in which it was found.
+ * `warnings`: what is odd, but right on a GPU.
  */
 export interface Result {
   arrays: Record<string, TypedArray>;

@@ -11,10 +11,13 @@ import { PtxError } from "./ptx.ts";
 import type { RegisterRow } from "./registers.ts";
 import { fromHalf } from "./registers.ts";
 import { sentence } from "./sentences.ts";
-import { KEPT_BITS } from "./tensor_operations.py";
 
 export const ROWS = 16;
 const COLUMNS = 8;
+/**
+ * Of each product and of the sum so far, how many bits below the highest of all an H200 keeps.
+ */
+const KEPT_BITS = 25;
 /** The exponent of the smallest product of two float32 numbers. */
 const LOWEST = -298;
 /** The bits of the one NaN that a tensor core gives. */
@@ -69,7 +72,7 @@ export function exponentOf(value: number) {
 }
 
 /** A double as a float32, low bits cut off. From 2¹²⁸ on it is infinity. */
-function towardZero(value: number) {
+export function towardZero(value: number) {
   const near = Math.fround(value);
   const beyond = Math.abs(near) > Math.abs(value) && Math.abs(value) < 2 ** 128;
   if (!beyond) return near;

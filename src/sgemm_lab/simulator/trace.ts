@@ -4,7 +4,9 @@ import type { Access, Kind, ThreadGroup } from "./group.ts";
 import { COPY_READ, LOAD } from "./group.ts";
 import type { NamedArray, TypedArray } from "./memory.ts";
 import type { Instruction } from "./ptx.ts";
-import { LIMIT } from "./trace.py";
+
+/** Most accesses that a trace keeps, and most multiply-adds. */
+const LIMIT = 200_000;
 
 /**
  * The first access of a block that a GPU would stop at: out of bounds, or misaligned. `threads` and

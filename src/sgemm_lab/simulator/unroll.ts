@@ -10,7 +10,6 @@ import type { BasicBlock } from "./control_flow.ts";
 import { basicBlocks } from "./control_flow.ts";
 import { registersRead, registersWritten } from "./operands.ts";
 import type { Guard, Instruction, Operand, PtxKernel } from "./ptx.ts";
-import { LONGEST } from "./unroll.py";
 
 /** A loop of one block that counts from a constant to a constant. */
 interface Loop {
@@ -23,6 +22,8 @@ interface Loop {
 
 type Compare = (a: bigint, b: bigint) => boolean;
 
+/** PTX instructions of all turns together, up to which a loop is unrolled. */
+const LONGEST = 450;
 const MOST_TURNS = 64;
 
 const COMPARE: ReadonlyMap<string, Compare> = new Map([

@@ -10,7 +10,8 @@ import type { ShapedArray } from "./memory.ts";
 /**
  * One `.global` or `.const` variable. `itemBytes`: of one element, as far as the PTX says: messages
  * count in it. `values`: what it starts with, where that is no zero: first byte, bytes, bits.
- * `addresses` of other variables in it: first byte, name.
+ * `addresses` of other variables in it: first byte, name. `isSet`: whether the source says what it
+ * starts with. `constant`: whether it is `__constant__`.
  */
 export interface ModuleVariable {
   name: string;
@@ -18,6 +19,8 @@ export interface ModuleVariable {
   itemBytes: number;
   values: [number, number, bigint][];
   addresses: [number, string][];
+  isSet: boolean;
+  constant: boolean;
 }
 
 /**
@@ -30,11 +33,11 @@ export interface Struct {
 }
 
 const VARIABLE =
-  /^[ \t]*(?:\.(?:visible|weak|extern|common)\s+)*\.(?:global|const)\s+(?:\.attribute\([^)]*\)\s*)?(?:\.align\s+(\d+)\s+)?\.[bsuf](8|16|32|64)\s+([\w$]+)((?:\[\d*\])*)\s*(?:=\s*(\{[^}]*\}|[^;]+))?;/gm;
+  /^[ \t]*(?:\.(?:visible|weak|extern|common)\s+)*\.(global|const)\s+(?:\.attribute\([^)]*\)\s*)?(?:\.align\s+(\d+)\s+)?\.[bsuf](8|16|32|64)\s+([\w$]+)((?:\[\d*\])*)\s*(?:=\s*(\{[^}]*\}|[^;]+))?;/gm;
 
 /** The variables that a module declares outside its functions. */
 export function moduleVariables(text: string): ModuleVariable[] {
-  return [...text.matchAll(VARIABLE)].map(([, alignment, bits, name, sizes, start]) => {
+  return [...text.matchAll(VARIABLE)].map(([, space, alignment, bits, name, sizes, start]) => {
     const width = Number(bits) / 8;
     const count = [...sizes.matchAll(/\[(\d*)\]/g)].reduce((all, [, one]) => all * Number(one), 1);
     const values: ModuleVariable["values"] = [];
@@ -45,7 +48,8 @@ export function moduleVariables(text: string): ModuleVariable[] {
       else if (number) values.push([place * width, width, number]);
     });
     const itemBytes = width > 1 ? width : Number(alignment ?? 1);
-    return { name, bytes: width * count, itemBytes, values, addresses };
+    const said = { isSet: start !== undefined, constant: space === "const" };
+    return { name, bytes: width * count, itemBytes, values, addresses, ...said };
   });
 }
 

@@ -18,8 +18,9 @@ from typing import IO, Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from sgemm_lab import bundles, npm
+from sgemm_lab import npm
 from sgemm_lab.errors import LabError
+from sgemm_lab.files import bundle
 from sgemm_lab.simulator.errors import (
     DeadlockError,
     EndlessLoopError,
@@ -44,7 +45,7 @@ class _Process:
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(
-            [npm.program(), str(bundles.path(BUNDLE)), str(TABLES)],
+            [npm.program(), str(bundle(BUNDLE)), str(TABLES)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -106,7 +107,7 @@ def ask(task: str, given: Mapping[str, Any], progress: Progress | None = None) -
     """Return the answer of a task of the worker.
 
     Args:
-        task: a name among those in ``esbuild.mjs``.
+        task: a name among those in ``checking/worker.ts``.
         given: what JSON holds, and arrays.
         progress: called with (blocks done, all blocks).
 

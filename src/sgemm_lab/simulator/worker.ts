@@ -11,10 +11,10 @@ import type { Progress } from "./machine.ts";
 import { provideTables } from "./measured_functions.ts";
 import type { TypedArray } from "./memory.ts";
 import { PtxError } from "./ptx.ts";
-import type { Argument, Options } from "./simulation.ts";
-import { simulate } from "./simulation.ts";
+import type { Argument } from "./simulation.ts";
 import type { Location } from "./source_locations.ts";
 import type { Trace } from "./trace.ts";
+import { simulateWatched } from "./watches/watches.ts";
 
 /** An array in the text of a message. */
 interface Placed {
@@ -112,18 +112,16 @@ function send(message: unknown) {
 
 /** Run a launch: what Python's `simulate` sends, and what it makes a Result of. */
 export function simulateFor(question: Question) {
-  const { ptx, entry, grid, block, args, options } = question.given;
+  const { ptx, entry, grid, block, args, options, variables } = question.given;
   const given = new Map<string, Argument>(
     args.map(([name, value]: [string, unknown]) => [name, argumentOf(question, value)]),
   );
-  const variables = Object.fromEntries(
-    Object.entries<Placed>(options.variables ?? {}).map(([name, one]) => [
-      name,
-      question.array(one),
-    ]),
-  );
-  const asked: Options = { ...options, variables, progress: question.progress };
-  const result = simulate(ptx, entry, grid, block, given, asked);
+  const set = Object.entries<Placed>(variables).map(([name, one]) => [name, question.array(one)]);
+  const result = simulateWatched(ptx, entry, grid, block, given, {
+    ...options,
+    variables: Object.fromEntries(set),
+    progress: question.progress,
+  });
   return {
     arrays: result.arrays,
     lines: result.counts.lines.map(({ file, line, counts }) => [file, line, withoutZeros(counts)]),
@@ -131,17 +129,18 @@ export function simulateFor(question: Question) {
     warnings: result.warnings.map(plainHazard),
     trace: result.trace && packedTrace(result.trace),
     requests: result.requests,
+    watched: result.watched,
   };
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: it is JSON
 function argumentOf(question: Question, value: any): Argument {
-  if ("@" in Object(value)) return question.array(value);
-  if ("fields" in Object(value)) {
-    const { bytes, fields } = value as { bytes: number; fields: [number, string, Placed][] };
-    return { bytes, fields: fields.map(([at, name, part]) => [at, name, question.array(part)]) };
-  }
-  return "number" in Object(value) ? Number(value.number) : value;
+  if (typeof value !== "object") return Number(value);
+  if ("@" in value) return question.array(value);
+  if ("whole" in value) return BigInt(value.whole);
+  if (!("fields" in value)) return value;
+  const { bytes, fields } = value as { bytes: number; fields: [number, string, Placed][] };
+  return { bytes, fields: fields.map(([at, name, part]) => [at, name, question.array(part)]) };
 }
 
 function withoutZeros(counts: Record<string, number>) {

@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from sgemm_lab.counting.kernel_counts import book_arguments
 from sgemm_lab.cuda.shipped_ptx import kernel_ptx
@@ -24,7 +23,6 @@ from sgemm_lab.lab.pictures.frame import (
     words,
 )
 from sgemm_lab.simulator import simulate
-from sgemm_lab.simulator.group import LOAD, Access, Observer
 from sgemm_lab.text import plural
 
 WINDOWS = 3
@@ -68,8 +66,7 @@ def _shares(kernel: Kernel, tiles: int, sms: int, windows: int) -> tuple[tuple[P
             f"{shape.grid[0]}×{shape.grid[1]}."
         )
     down, across = np.arange(k)[:, None] // tile.bk, np.arange(n)[None, :] // tile.bn
-    reads = _Reads()
-    simulate(
+    result = simulate(
         kernel_ptx(kernel),
         ENTRY,
         shape.grid,
@@ -82,14 +79,15 @@ def _shares(kernel: Kernel, tiles: int, sms: int, windows: int) -> tuple[tuple[P
         shape.shared_bytes,
         check_hazards=False,
         count_requests=False,
-        watching=[reads],
+        watch=["shared_reads"],
         cooperative=True,
     )
+    reads = dict(result.watched["shared_reads"])
     return tuple(
         tuple(
             Piece(*divmod(code - 1, windows))
             for block in range(sm, shape.grid[0], sms)
-            for code in reads.seen.get(block, {})
+            for code in reads.get(block, ())
         )
         for sm in range(sms)
     )
@@ -149,25 +147,6 @@ def _in_words(share: Sequence[Piece]) -> str:
     ]
     said = " and ".join(f"{plural(count, 'K tile')} of tile {tile + 1}" for tile, count in runs)
     return f"multiplies {said}" if said else "is idle"
-
-
-class _Reads(Observer):
-    """Remembers what each block reads from copies of B, in order. An observer."""
-
-    def __init__(self) -> None:
-        self.seen: dict[int, dict[int, None]] = {}
-
-    def on_values(self, access: Access, values: list[npt.NDArray[Any]]) -> None:
-        """Note codes of B. Those of A are 0, and so are windows behind the last one."""
-        site, group = access.site, access.group
-        if site.space != "shared" or site.kind != LOAD or not site.is_float:
-            return
-        lanes = np.arange(group.lanes) if access.lanes is None else access.lanes
-        blocks = group.batch.blocks[group.slot[lanes]]
-        for block in np.unique(blocks).tolist():
-            for code in np.unique(values[0][blocks == block]).tolist():
-                if code >= 1:
-                    self.seen.setdefault(block, {})[int(code)] = None
 
 
 def k_split_lengths(

@@ -13,8 +13,7 @@ from sgemm_lab.lab.pictures.frame import (
     words,
 )
 from sgemm_lab.lab.pictures.matrices import PALE
-from sgemm_lab.simulator.tensor_operations import holders
-from sgemm_lab.simulator.wgmma_operations import places_of_sums
+from sgemm_lab.simulator.fragments import holders, places_of_sums
 
 _COLUMNS, _WARPS = 256, 4
 _ROWS, _WIDE = 16, 8

@@ -4,9 +4,9 @@ Drawn from a simulated K tile: each element of A holds its row, each of B its co
 copy brings says where it is from.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,13 +28,10 @@ from sgemm_lab.lab.pictures.frame import (
 )
 from sgemm_lab.lab.pictures.matrices import PALE
 from sgemm_lab.simulator import simulate
-from sgemm_lab.simulator.group import STORE, Access, BulkCopy, Observer
 from sgemm_lab.text import bytes_text, plural
 
 BLOCKS = 2
 """Blocks that are watched, neighbours in a row of tiles: a cluster, where the kernel has one."""
-GROUP = 128
-"""Threads of a warp group."""
 _K = 8
 """k of one ``wgmma`` in TF32."""
 _LETTER, _GAP = 16, 14
@@ -74,8 +71,7 @@ def watched(kernel: Kernel) -> Watched:
     # A tells its rows, from 1 on, and B its columns, from -1 on.
     a = np.tile(np.arange(1, m + 1, dtype=np.float32)[:, None], (1, k))
     b = np.tile(-np.arange(1, n + 1, dtype=np.float32), (k, 1))
-    seen = _Moves(n)
-    simulate(
+    result = simulate(
         kernel_ptx(kernel),
         ENTRY,
         shape.grid,
@@ -84,48 +80,24 @@ def watched(kernel: Kernel) -> Watched:
         shape.shared_bytes,
         check_hazards=False,
         count_requests=False,
-        watching=[seen],
+        watch=["tile_moves"],
         cooperative=True,
     )
-    return Watched(seen.copies, {owner: seen.columns[owner] for owner in sorted(seen.columns)})
+    seen = result.watched["tile_moves"]
+    copies: dict[Part, list[int]] = {}
+    for copy in seen["copies"]:
+        copies.setdefault(_part(copy), []).append(copy["into"])
+    columns = {
+        (one["block"], one["warpGroup"]): (one["first"], one["last"]) for one in seen["stores"]
+    }
+    return Watched(copies, dict(sorted(columns.items())))
 
 
-class _Moves(Observer):
-    """Remembers what is copied, and which warp group stores which columns of C. An observer."""
-
-    def __init__(self, columns_of_c: int) -> None:
-        self.width = columns_of_c
-        self.copies: dict[Part, list[int]] = {}
-        self.columns: dict[tuple[int, int], tuple[int, int]] = {}
-
-    def on_access(self, access: Access) -> None:
-        """Note the columns of C that are stored."""
-        group, lanes = access.group, access.lanes
-        if (access.site.space, access.site.kind) != ("global", STORE) or not access.site.is_float:
-            return
-        lanes = np.arange(group.lanes) if lanes is None else lanes
-        (c,) = (one for one in access.memory.arrays if one.name == "C")
-        columns = (access.positions - c.start) // FLOAT_BYTES % self.width
-        blocks = group.batch.blocks[group.slot[lanes]]
-        owners = np.stack([blocks, group.thread[lanes] // GROUP])
-        for block, number in np.unique(owners, axis=1).T.tolist():
-            mine = columns[(owners == [[block], [number]]).all(axis=0)]
-            low, high = self.columns.get((block, number), (self.width, 0))
-            last = int(mine.max()) + access.site.words - 1
-            self.columns[block, number] = (min(low, int(mine.min())), max(high, last))
-
-    def on_bulk_copy(self, copy: BulkCopy) -> None:
-        """Note what is copied, by which block and into which."""
-        values = copy.data.view(np.float32)
-        batch, group = copy.access.group.batch, copy.access.group
-        matrix = "A" if values.min() > 0 else "B"
-        places = np.abs(values).astype(int) - 1
-        lanes = copy.access.lanes
-        assert lanes is not None
-        block = int(batch.blocks[group.slot[lanes[0]]])
-        part = Part(matrix, int(places.min()), int(places.max()), block)
-        into = int(batch.blocks[copy.positions[0] // copy.access.memory.stride])
-        self.copies.setdefault(part, []).append(into)
+def _part(copy: Mapping[str, Any]) -> Part:
+    """What a copy brings: numbers above 0 are rows of A, from 1 on, below 0 columns of B."""
+    matrix = "A" if copy["least"] > 0 else "B"
+    first, last = sorted(int(abs(copy[end])) - 1 for end in ("least", "largest"))
+    return Part(matrix, first, last, copy["block"])
 
 
 def warp_group_steps(name: str | Kernel) -> dict[str, Output]:

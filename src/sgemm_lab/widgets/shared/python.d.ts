@@ -92,28 +92,6 @@ declare module "*/launch_limits.py" {
   export const BASIC_BLOCKS_PER_PRODUCT: number;
 }
 
-declare module "*/unroll.py" {
-  export const LONGEST: number;
-}
-
-declare module "*/tensor_operations.py" {
-  export const KEPT_BITS: number;
-}
-
-declare module "*/trace.py" {
-  export const LIMIT: number;
-}
-
-declare module "*/memory.py" {
-  export const GLOBAL_BASE: number;
-  export const LOCAL_WINDOW: number;
-  export const SHARED_WINDOW: number;
-}
-
-declare module "*/entries.py" {
-  export const PRODUCT: number;
-}
-
 declare module "*/step_trace.py" {
   export const LARGEST_SIDE: number;
   export const LARGEST_SUM: number;

@@ -1,4 +1,4 @@
-"""Python's simulator against the golden corpus, and the corpus against what is known otherwise."""
+"""The simulator against the golden corpus, and the corpus against what is known otherwise."""
 
 import base64
 from collections import Counter
@@ -46,13 +46,13 @@ HOW = "If the change is wanted: make golden, and read the diff."
 
 @pytest.mark.parametrize(("group", "half"), [(name, half) for name in GROUPS for half in (0, 1)])
 @pytest.mark.sampled(every=2, first=TODAY)
-def test_python_gives_the_golden_results(group: str, half: int) -> None:
+def test_the_simulator_gives_the_golden_results(group: str, half: int) -> None:
     golden = GROUPS[group].golden()
     cases = GROUPS[group].cases()
     assert [*cases] == [*golden], f"The launches of '{group}' are others now. {HOW}"
     found = {}
     for case in [*cases.values()][half::2]:
-        answer = case.in_python()
+        answer = case.answer()
         if different := differences(golden[case.name], record_of(case, answer)):
             found[case.name] = different
         if group.startswith("book") and "raised" not in answer:

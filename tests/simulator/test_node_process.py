@@ -12,8 +12,7 @@ from simulator_kernels import ptx_of
 
 from sgemm_lab import npm
 from sgemm_lab.errors import LabError, MissingToolError
-from sgemm_lab.simulator import PtxError, worker
-from sgemm_lab.simulator.simulation_in_node import simulate_in_node
+from sgemm_lab.simulator import PtxError, simulate, worker
 
 COPY = """extern "C" __global__ void copy(const float* in, float* out) {
     out[threadIdx.x] = in[threadIdx.x];
@@ -23,7 +22,7 @@ INPUT = np.arange(32, dtype=np.float32)
 
 def copied(blocks: int = 1, **options: object) -> np.ndarray:
     args = {"in": INPUT, "out": np.zeros_like(INPUT)}
-    result = simulate_in_node(ptx_of(COPY), "copy", (blocks,), (32,), args, **options)
+    result = simulate(ptx_of(COPY), "copy", (blocks,), (32,), args, **options)
     return result.arrays["out"]
 
 
@@ -35,7 +34,7 @@ def test_one_process_answers_all_questions_and_outlasts_errors() -> None:
     copied()
     before = processes()
     with pytest.raises(PtxError):
-        simulate_in_node("", "copy", (1,), (32,), {})
+        simulate("", "copy", (1,), (32,), {})
     with pytest.raises(LabError, match="failed"):
         worker.ask("no such task", {})
     assert np.array_equal(copied(), INPUT)

@@ -6,7 +6,7 @@ import type { Memory } from "./memory.ts";
 import { OUTSIDE, UNWRITTEN, WRITTEN } from "./memory.ts";
 import { overRuns } from "./operations.ts";
 import type { Instruction } from "./ptx.ts";
-import { PtxError } from "./ptx.ts";
+import { PtxError } from "./ptx_text.ts";
 import type { Mask } from "./registers.ts";
 import { sentence } from "./sentences.ts";
 

@@ -6,7 +6,7 @@ import type { ThreadGroup } from "./group.ts";
 import type { Binder, Match, Operations, Step } from "./operations.ts";
 import { elementwise, overRuns, reader, rowsOf, slowly, target } from "./operations.ts";
 import type { Instruction } from "./ptx.ts";
-import { PtxError } from "./ptx.ts";
+import { PtxError } from "./ptx_text.ts";
 import type { RegisterRow as Row, Value } from "./registers.ts";
 import { predicateOf, typeOf } from "./registers.ts";
 import {

@@ -6,7 +6,7 @@ import { COPY_READ, COPY_WRITE, flatnonzero, Site } from "./group.ts";
 import type { Binder, Match, Operations, Step } from "./operations.ts";
 import { overRuns } from "./operations.ts";
 import type { Instruction } from "./ptx.ts";
-import { PtxError } from "./ptx.ts";
+import { PtxError } from "./ptx_text.ts";
 import type { Mask } from "./registers.ts";
 import { predicateOf } from "./registers.ts";
 import { sentence } from "./sentences.ts";

@@ -1,7 +1,7 @@
 // Control flow of a kernel: basic blocks, and where diverged threads meet again.
 
 import type { Instruction, PtxKernel } from "./ptx.ts";
-import { PtxError } from "./ptx.ts";
+import { PtxError } from "./ptx_text.ts";
 import { sentence } from "./sentences.ts";
 
 /** Block number that stands for the end of the kernel. */

@@ -14,7 +14,7 @@ import {
   target,
 } from "./operations.ts";
 import type { Instruction, Operand } from "./ptx.ts";
-import { PtxError } from "./ptx.ts";
+import { PtxError } from "./ptx_text.ts";
 import type { Value } from "./registers.ts";
 import { fromHalf, predicateOf, roundHalfEven, toHalf, typeOf } from "./registers.ts";
 import { narrow, PAIRS, widen } from "./row_loops.ts";

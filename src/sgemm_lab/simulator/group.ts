@@ -9,7 +9,7 @@ import type { Image } from "./images.ts";
 import type { NamedArray, TypedArray } from "./memory.ts";
 import { layOut, Memory, sharedBase, sourceName } from "./memory.ts";
 import type { Instruction, PtxKernel, Register } from "./ptx.ts";
-import { PtxError } from "./ptx.ts";
+import { PtxError } from "./ptx_text.ts";
 import type { Mask } from "./registers.ts";
 import { RegisterFile } from "./registers.ts";
 import { sentence } from "./sentences.ts";

@@ -9,7 +9,8 @@ import { GLOBAL_BASE } from "./memory.ts";
 import { itemsOf, loader, storer } from "./memory_operations.ts";
 import type { Match, Operations, Step } from "./operations.ts";
 import type { Instruction, Operand, Register } from "./ptx.ts";
-import { PtxError, TYPE_BYTES } from "./ptx.ts";
+import { TYPE_BYTES } from "./ptx.ts";
+import { PtxError } from "./ptx_text.ts";
 import type { Mask } from "./registers.ts";
 import { sentence } from "./sentences.ts";
 

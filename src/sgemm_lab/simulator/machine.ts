@@ -22,7 +22,7 @@ import { registersOf } from "./operands.ts";
 import type { Binder, Match, Step } from "./operations.ts";
 import { overRuns } from "./operations.ts";
 import type { Guard, Instruction, PtxKernel } from "./ptx.ts";
-import { PtxError } from "./ptx.ts";
+import { PtxError } from "./ptx_text.ts";
 import { RARE_OPERATIONS } from "./rare_operations.ts";
 import { sentence } from "./sentences.ts";
 import { TENSOR_COPIES } from "./tensor_copies.ts";

@@ -12,7 +12,7 @@ import { SHARED_WINDOW } from "./memory.ts";
 import type { Binder, Match, Operations, Step } from "./operations.ts";
 import { nothing } from "./operations.ts";
 import type { Instruction, Operand } from "./ptx.ts";
-import { PtxError } from "./ptx.ts";
+import { PtxError } from "./ptx_text.ts";
 import type { Mask } from "./registers.ts";
 import { sentence } from "./sentences.ts";
 import type { Row } from "./vector_clocks.ts";

@@ -11,8 +11,6 @@ import { fileTable, LocationTracker } from "./source_locations.ts";
 import type { ModuleVariable } from "./variables.ts";
 import { moduleVariables, usedVariables } from "./variables.ts";
 
-export { PtxError };
-
 /** A virtual register such as `%r12`, or the sink `_` that drops what is written. */
 export interface Register {
   kind: "register";

@@ -3,7 +3,8 @@
 
 import { registersOf } from "./operands.ts";
 import type { Operand, PtxKernel, Register } from "./ptx.ts";
-import { PtxError, plain, TYPE_BYTES } from "./ptx.ts";
+import { plain, TYPE_BYTES } from "./ptx.ts";
+import { PtxError } from "./ptx_text.ts";
 import { sentence } from "./sentences.ts";
 
 export type Mask = Uint8Array;

@@ -15,7 +15,7 @@ import { GLOBAL_BASE, OUTSIDE, WRITTEN } from "./memory.ts";
 import type { Binder, Match, Operations, Step } from "./operations.ts";
 import { nothing, slowly } from "./operations.ts";
 import type { Instruction } from "./ptx.ts";
-import { PtxError } from "./ptx.ts";
+import { PtxError } from "./ptx_text.ts";
 import { sentence } from "./sentences.ts";
 import { PIECE, swizzled } from "./wgmma_operations.ts";
 

@@ -7,7 +7,7 @@ import { WARP } from "../hardware.py";
 import type { ThreadGroup } from "./group.ts";
 import type { Binder, Match, Operations, Step } from "./operations.ts";
 import type { Instruction } from "./ptx.ts";
-import { PtxError } from "./ptx.ts";
+import { PtxError } from "./ptx_text.ts";
 import type { RegisterRow } from "./registers.ts";
 import { fromHalf } from "./registers.ts";
 import { sentence } from "./sentences.ts";

@@ -7,7 +7,7 @@ import { countNonzero, LOAD, Site } from "./group.ts";
 import type { Binder, Match, Operations, Step } from "./operations.ts";
 import { copyWords, target } from "./operations.ts";
 import type { Instruction, Operand, Register } from "./ptx.ts";
-import { PtxError } from "./ptx.ts";
+import { PtxError } from "./ptx_text.ts";
 import type { Mask } from "./registers.ts";
 import { predicateOf } from "./registers.ts";
 import { sentence } from "./sentences.ts";

@@ -15,7 +15,7 @@ import { registersOf, registersRead, registersWritten } from "./operands.ts";
 import type { Binder, Match, Operations, Step } from "./operations.ts";
 import { reader } from "./operations.ts";
 import type { Instruction } from "./ptx.ts";
-import { PtxError } from "./ptx.ts";
+import { PtxError } from "./ptx_text.ts";
 import { predicateOf } from "./registers.ts";
 import { sentence } from "./sentences.ts";
 import type { Elements } from "./tensor_operations.ts";

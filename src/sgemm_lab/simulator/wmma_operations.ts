@@ -13,7 +13,7 @@ import { inSpace, spaceOf } from "./memory_operations.ts";
 import type { Binder, Match, Operations, Step } from "./operations.ts";
 import { reader } from "./operations.ts";
 import type { Instruction } from "./ptx.ts";
-import { PtxError } from "./ptx.ts";
+import { PtxError } from "./ptx_text.ts";
 import type { Mask, RegisterRow } from "./registers.ts";
 import { fromHalf, toHalf } from "./registers.ts";
 import { sentence } from "./sentences.ts";

@@ -10,7 +10,7 @@ import type { Hazard } from "./hazard.ts";
 import type { Progress } from "./machine.ts";
 import { provideTables } from "./measured_functions.ts";
 import type { TypedArray } from "./memory.ts";
-import { PtxError } from "./ptx.ts";
+import { PtxError } from "./ptx_text.ts";
 import type { Argument } from "./simulation.ts";
 import type { Location } from "./source_locations.ts";
 import type { Trace } from "./trace.ts";

@@ -14,8 +14,9 @@
 // variants: INPUT=16
 //
 // FP16 numbers are half as long and multiply twice as fast. The instruction may read FP16 factors
-// whose columns are neighbours, so B needs no registers. TMA cannot round to FP16: a first pass does.
-// With INPUT=16, A and B hold FP16 numbers already.
+// whose columns are neighbours, so B needs no registers. TMA cannot round to FP16: a first pass does,
+// of B and of the rows of A in the first band. Warps that do not copy round the others meanwhile. With
+// INPUT=16, A and B hold FP16 numbers already.
 
 constexpr int BM = 128;  // rows of C per block
 constexpr int BN = 256;  // columns of C per block
@@ -35,12 +36,13 @@ static_assert(INPUT == 16 || INPUT == 32, "A and B are FP16 or FP32.");
 #include "device.cuh"
 
 // Round X, rows × columns, to FP16, in rows of pitch numbers. TMA needs rows of whole 16 bytes.
+// A thread takes the pieces of 8 numbers at, at + stride and so on, AT_ONCE of them on their way
+// before the first is waited for.
+template <int AT_ONCE>
 __device__ void roundMatrix(const float* X, unsigned short* rounded, int rows, int columns,
-                            int pitch)
+                            int pitch, size_t at, size_t stride)
 {
-    constexpr int AT_ONCE = 4;  // pieces of 8 on their way before the first is waited for
-    const size_t pieces = size_t(rows) * (pitch / 8), stride = size_t(gridDim.x) * THREADS;
-    size_t at = size_t(blockIdx.x) * THREADS + threadIdx.x;
+    const size_t pieces = size_t(rows) * (pitch / 8);
     if (pitch == columns && size_t(X) % 16 == 0) {
         for (; at + (AT_ONCE - 1) * stride < pieces; at += AT_ONCE * stride) {
             float4 v[AT_ONCE][2];
@@ -82,9 +84,13 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
     const int pitchA = (K + 7) / 8 * 8, pitchB = (N + 7) / 8 * 8;
     auto* halfA = reinterpret_cast<unsigned short*>(workspace + 64);
     auto* halfB = halfA + size_t(M) * pitchA;
+    const int early = INPUT == 32 ? min(M, BAND * CLUSTER * BM) : M;  // rows of the first band
+    unsigned* finished = workspace + 2;  // warps that have rounded their part of the other rows
     if (INPUT == 32) {
-        roundMatrix(A, halfA, M, K, pitchA);
-        roundMatrix(B, halfB, K, N, pitchB);
+        const size_t at = size_t(blockIdx.x) * THREADS + tid, threads = size_t(gridDim.x) * THREADS;
+        roundMatrix<4>(B, halfB, K, N, pitchB, at, threads);
+        roundMatrix<4>(A, halfA, early, K, pitchA, at, threads);
+        if (at == 0) *finished = 0;
         gridSync(workspace);
     } else if (pitchA != K || pitchB != N || size_t(A) % 16 || size_t(B) % 16) {
         copyPadded(reinterpret_cast<const unsigned short*>(A), halfA, M, K, pitchA);
@@ -116,9 +122,23 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
     };
 
     if (tid < 128) {
-        asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");  // copying needs few registers
+        asm volatile("setmaxnreg.dec.sync.aligned.u32 56;");  // copying needs few registers
+        if (tid >= 32 && early < M) {  // the other rows of A, while the first band is multiplied
+            const size_t from = early, at = size_t(blockIdx.x) * 96 + tid - 32;
+            roundMatrix<2>(A + from * K, halfA + from * pitchA, M - early, K, pitchA, at,
+                           size_t(gridDim.x) * 96);
+            fenceProxyAsync();
+            __syncwarp();
+            __threadfence();
+            if (tid % 32 == 0) atomicAdd(finished, 1);
+        }
         for (int tile = first; tid == 0 && tile < tiles; tile += clusters) {
             place(tile, row, col);
+            if (early < M && row >= early) {
+                while (atomicAdd(finished, 0) < 3 * gridDim.x) {}
+                __threadfence();
+                fenceProxyAsync();
+            }
             for (int k0 = 0; k0 < kTiles * BK; k0 += BK) {
                 mbarrierWait(&emptied[now], 1 - phase);  // at once on the first round
                 mbarrierArriveExpectTx(&filled[now], 2 * BK * (BM + BN));
@@ -131,7 +151,7 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
             }
         }
     } else {
-        asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");  // multiplying takes them
+        asm volatile("setmaxnreg.inc.sync.aligned.u32 224;");  // multiplying takes them
         const int group = tid / 128 - 1, id = tid % 128;
         const int warp = id / 32, g = id % 32 / 4, t = id % 4;
         const bool boxesOfC = N % 4 == 0 && size_t(C) % 16 == 0;  // TMA can store them

@@ -121,10 +121,15 @@ __device__ void tmaLoad(void* to, const TensorMap& map, int x, int y, Barrier* b
                  "r"(inShared(barrier)) : "memory");
 }
 
-// The same, to the same place in all blocks of the cluster, and at the barrier of each.
+// The same, to the same place in all blocks of the cluster, and at the barrier of each. A copy to
+// one block is a plain one.
 __device__ void tmaLoadMulticast(void* to, const TensorMap& map, int x, int y, Barrier* barrier,
-                             int blocks)
+                                 int blocks)
 {
+    if (blocks == 1) {
+        tmaLoad(to, map, x, y, barrier);
+        return;
+    }
     asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes"
                  ".multicast::cluster [%0], [%1, {%2, %3}], [%4], %5;" ::"r"(inShared(to)),
                  "l"(&map), "r"(x), "r"(y), "r"(inShared(barrier)),

@@ -53,7 +53,7 @@ FAMILIES = (
     # Runs on every GPU of the book.
     Family("double_buffer"),
     # From sm_80 on.
-    Family("small_tile", ((_TINY, _SQUARE, {**_SQUARE, **_SHALLOW}, _WIDE, _HIGH),)),
+    Family("small_tile", ((_TINY, _SQUARE, _WIDE),)),
     Family(
         "split_k",
         (
@@ -67,6 +67,7 @@ FAMILIES = (
                 {**_BROAD, "BLOCKS": 3},
                 _tile(64, 64, 32, 64, 8, 8, BK=16, STAGES=3, BLOCKS=4),
                 {**_COLUMN, "BLOCKS": 4},
+                _tile(128, 32, 32, 32, 8, 4, BK=16, STAGES=3, BLOCKS=2),
             ),
         ),
     ),
@@ -88,13 +89,13 @@ FAMILIES = (
             (
                 {**_LOW, "SPLIT": 1},
                 {**_LOW, "SPLIT": 4},
+                {**_SQUARE, "BK": 8, "STAGES": 3, "SPLIT": 1, "RESIDENT": 4},
                 {**_SQUARE, "SPLIT": 2},
                 {**_SQUARE, "SPLIT": 4},
                 {**_WIDE, "SPLIT": 1, "RESIDENT": 3},
                 {**_HIGH, **_SHALLOW, "SPLIT": 1, "RESIDENT": 4},
                 {**_HIGH, "SPLIT": 2, "RESIDENT": 3},
                 {**_HIGH, "SPLIT": 4, "RESIDENT": 3},
-                {**_STRIP, **_SHALLOW, "SPLIT": 1, "RESIDENT": 8},
                 {**_STRIP, "SPLIT": 4, "RESIDENT": 6},
                 {**_BROAD, "SPLIT": 2, "RESIDENT": 3},
                 {**_COLUMN, "SPLIT": 1, "RESIDENT": 4},

@@ -58,7 +58,8 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
     const int group = tid / 128 - 1, warp = tid % 128 / 32, g = tid % 32 / 4, t = tid % 4;
     const int block = clusterCtaRank();
     const int tilesM = (M + BM - 1) / BM, tilesN = (N + CLUSTER * BN - 1) / (CLUSTER * BN);
-    const int tiles = tilesM * tilesN, first = blockIdx.x / CLUSTER, clusters = gridDim.x / CLUSTER;
+    const int tiles = tilesM * tilesN, first = blockIdx.x / CLUSTER,
+              clusters = gridDim.x / CLUSTER;
     int row, col;
     auto place = [&](int tile) {
         const int top = tile / (BAND * tilesN) * BAND, high = min(BAND, tilesM - top);

@@ -14,9 +14,9 @@
 // variants: INPUT=16
 //
 // FP16 numbers are half as long and multiply twice as fast. The instruction may read FP16 factors
-// whose columns are neighbours, so B needs no registers. TMA cannot round to FP16: a first pass does,
-// of B and of the rows of A in the first band. Warps that do not copy round the others meanwhile. With
-// INPUT=16, A and B hold FP16 numbers already.
+// whose columns are neighbours, so B needs no registers. TMA cannot round to FP16: a first pass
+// does, of B and of the rows of A in the first band. Warps that do not copy round the other rows
+// meanwhile. With INPUT=16, A and B hold FP16 numbers already.
 
 constexpr int BM = 128;  // rows of C per block
 constexpr int BN = 256;  // columns of C per block
@@ -36,8 +36,8 @@ static_assert(INPUT == 16 || INPUT == 32, "A and B are FP16 or FP32.");
 #include "device.cuh"
 
 // Round X, rows × columns, to FP16, in rows of pitch numbers. TMA needs rows of whole 16 bytes.
-// A thread takes the pieces of 8 numbers at, at + stride and so on, AT_ONCE of them on their way
-// before the first is waited for.
+// A thread takes the pieces of 8 numbers at, at + stride and so on: AT_ONCE of them are on
+// their way before the first is waited for.
 template <int AT_ONCE>
 __device__ void roundMatrix(const float* X, unsigned short* rounded, int rows, int columns,
                             int pitch, size_t at, size_t stride)
@@ -84,10 +84,12 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
     const int pitchA = (K + 7) / 8 * 8, pitchB = (N + 7) / 8 * 8;
     auto* halfA = reinterpret_cast<unsigned short*>(workspace + 64);
     auto* halfB = halfA + size_t(M) * pitchA;
-    const int early = INPUT == 32 ? min(M, BAND * CLUSTER * BM) : M;  // rows of the first band
-    unsigned* finished = workspace + 2;  // warps that have rounded their part of the other rows
+    // The rows of the first band.
+    const int early = INPUT == 32 ? min(M, BAND * CLUSTER * BM) : M;
+    unsigned* finished = workspace + 2;  // warps that have rounded all their other rows
     if (INPUT == 32) {
-        const size_t at = size_t(blockIdx.x) * THREADS + tid, threads = size_t(gridDim.x) * THREADS;
+        const size_t at = size_t(blockIdx.x) * THREADS + tid,
+                     threads = size_t(gridDim.x) * THREADS;
         roundMatrix<4>(B, halfB, K, N, pitchB, at, threads);
         roundMatrix<4>(A, halfA, early, K, pitchA, at, threads);
         if (at == 0) *finished = 0;
@@ -123,7 +125,7 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
 
     if (tid < 128) {
         asm volatile("setmaxnreg.dec.sync.aligned.u32 56;");  // copying needs few registers
-        if (tid >= 32 && early < M) {  // the other rows of A, while the first band is multiplied
+        if (tid >= 32 && early < M) {  // during the first band, the other rows of A
             const size_t from = early, at = size_t(blockIdx.x) * 96 + tid - 32;
             roundMatrix<2>(A + from * K, halfA + from * pitchA, M - early, K, pitchA, at,
                            size_t(gridDim.x) * 96);

@@ -253,7 +253,6 @@ ANEW = {
     "wgmma_3xfp16": "Its first pass scales and splits A and B, and a K tile has its own sums.",
     "wgmma_minimal": "Its instruction takes B from registers, A from shared memory in a layout of "
     "its own, and 128 sums of each thread: no line of a kernel before it does so.",
-    "wgmma_tf32": "Variants that are measured take the bands and the clusters away again.",
 }
 """Kernels that begin anew, since no small step leads to their instruction, and why."""
 
@@ -278,6 +277,7 @@ TOGETHER = {
     ),
     "promoted": (70, "Three products reach the error of FP32 only with promoted sums."),
     "stream_k": (80, "An even split needs blocks that go from tile to tile."),
+    "wgmma_tf32": (60, "More than half of its new lines are helpers from device.cuh."),
     "per_warp_stages": (
         100,
         "Where a warp fills a stage alone, it tests its bounds once. A variant orders the tiles.",

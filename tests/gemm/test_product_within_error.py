@@ -107,7 +107,7 @@ def test_without_a_gpu_the_choice_is_for_the_recorded_gpu(
 ) -> None:
     monkeypatch.setattr(product, "has_gpu", lambda: False)
     way = sgemm_lab.choice(4096, 4096, 4096, error="fp32")
-    assert (way.name, way.gpu) == ("wgmma_3xfp16", "NVIDIA H100 80GB HBM3")
+    assert (way.name, way.gpu) == ("wgmma_3xfp16", "NVIDIA H200")
     assert lab.choice(4096, 4096, 4096, error="fp32") == way
 
 

@@ -74,16 +74,12 @@ def is_counted(kernel: Kernel) -> bool:
 COUNTED = [kernel for kernel in KERNELS if is_counted(kernel)]
 
 
-UNCOUNTED = {"unaligned_rows"}
-"""Measured on the H200, where Nsight Compute gave no counters: its box and tables name none."""
-
-
 def test_measured_kernels_of_the_chapters_record_have_counters() -> None:
     """A kernel without measurements needs no counters yet."""
     book = load_records()[0]
     measured = {s.kernel for s in scores([book]) if not s.picked}
     waiting = [kernel.name for kernel in filter(has_demand, KERNELS) if kernel not in COUNTED]
-    assert measured & set(waiting) == UNCOUNTED, "Run 'sgemm-lab counters' of them on a GPU."
+    assert not measured & set(waiting), "Run 'sgemm-lab counters' of them on a GPU."
 
 
 @pytest.mark.parametrize("kernel", COUNTED, ids=lambda kernel: kernel.name)

@@ -16,6 +16,7 @@ from sgemm_lab.errors import LabError
 from sgemm_lab.lab import session
 from sgemm_lab.lab.closing import Closing
 from sgemm_lab.lab.stalls import NAMES as NAMES_OF_WAITS
+from sgemm_lab.lab.stalls import plain
 from sgemm_lab.records.gpu_record import Measurement
 from sgemm_lab.records.store import not_yet_measured
 
@@ -40,7 +41,7 @@ def value(text: str) -> float:
 @pytest.mark.sampled(every=5)
 def test_a_reader_can_divide_the_factor_again(name: str) -> None:
     box = lab.closing(name, CHANGED)
-    for term, factor in (("Ratio of bounds", box.of_bounds), ("Factor", box.measured)):
+    for term, factor in (("Ratio of limits", box.of_bounds), ("Factor", box.measured)):
         assert factor is not None
         found = DIVISION.match(lines(box)[term])
         assert found is not None
@@ -53,7 +54,7 @@ def test_a_reader_can_divide_the_factor_again(name: str) -> None:
 
 def test_the_first_kernel_has_nothing_before_it() -> None:
     box = lab.closing("naive_rows", CHANGED)
-    assert not {"Before", "Factor", "Ratio of bounds"} & {*lines(box)}
+    assert not {"Before", "Limit before", "Factor", "Ratio of limits"} & {*lines(box)}
     assert box.box.bound == ("L1", f"{100 * box.now.share:.0f} % of full rate.")
 
 
@@ -62,7 +63,7 @@ def test_where_the_unit_changes_the_bounds_are_divided() -> None:
     parent, child = lab.bound("float4_tile"), lab.bound("split")
     assert parent.unit != child.unit
     divided = f"{child.gflops:,.0f} ÷ {parent.gflops:,.0f} GFLOP/s"
-    assert lines(box)["Ratio of bounds"].startswith(divided)
+    assert lines(box)["Ratio of limits"].startswith(divided)
 
 
 def test_where_tensor_cores_change_their_rate_the_bounds_are_divided() -> None:
@@ -71,7 +72,7 @@ def test_where_tensor_cores_change_their_rate_the_bounds_are_divided() -> None:
     parent, child = lab.bound("wgmma_fp16"), lab.bound("wgmma_3xfp16")
     assert (parent.unit, parent.demand) == (child.unit, child.demand)
     divided = f"{child.gflops:,.0f} ÷ {parent.gflops:,.0f} GFLOP/s = 0.33"
-    assert lines(box)["Ratio of bounds"].startswith(divided)
+    assert lines(box)["Ratio of limits"].startswith(divided)
 
 
 def test_a_kernel_that_ends_at_a_smaller_cube_meets_its_parent_there() -> None:
@@ -100,13 +101,13 @@ def test_an_estimate_is_divided_too() -> None:
     assert lines(box)["Estimated"] == "5 ÷ 4 clocks = 1.25"
 
 
-@pytest.mark.parametrize("name", ["sliding_window", "split", "thread_tile_1d", "float4_tile"])
+@pytest.mark.parametrize("name", ["sliding_window", "thread_tile_1d", "float4_tile"])
 def test_the_factor_is_the_bounds_times_the_shares_reached(name: str) -> None:
     box = lab.closing(name, CHANGED)
     assert box.measured is not None
     why = next(text for term, text in box.rows if term.startswith("Why"))
     share, was = map(float, re.findall(r"reaches (\d+)\s?% .*instead of (\d+)\s?%", why)[0])
-    ratio = float(found[0]) if (found := re.findall(r"bound is ([\d.]+)×", why)) else 1.0
+    ratio = float(found[0]) if (found := re.findall(r"limit is ([\d.]+)×", why)) else 1.0
     assert ratio * share / was == pytest.approx(box.measured.value, rel=0.02)
     assert (box.box.bound[0] == "latency") == (box.now.share < 0.8)
 
@@ -118,7 +119,8 @@ def test_a_kernel_below_its_bound_names_its_longest_wait_and_its_share() -> None
     longest = max(waiting, key=lambda reason: waiting[reason])
     share = 100 * waiting[longest]
     rest = lab.closing("split", CHANGED).box.bound[1]
-    assert f"Warps wait {share:.0f} % of their time for {NAMES_OF_WAITS[longest]}" in rest
+    assert f"Warps wait {share:.0f} % of their time for {plain(NAMES_OF_WAITS[longest])} " in rest
+    assert NAMES_OF_WAITS[longest] in lines(lab.closing("split"))["A warp's time"]
     assert "Warps wait" not in lab.closing("tiled", CHANGED).box.bound[1]
     assert lab.closing("split", by="power").box.bound[0] == "power"
 
@@ -132,7 +134,7 @@ def test_a_warps_time_adds_up(name: str) -> None:
 def test_a_bound_that_moved_by_a_hundredth_is_not_the_same() -> None:
     box = lab.closing("wgmma_tf32")
     assert box.before is not None
-    assert "bound is the same" in box.sum_text
+    assert "limit is the same" in box.sum_text
     cap = box.now.bound.cap
     raised = replace(box.now.bound, caps=(replace(cap, demand=cap.demand / 1.01),))
     assert "1.010× as high" in replace(box, now=box.now._replace(bound=raised)).sum_text
@@ -142,11 +144,43 @@ def test_a_bound_that_moved_by_a_hundredth_is_not_the_same() -> None:
 def test_the_counters_divide_the_factor_into_three(name: str) -> None:
     box = lab.closing(name, CHANGED)
     assert box.measured is not None
-    *parts, product = map(float, re.findall(r"\d\.\d{3}", lines(box)["By counters"]))
+    counted = lines(box)["By counters"]
+    *parts, product = map(float, re.findall(r"\d\.\d{3}", counted))
     assert len(parts) == 3
-    assert box.sum_text == f"{lines(box)['By counters'].partition(' = ')[0]}."
     assert prod(parts) == pytest.approx(product, abs=0.002)
     assert product == pytest.approx(box.measured.value, rel=0.01)
+
+
+@pytest.mark.parametrize("name", ["split", "double_buffer", "unrolled", "per_warp_stages"])
+def test_a_warps_clocks_give_the_factor(name: str) -> None:
+    """Also where another part bounds the kernel than the one before."""
+    box = lab.closing(name)
+    assert box.measured is not None
+    now, was = map(
+        float, re.findall(r"takes ([\d.]+) clocks .*instead of ([\d.]+),", box.sum_text)[0]
+    )
+    change = re.findall(r"([\d.]+) % (more|fewer) instructions", box.sum_text)
+    more = 1 + (1 if change[0][1] == "more" else -1) * float(change[0][0]) / 100 if change else 1
+    assert was / now / more == pytest.approx(box.measured.value, rel=0.02)
+    assert lines(box)["A warp's time"].startswith(f"{now:.2f} clocks")
+
+
+def test_where_warps_or_sms_make_the_difference_slots_give_the_factor() -> None:
+    assert lab.closing("producers").sum_text.endswith("by slots filled.")  # more warps
+    assert lab.closing("stream_k").sum_text.endswith("by SMs at work.")  # as many, for longer
+
+
+def test_shares_of_two_parts_are_not_compared() -> None:
+    box = lab.closing("wgmma_minimal")
+    assert box.before is not None
+    assert box.before.bound.cap.unit != box.now.bound.cap.unit
+    assert box.sum_text.endswith("as high: that of the busiest SM instead of issue slots.")
+
+
+def test_the_face_names_the_limit_before() -> None:
+    rows = dict(lab.closing("float4").rows)
+    share = 100 * lab.bound("sliding_window").share
+    assert rows["Before"] == f"`sliding_window`: shared memory, {share:.0f} % of full rate."
 
 
 def test_where_another_unit_bounds_the_counters_divide_nothing() -> None:
@@ -175,7 +209,7 @@ def test_a_text_that_cannot_be_filled_in_is_refused_in_a_sentence(text: str) -> 
 def test_a_box_may_stand_at_the_size_where_its_kernel_is_at_home() -> None:
     box = lab.closing("one_row", size=(1, 4096, 4096))
     assert "stands at 1×4096×4096<" in box._repr_html_()
-    assert lines(box)["Before"].startswith("`naive`: DRAM, ")
+    assert lines(box)["Limit before"].startswith("`naive`: DRAM, ")
     assert box.measured is not None
     assert box.measured.below == lab.speed("naive", (1, 4096, 4096))
 
@@ -185,9 +219,9 @@ def test_where_blocks_are_few_the_busiest_sm_bounds() -> None:
     # Two blocks for each tile where there was one: twice as many SMs have work.
     assert box.of_bounds is not None
     assert box.of_bounds.value == 2
-    assert lines(box)["Ratio of bounds"].startswith("8.25 ÷ 4.125 even shares = 2.00")
+    assert lines(box)["Ratio of limits"].startswith("8.25 ÷ 4.125 even shares = 2.00")
     assert lines(box)["Demand"].startswith("4.125 times an even share of the multiply-adds")
-    assert "not counted; they may allow less" in lines(box)["Bound"]
+    assert "not counted; they may allow less" in lines(box)["Limit"]
     what, rest = box.box.bound
     assert what == "too few blocks"
     assert "4.125 times its even share" in rest
@@ -227,7 +261,7 @@ def test_bars_are_on_the_scale_of_the_peak(name: str) -> None:
     wanted = [*(speed for _, speed in bars.speeds), bound.gflops]
     assert widths == pytest.approx([100 * one / bars.full for one in wanted], abs=0.06)
     assert bars.speeds[-1][1] == bound.speed
-    assert f"bound {bound.gflops:,.0f} GFLOP/s" in bars.text
+    assert bars.text.endswith(f" {bound.gflops:,.0f} GFLOP/s")
 
 
 def test_a_box_is_text_too_and_marks_code() -> None:
@@ -236,6 +270,7 @@ def test_a_box_is_text_too_and_marks_code() -> None:
     said = repr(box)
     assert said.startswith("Where tiled stands: naive")
     assert "Bound now by shared memory: " in said
+    assert ", limit of shared memory " in said
     assert all(f"{term}: " in said for term in lines(box))
     assert "Recorded on NVIDIA H200" in said
     assert 'aria-label="Closing box: tiled"' in box._repr_html_()

@@ -15,7 +15,7 @@ from sgemm_lab.lab.arguments import AnySize, kernel_of, size_of
 from sgemm_lab.lab.closing_box import CUBE, Bars, Box, Rows
 from sgemm_lab.lab.output import Unavailable, of_gpus, sentence
 from sgemm_lab.lab.speeds import find_scores
-from sgemm_lab.lab.stalls import Parts, parts, time_text, waits
+from sgemm_lab.lab.stalls import Parts, PerWarp, parts, per_warp, plain, time_text, waits
 from sgemm_lab.models.bound import DATA, GRID, HOLDS, ISSUE, PEAK, SCHEDULERS, Cap, rates
 from sgemm_lab.models.difference import comparison, differ
 from sgemm_lab.models.measured_bound import (
@@ -36,7 +36,7 @@ PER_STEP = "multiply-add of a warp"
 
 _HIDDEN = " L1 and shared memory are not counted; they may allow less."
 _SAME_BOUND = 0.005
-"""Bounds that differ by less are called the same."""
+"""Limits that differ by less are called the same."""
 _UNEVEN = 1.25
 """From this many times its even share of the work on, the busiest SM bounds a kernel."""
 
@@ -113,30 +113,53 @@ class Closing:
         return parts(self.before.numbers, self.now.numbers, self.before.record.gpu.sms)
 
     @property
-    def sum_text(self) -> str:
-        """The factor as a product; "" without a kernel before.
+    def per_warp(self) -> PerWarp | None:
+        """The factor by a warp's clocks, where two parts or the issue slots are the limits."""
+        if self.before is None:
+            return None
+        was, unit = self.before.bound.cap.unit, self.now.bound.cap.unit
+        if was == unit != ISSUE or (self.parts and differ(self.parts.sms)):
+            return None
+        return per_warp(self.before.numbers, self.now.numbers)
 
-        Its factors are the parts that were counted. Without them, or where their product is another
-        one than was measured, they are what the bound allows and how much of it is reached.
+    @property
+    def sum_text(self) -> str:
+        """Where the factor comes from; "" without a kernel before.
+
+        Where issue slots set both limits, or two parts one each, it comes from a warp's clocks for
+        an instruction, or from the slots filled. Otherwise, or where these give another factor than
+        was measured, it comes from the limit and the share of it that is reached.
         """
         if self.before is None or self.of_bounds is None or self.measured is None:
             return ""
-        if self.parts and not differ(self.parts.product / self.measured.value):
-            return f"{self.parts.text}."
+        measured = self.measured.value
+        if self.per_warp and not differ(self.per_warp.factor / measured):
+            return self.per_warp.text
+        if self.parts and not differ(self.parts.product / measured):
+            return f"{self.parts.short}."
         ratio, old, new = self.of_bounds.value, percent(self.before.share), percent(self.now.share)
-        bound = "Its bound is the same"
+        limit = "Its limit is the same"
         if abs(ratio - 1) >= _SAME_BOUND:
-            bound = f"Its bound is {factor_text(ratio)}× as high"
-        return f"{bound}, and it reaches {new} of it instead of {old}."
+            limit = f"Its limit is {factor_text(ratio)}× as high"
+        if self.before.bound.cap.unit != self.now.bound.cap.unit:
+            return f"{limit}: that of {_limiting(self.now)} instead of {_limiting(self.before)}."
+        return (
+            f"{limit}, and it reaches {new} of it{'' if old == new else f' instead of {old}'}"
+            + (", as before." if old == new else ".")
+        )
 
     @property
     def rows(self) -> Rows:
-        """What changed, why the kernel gained what it did, and what was measured here."""
+        """What bounded the kernel before, what changed, why it gained that, what was measured."""
         rows = [("What changed", self.changed), ("Measured here", self.here)]
         if self.measured:
             times = self.measured.value
             said = ["" if differ(times) else "No difference.", self.sum_text, self.gap]
             rows.insert(1, (f"Why {factor_text(times)}×", " ".join(filter(None, said))))
+        if self.before:
+            what, rest = held_by(self.before)
+            limit = rest if what == "latency" else f"{what}, {rest}"
+            rows.insert(0, ("Before", f"`{self.before.kernel.display_name}`: {limit}"))
         return [(term, text) for term, text in rows if text]
 
     @property
@@ -144,7 +167,7 @@ class Closing:
         """The numbers behind the box, with their divisions."""
         one, cap = self.now, self.now.bound.cap
         rows = [
-            ("Bound", _reached(one) + ("" if one.bound.of(DATA) else _HIDDEN)),
+            ("Limit", _reached(one) + ("" if one.bound.of(DATA) else _HIDDEN)),
             ("Demand", f"{_demand_text(cap)}; {cap.source}."),
             ("A warp's time", time_text(one.numbers)),
             *self._factor_rows(),
@@ -158,11 +181,16 @@ class Closing:
             parent = parent_of(self.now.kernel)
             return [("Before", f"`{parent.display_name}` was not measured here.")] if parent else []
         old = self.before
-        counted = f"{self.parts.text} = {self.parts.product:.3f}" if self.parts else ""
+        counted = ""
+        if self.parts:
+            counted = (
+                f"{self.parts.text} = {self.parts.product:.3f}. SMs at work: the share of the run "
+                "time in which an SM has a block."
+            )
         return [
-            ("Before", f"`{old.kernel.display_name}`: {_reached(old)}"),
+            ("Limit before", f"`{old.kernel.display_name}`: {_reached(old)}"),
             ("Factor", self.measured.text),
-            ("Ratio of bounds", self.of_bounds.text),
+            ("Ratio of limits", self.of_bounds.text),
             ("Estimated", self.estimate.text if self.estimate else ""),
             ("By counters", counted),
         ]
@@ -178,11 +206,12 @@ class Closing:
         both = [one for one in (self.before, self.now) if one]
         speeds = [(one.kernel.display_name, one.score.gflops) for one in both]
         bound, gpu = self.now.bound.gflops, sheet_of(self.now.record)
-        most, name = max(bound, *(speed for _, speed in speeds)), "the bound"
+        most, name = max(bound, *(speed for _, speed in speeds)), "the limit"
         if self.now.score.size == CUBE and gpu and self.now.kernel.arithmetic == "fp32":
             most = max(most, FLOP_PER_WARP_FMA * rates(gpu, "fp32")[PEAK])
             name = "the peak of the FP32 units"
-        return Bars(speeds, bound, most, name)
+        mark = f"limit of {_limiting(self.now)}"
+        return Bars(speeds, bound, most, name, mark=mark)
 
     @property
     def box(self) -> Box:
@@ -243,7 +272,8 @@ def waits_text(one: MeasuredBound) -> str:
         return ""
     (first, share), (second, less) = longest
     return (
-        f"Warps wait {percent(share)} of their time for {first} and {percent(less)} for {second}."
+        f"Warps wait {percent(share)} of their time for {plain(first)} and {percent(less)} for "
+        f"{plain(second)}."
     )
 
 
@@ -363,6 +393,11 @@ def _filled(text: str, numbers: Mapping[str, float]) -> str:
         raise LabError(
             f"The text '{text}' cannot be filled in ({fault}). It may name {known}."
         ) from None
+
+
+def _limiting(one: MeasuredBound) -> str:
+    """What sets the limit, in few words."""
+    return "the busiest SM" if one.bound.cap.unit == GRID else one.bound.unit
 
 
 def _reached(one: MeasuredBound) -> str:

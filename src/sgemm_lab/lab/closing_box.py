@@ -30,12 +30,14 @@ class Bars(NamedTuple):
     """The speed that the whole width stands for."""
     full_name: str
     unit: str = "GFLOP/s"
+    mark: str = "bound"
+    """What the mark stands for."""
 
     @property
     def text(self) -> str:
         """The bars in words."""
         speeds = ", ".join(f"{name} {number(speed)}" for name, speed in self.speeds)
-        return f"{speeds}, bound {number(self.bound)} {self.unit}"
+        return f"{speeds}, {self.mark} {number(self.bound)} {self.unit}"
 
     def html(self) -> str:
         """Return the bars: one scale for both, so that the longer one is the faster."""
@@ -57,8 +59,8 @@ class Bars(NamedTuple):
         at = self._at(self.bound)
         lines.append(
             '<span></span><div style="height:1.5em"><span style="position:relative;white-space:'
-            f'nowrap;display:inline-block;left:{at};transform:translateX(-{at})">bound '
-            f"{number(self.bound)}</span></div><span>{self.unit}</span>"
+            f'nowrap;display:inline-block;left:{at};transform:translateX(-{at})">{self.mark} '
+            f"{number(self.bound)}</span></div><span></span>"
         )
         return (
             f'<div role="img" aria-label="{escape(self.text)}" style="display:grid;'

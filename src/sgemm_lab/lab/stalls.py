@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from sgemm_lab.models.difference import differ
 from sgemm_lab.text import percent
 
 NAMES = {
@@ -45,15 +46,53 @@ class Parts(NamedTuple):
     @property
     def text(self) -> str:
         """The product written out."""
+        return f"{self._of_slots} × {self.sms:.3f} by SMs at work"
+
+    @property
+    def short(self) -> str:
+        """The product, without the SMs at work where they make no difference."""
+        return self.text if differ(self.sms) else self._of_slots
+
+    @property
+    def _of_slots(self) -> str:
         return (
             f"{self.instructions:.3f} by the number of instructions × {self.slots:.3f} by slots "
-            f"filled × {self.sms:.3f} by SMs at work"
+            "filled"
+        )
+
+
+class PerWarp(NamedTuple):
+    """The factor between two launches with equally many warps on an SM."""
+
+    was_clocks: float
+    """From one instruction of a warp to its next, before."""
+    clocks: float
+    more: float
+    """Instructions over those before."""
+
+    @property
+    def factor(self) -> float:
+        """The factor."""
+        return self.was_clocks / self.clocks / self.more
+
+    @property
+    def text(self) -> str:
+        """The two numbers of clocks, and how many instructions more or less."""
+        change = self.more - 1
+        count = f"{100 * abs(change):.1f} % {'more' if change > 0 else 'fewer'}"
+        return (
+            f"A warp takes {self.clocks:.2f} clocks from one instruction to the next instead of "
+            f"{self.was_clocks:.2f}, and executes "
+            f"{count if abs(change) >= _SAME_COUNT else 'as many'} instructions."
         )
 
 
 _STALLED = "stalled_"
 _READY = ("selected", "not_selected")
 _LEAST = 0.02
+_SAME_COUNT = 0.005
+_SAME_WARPS = 0.05
+"""The average over a launch also depends on when its last blocks end."""
 
 
 def waits(counters: Mapping[str, float]) -> dict[str, float]:
@@ -113,6 +152,28 @@ def parts(before: Mapping[str, float], now: Mapping[str, float], sms: int) -> Pa
         now["issue_active_percent"] / before["issue_active_percent"],
         _busy(now, sms) / _busy(before, sms),
     )
+
+
+def per_warp(before: Mapping[str, float], now: Mapping[str, float]) -> PerWarp | None:
+    """Return the factor by a warp's clocks and instructions; None without counters.
+
+    It is also None where an SM holds more or fewer warps than before.
+
+    Args:
+        before: ``MeasuredBound.numbers`` of the kernel before, at the same size.
+        now: those of the kernel.
+    """
+    if not all("occupancy_percent" in one and _between(one) for one in (before, now)):
+        return None
+    if abs(now["occupancy_percent"] / before["occupancy_percent"] - 1) >= _SAME_WARPS:
+        return None
+    more = now["warp_instructions"] / before["warp_instructions"]
+    return PerWarp(_between(before), _between(now), more)
+
+
+def plain(waits_for: str) -> str:
+    """Return what a warp waits for without Nsight's name of it."""
+    return waits_for.partition(" (")[0]
 
 
 def _busy(counters: Mapping[str, float], sms: int) -> float:

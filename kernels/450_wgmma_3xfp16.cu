@@ -208,7 +208,8 @@ struct Split {
     unsigned short *bigA, *smallA, *bigB, *smallB;
 };
 
-// The first pass. What blocks have found, others read after they have all met.
+// The first pass. After a gridSync all blocks see what the others have found. Each call has its own
+// counters: a fast block may be at the next one before the last block resets these.
 template <bool ALIGNED>
 __device__ void splitBoth(const float* A, const float* B, const Split& split, int M, int N,
                           int K, int pitchA, int pitchB, unsigned* workspace)
@@ -220,12 +221,12 @@ __device__ void splitBoth(const float* A, const float* B, const Split& split, in
     largestOfRows<ALIGNED>(B, split.rowsB, K, N);
     gridSync(workspace);
     largestOfColumns<ALIGNED, false>(A, split.columnsA, M, K, balance);
-    gridSync(workspace);
+    gridSync(workspace + 2);
     splitA<ALIGNED>(A, split.bigA, split.smallA, split.largestA, M, K, pitchA, balance);
     largestOfColumns<ALIGNED, true>(B, split.largestB, K, N, balance);
-    gridSync(workspace);
+    gridSync(workspace + 4);
     splitB<ALIGNED>(B, split.bigB, split.smallB, split.largestB, N, K, pitchB, balance);
-    gridSync(workspace);
+    gridSync(workspace + 6);
 }
 
 extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THREADS, 1)

@@ -184,7 +184,7 @@ __device__ void clusterSync()
 __device__ void fenceProxyAsync() { asm volatile("fence.proxy.async;" ::: "memory"); }
 
 // Wait until all blocks of the grid are here. All run at once: there are no more than SMs. TMA
-// sees then what they have stored.
+// sees then what they have stored. Each call in a kernel takes counters of its own.
 __device__ void gridSync(unsigned* counters)
 {
     fenceProxyAsync();

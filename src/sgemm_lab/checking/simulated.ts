@@ -123,7 +123,7 @@ function judgeOf(
         cooperative: shape.workspaceBytes > 0,
         unwritten: ["C"],
         checkHazards,
-        watchRacesIn: checkHazards ? ["C"] : [],
+        watchRacesIn: checkHazards ? ["C", WORKSPACE] : [],
         countRequests: false,
         timeLimit,
         maxBasicBlocks: maxBasicBlocks(size),

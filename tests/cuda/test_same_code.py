@@ -24,7 +24,11 @@ def test_a_current_kernel_has_the_instructions_of_its_former_source(
 
 def test_a_change_of_an_opcode_changes_the_hash_and_other_addresses_do_not() -> None:
     ptx = kernel_ptx(load_kernel("naive"))
-    for same in (("\t.loc\t1 ", "\t.loc\t1 9"), ("\tadd.s64", "\tadd.s64 %rd1, %rd1, 8;\n\tadd.s64")):
+    addition = "\tadd.s64"
+    for same in (
+        ("\t.loc\t1 ", "\t.loc\t1 9"),
+        (addition, f"{addition} %rd1, %rd1, 8;\n{addition}"),
+    ):
         assert instructions_hash(ptx.replace(*same)) == instructions_hash(ptx) and same[0] in ptx
     assert instructions_hash(ptx.replace("fma.rn", "fma.rz", 1)) != instructions_hash(ptx)
 

@@ -64,7 +64,7 @@ class Bars(NamedTuple):
         )
         return (
             f'<div role="img" aria-label="{escape(self.text)}" style="display:grid;'
-            "grid-template-columns:fit-content(40%) 1fr max-content;gap:5px 10px;"
+            "grid-template-columns:fit-content(40%) minmax(0,1fr) max-content;gap:5px 10px;"
             f'align-items:center;margin:10px 0 0;font-size:13px">{"".join(lines)}</div>'
             f'<p style="margin:0;font-size:12px;color:{_MUTED}">Full width: {self.full_name}, '
             f"{number(self.full)} {self.unit}.</p>"

@@ -18,6 +18,7 @@ help:
 	@echo "make book       build the pages into $(SITE)"
 	@echo "make lint       style, types, imports and TypeScript"
 	@echo "make check      the same and the quick tests"
+	@echo "make quick      the quick tests alone"
 	@echo "make test       install what the tests need and run them all"
 	@echo "make whole      run what make test only samples, all that Firefox can, pages in WebKit"
 	@echo "make notebooks  write one notebook per chapter into notebooks/"

@@ -318,7 +318,7 @@ def closing(
         numbers |= {f"was_{name}": value for name, value in before.numbers.items()}
     changed = _filled(changed, numbers) or _change(kernel)
     others = tuple(on_other_gpus(now, records))
-    reasons = f"The reasons are in the box of the {now.score.gpu}."
+    reasons = f"Choose the {now.score.gpu} at the top of the page to read the reasons."
     return Closing(
         before,
         now,

@@ -208,8 +208,8 @@ struct Split {
     unsigned short *bigA, *smallA, *bigB, *smallB;
 };
 
-// The first pass. After a gridSync all blocks see what the others have found. Each call has its own
-// counters: a fast block may be at the next one before the last block resets these.
+// The first pass. After a gridSync all blocks see what the others have found. Each call has
+// counters of its own: a fast block may be at the next one before the last block resets these.
 template <bool ALIGNED>
 __device__ void splitBoth(const float* A, const float* B, const Split& split, int M, int N,
                           int K, int pitchA, int pitchB, unsigned* workspace)

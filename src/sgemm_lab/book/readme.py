@@ -23,7 +23,8 @@ BEGIN, END = "<!-- ladder:begin -->", "<!-- ladder:end -->"
 def table(steps: Sequence[LadderStep]) -> str:
     """Return the ladder as a Markdown table, and below it the GPU, the size and the dates.
 
-    Each chapter has one row: its fastest kernel at 4096³, variants included.
+    Each chapter has one row: its fastest kernel at 4096³, next to cuBLAS in the same arithmetic.
+    Variants are included.
     """
     titles = {number: title for number, (_, title) in chapter_pages()}
     gpus: dict[str, list[int]] = {}
@@ -47,9 +48,12 @@ def table(steps: Sequence[LadderStep]) -> str:
 
 
 def _fastest(steps: Sequence[LadderStep]) -> LadderStep:
-    """Return the fastest step at the ladder's size; the last one where none is measured there."""
+    """Return the step with the largest share of cuBLAS in the same type, at the ladder's size.
+
+    The last one where none is measured there.
+    """
     measured = [step for step in steps if step.score and not step.at_smaller_size]
-    return max(measured, key=lambda step: step.score.gflops if step.score else 0, default=steps[-1])
+    return max(measured, key=lambda step: step.share or 0, default=steps[-1])
 
 
 def _cells(step: LadderStep) -> str:
@@ -58,9 +62,9 @@ def _cells(step: LadderStep) -> str:
     if score is None:
         return "not yet measured | "
     share = tenths_percent(step.share) if step.share else ""
-    return (
-        f"{score.gflops:,.0f}{'' if arithmetic == 'fp32' else f' {arithmetic.upper()}'} | {share}"
-    )
+    # Three products make FP32, and are compared with cuBLAS in FP32.
+    own = arithmetic in ("tf32", "fp16")
+    return f"{score.gflops:,.0f}{f' {arithmetic.upper()}' if own else ''} | {share}"
 
 
 def with_table(readme: str, ladder_table: str) -> str:

@@ -120,9 +120,9 @@ def four_gpus(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """Pretend that there are four; note what they are given."""
     given: list[Any] = []
 
-    def multiply(plan: Any, group: Any, inside: str, transport: str, **_: Any) -> Outcome:
+    def multiply(plan: Any, inside: str, transport: str) -> Outcome:
         given.append((plan, inside, transport))
-        return Outcome(plan.gpus, transport, 2e-3, 100.0, 0.1, True)
+        return Outcome(plan.gpus, transport, 2e-3, 100.0, 0.1)
 
     class Sentences:
         def __enter__(self) -> None: ...
@@ -131,7 +131,6 @@ def four_gpus(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     for name, value in {
         "has_gpu": lambda: True,
         "gpu_count": lambda: 4,
-        "single_process": lambda gpus, nccl: None,
         "cuda_errors_as_messages": Sentences,
         "multiply": multiply,
     }.items():

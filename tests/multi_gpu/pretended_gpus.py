@@ -109,10 +109,10 @@ class Call:
 
 
 class Communicator:
-    """A fake NCCL communicator: a send waits for its receive in any process."""
+    """A fake NCCL communicator: a send waits for its receive."""
 
     def __init__(self, gpus: Gpus, rank: int) -> None:
-        self.gpus, self.rank, self.aborted = gpus, rank, False
+        self.gpus, self.rank = gpus, rank
 
     def send(self, pointer: int, count: int, kind: int, peer: int, stream: int) -> None:
         call = Call(self.gpus, True, (self.rank, peer), pointer, count * kind)
@@ -121,11 +121,6 @@ class Communicator:
     def recv(self, pointer: int, count: int, kind: int, peer: int, stream: int) -> None:
         call = Call(self.gpus, False, (peer, self.rank), pointer, count * kind)
         self.gpus.group.append((stream, call))
-
-    def abort(self) -> None:
-        self.aborted = True
-
-    def destroy(self) -> None: ...
 
 
 Tape = list[tuple[str, Stream, Any]]
@@ -162,7 +157,6 @@ class Gpus:
     """A fake CuPy with NCCL."""
 
     NCCL_FLOAT32, NCCL_UINT8 = 4, 1
-    available = True
 
     def __init__(self, count: int, seed: int = 0, memory: int = 2**33, peers: bool = True) -> None:
         self.current, self.streams = 0, []

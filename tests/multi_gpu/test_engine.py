@@ -1,7 +1,6 @@
 """The engine on fake GPUs: correct in every order that its events allow, without deadlocks."""
 
 import math
-import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -12,11 +11,10 @@ from pretended_gpus import Communicator, CudaError, Gpus, Graph, product
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.multi_gpu import engine as engine_module
-from sgemm_lab.multi_gpu import process_group, single_gpu, topology
-from sgemm_lab.multi_gpu.engine import COPY, NCCL, Engine
+from sgemm_lab.multi_gpu import nccl, single_gpu, topology
+from sgemm_lab.multi_gpu.engine import COPY, NCCL, Engine, NotInTimeError
 from sgemm_lab.multi_gpu.layouts import make_plan, rows
 from sgemm_lab.multi_gpu.plan import Plan
-from sgemm_lab.multi_gpu.process_group import NotInTimeError, ProcessGroup
 from sgemm_lab.multi_gpu.single_gpu import BOOK, CUBLAS
 
 Patch = Callable[[Gpus], None]
@@ -27,10 +25,14 @@ def patch() -> Any:
     with pytest.MonkeyPatch.context() as monkeypatch:
 
         def put(gpus: Gpus) -> None:
-            for module in (engine_module, topology, process_group):
+            for module in (engine_module, topology):
                 monkeypatch.setattr(module, "require_gpu", lambda: gpus)
-            for module in (engine_module, process_group):
-                monkeypatch.setattr(module, "nccl_library", lambda: gpus)
+            monkeypatch.setattr(engine_module, "nccl_library", lambda: gpus)
+            monkeypatch.setattr(
+                engine_module,
+                "communicators",
+                lambda count: [Communicator(gpus, gpu) for gpu in range(count)],
+            )
             monkeypatch.setattr(
                 engine_module, "local_product", lambda inside, stream, scratch: product(stream)
             )
@@ -39,19 +41,12 @@ def patch() -> Any:
         yield put
 
 
-def a_team(gpus: Gpus, count: int, transport: str) -> ProcessGroup:
-    devices = {gpu: gpu for gpu in range(count)}
-    nccl = transport == NCCL and count > 1
-    return ProcessGroup(count, devices, {g: Communicator(gpus, g) for g in devices} if nccl else {})
-
-
 @st.composite
 def plans(draw: st.DrawFn) -> Plan:
     layout = draw(st.sampled_from(["rows", "summa", "cannon"]))
     gpus = draw(st.sampled_from([1, 4, 9]) if layout == "cannon" else st.integers(1, 6))
-    panels = 1 if layout == "cannon" else draw(st.integers(1, 3))
     size = draw(st.tuples(*(st.integers(1, 12) for _ in range(3))))
-    return make_plan(layout, size, gpus, panels)
+    return make_plan(layout, size, gpus)
 
 
 @given(
@@ -66,52 +61,12 @@ def test_c_is_correct_in_any_order(
 ) -> None:
     gpus = Gpus(plan.gpus, seed)
     patch(gpus)
-    engine = Engine(plan, a_team(gpus, plan.gpus, transport), transport=transport)
+    engine = Engine(plan, transport=transport)
     program = engine.program(overlap=overlap)
     for _ in range(2):
         engine.fill_nan()
         program.run()
         assert engine.check() <= 1
-
-
-@given(plan=plans(), seed=st.integers(0, 10**6))
-@settings(deadline=None, max_examples=40)
-def test_one_process_per_gpu_gives_the_same_product(patch: Patch, plan: Plan, seed: int) -> None:
-    gpus = Gpus(plan.gpus, seed)
-    patch(gpus)
-    ranks = [
-        Engine(plan, ProcessGroup(plan.gpus, {rank: rank}, {rank: Communicator(gpus, rank)}))
-        for rank in range(plan.gpus)
-    ]
-    programs = [rank.program() for rank in ranks]
-    for program in programs:
-        program.queue()
-    for rank, program in zip(ranks, programs, strict=True):
-        rank.group.wait(program.streams, 10)
-    shares = [rank.workers[number].worst_share(plan) for number, rank in enumerate(ranks)]
-    assert max(shares) <= 1
-
-
-def test_a_dead_rank_ends_the_others_with_an_error(patch: Patch) -> None:
-    gpus = Gpus(2)
-    patch(gpus)
-    alive = Communicator(gpus, 0)
-    engine = Engine(rows((4, 4, 4), 2), ProcessGroup(2, {0: 0}, {0: alive}))
-    program = engine.program()
-    program.queue()
-    with pytest.raises(NotInTimeError, match="A rank may have died"):
-        engine.group.wait(program.streams, 0.05)
-    assert alive.aborted
-
-
-def test_a_hanging_call_after_a_rank_died_is_aborted(patch: Patch) -> None:
-    gpus = Gpus(2)
-    patch(gpus)
-    alive = Communicator(gpus, 0)
-    rank = ProcessGroup(2, {0: 0}, {0: alive}, seconds=0.01)
-    with pytest.raises(NotInTimeError, match="A rank may have died"):
-        rank.collective(threading.Event().wait)
-    assert alive.aborted
 
 
 def test_without_events_the_result_is_wrong(patch: Patch, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,7 +76,7 @@ def test_without_events_the_result_is_wrong(patch: Patch, monkeypatch: pytest.Mo
     for seed in range(20):
         gpus = Gpus(4, seed)
         patch(gpus)
-        engine = Engine(make_plan("cannon", (8, 8, 8), 4), a_team(gpus, 4, COPY), transport=COPY)
+        engine = Engine(make_plan("cannon", (8, 8, 8), 4), transport=COPY)
         engine.program().run()
         wrong += not engine.check() <= 1
     assert wrong > 5
@@ -130,8 +85,8 @@ def test_without_events_the_result_is_wrong(patch: Patch, monkeypatch: pytest.Mo
 def test_transfers_have_a_higher_priority(patch: Patch) -> None:
     gpus = Gpus(2)
     patch(gpus)
-    engine = Engine(rows((4, 4, 4), 2), a_team(gpus, 2, COPY), transport=COPY)
-    workers = engine.workers.values()
+    engine = Engine(rows((4, 4, 4), 2), transport=COPY)
+    workers = engine.workers
     assert all(w.moving.priority < stream.priority for w in workers for stream in w.work)
 
 
@@ -141,8 +96,8 @@ def test_tiles_of_c_alternate_between_two_streams_only_with_cublas(patch: Patch)
     patch(gpus)
     for layout, inside, lanes in (("rows", CUBLAS, 2), ("rows", BOOK, 1), ("cannon", CUBLAS, 1)):
         plan = make_plan(layout, (8, 8, 8), 4)
-        engine = Engine(plan, a_team(gpus, 4, COPY), inside=inside, transport=COPY)
-        for worker in engine.workers.values():
+        engine = Engine(plan, inside=inside, transport=COPY)
+        for worker in engine.workers:
             assert len(worker.work) == lanes
             used = {worker.lane(name) for name in worker.share.results}
             assert used == set(range(lanes))
@@ -157,12 +112,12 @@ def test_graphs_give_the_same_product_repeatedly(
 ) -> None:
     gpus = Gpus(plan.gpus, seed)
     patch(gpus)
-    engine = Engine(plan, a_team(gpus, plan.gpus, COPY), transport=COPY)
+    engine = Engine(plan, transport=COPY)
     program = engine.program(overlap=overlap)
     program.run()
     program.capture()
     for times in (1, 3):
-        for worker in engine.workers.values():
+        for worker in engine.workers:
             for name in worker.arrays.keys() - worker.share.own.keys():
                 worker.arrays[name].fill(math.nan)  # what came before, too
         program.run(times)
@@ -190,7 +145,7 @@ def test_connected_devices_are_found(
     pretended = Gpus(gpus)
     patch(pretended)
     plan = make_plan(layout, (9, 9, 9), gpus)
-    engine = Engine(plan, a_team(pretended, gpus, transport), transport=transport)
+    engine = Engine(plan, transport=transport)
     program = engine.program()
     groups = program._connected_devices()
     assert len(groups) == graphs
@@ -201,22 +156,19 @@ def test_connected_devices_are_found(
 def test_two_gpus_have_a_graph_each_and_more_have_one(patch: Patch, gpus: int, graphs: int) -> None:
     pretended = Gpus(gpus)
     patch(pretended)
-    engine = Engine(rows((9, 9, 9), gpus), a_team(pretended, gpus, COPY), transport=COPY)
+    engine = Engine(rows((9, 9, 9), gpus), transport=COPY)
     program = engine.program()
     program.capture()
     assert len(program._graphs) == graphs
 
 
-def test_a_hanging_run_is_aborted_with_an_error(patch: Patch) -> None:
+def test_a_hanging_run_is_an_error(patch: Patch) -> None:
     gpus = Gpus(2)
     patch(gpus)
-    both = a_team(gpus, 2, NCCL)
-    communicators = list(both.communicators.values())
-    engine = Engine(rows((4, 4, 4), 2), both, time_limit=0.05)
+    engine = Engine(rows((4, 4, 4), 2), transport=NCCL, time_limit=0.05)
     engine.workers[1].moving.held = True
     with pytest.raises(NotInTimeError, match=r"did not finish in 0\.05 seconds"):
         engine.program().run()
-    assert all(communicator.aborted for communicator in communicators)
 
 
 @pytest.mark.parametrize(
@@ -230,44 +182,20 @@ def test_missing_capabilities_are_errors(patch: Patch, change: Any, words: str) 
     gpus = Gpus(2, **change)
     patch(gpus)
     with pytest.raises(LabError) as caught:
-        Engine(rows((4, 4, 4), 2), a_team(gpus, 2, COPY), transport=COPY)
+        Engine(rows((4, 4, 4), 2), transport=COPY)
     assert words in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("transport", "team_of", "words"),
-    [
-        (COPY, 3, "The plan is for 2 GPUs, but the group has 3"),
-        ("pigeon", 2, "no transport 'pigeon'"),
-        (NCCL, 2, "This process group has no NCCL communicators"),
-    ],
-)
-def test_invalid_arguments_are_refused(
-    patch: Patch, transport: str, team_of: int, words: str
-) -> None:
-    gpus = Gpus(4)
-    patch(gpus)
-    with pytest.raises(LabError, match=words):
-        Engine(rows((4, 4, 4), 2), a_team(gpus, team_of, COPY), transport=transport)
-
-
-def test_one_rank_of_several_cannot_copy(patch: Patch) -> None:
-    gpus = Gpus(2)
-    patch(gpus)
-    rank = ProcessGroup(2, {0: 0}, {0: Communicator(gpus, 0)})
-    with pytest.raises(LabError, match="work within one process"):
-        Engine(rows((4, 4, 4), 2), rank, transport=COPY)
+def test_an_unknown_transport_is_refused(patch: Patch) -> None:
+    patch(Gpus(2))
+    with pytest.raises(LabError, match="no transport 'pigeon'"):
+        Engine(rows((4, 4, 4), 2), transport="pigeon")
 
 
 def test_too_few_gpus_are_an_error(patch: Patch) -> None:
     patch(Gpus(1))
     with pytest.raises(LabError, match="The plan is for 2 GPUs, but this process sees 1"):
-        process_group.single_process(2)
-
-
-def test_busy_gpus_are_found() -> None:
-    answer = "0, 3\n1, 87\n2, [N/A]\n3, 99\n"
-    assert topology.busy_gpus(answer, (0, 1, 2)) == ["GPU 1 works at 87 %"]
+        Engine(rows((4, 4, 4), 2))
 
 
 @pytest.mark.parametrize(
@@ -292,28 +220,10 @@ def test_an_unknown_product_is_refused() -> None:
 
 
 def test_the_block_limit_is_refused_once_nccl_has_another(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(process_group, "_limits_in_use", [])
+    monkeypatch.setattr(nccl, "_limits_in_use", [])
     monkeypatch.setenv("NCCL_MAX_CTAS", "1")
-    process_group.set_block_limit(4)
-    process_group._limits_in_use.append("4")
-    process_group.set_block_limit(4)
+    nccl.set_block_limit(4)
+    nccl._limits_in_use.append("4")
+    nccl.set_block_limit(4)
     with pytest.raises(LabError, match="has made one with 4"):
-        process_group.set_block_limit(None)
-
-
-def test_ranks_that_never_join_are_an_error(tmp_path: Any) -> None:
-    with pytest.raises(NotInTimeError, match="Rank 0 did not write"):
-        process_group.read_id(tmp_path / "nobody", 0.05)
-    (tmp_path / "cut").write_text("[1, 2")
-    with pytest.raises(LabError, match="not a rendezvous file"):
-        process_group.read_id(tmp_path / "cut", 0.05)
-    with pytest.raises(LabError, match="Rank 3 of 2 is invalid"):
-        process_group.join_by_file(tmp_path / "x", 3, 2)
-
-
-def test_a_hanging_action_is_abandoned() -> None:
-    assert process_group.in_time(lambda: 3, 1, "") == 3
-    with pytest.raises(NotInTimeError, match="not today"):
-        process_group.in_time(threading.Event().wait, 0.02, "not today")
-    with pytest.raises(ZeroDivisionError):
-        process_group.in_time(lambda: 1 // 0, 1, "")
+        nccl.set_block_limit(None)

@@ -43,8 +43,7 @@ def test_two_tiles_of_a_round_share_a_link() -> None:
 def drawn(draw: st.DrawFn) -> tuple[str, int, int, tuple[int, int, int]]:
     layout = draw(st.sampled_from(["rows", "summa", "cannon"]))
     gpus = draw(st.sampled_from([1, 4, 9]) if layout == "cannon" else st.integers(1, 9))
-    panels = 1 if layout == "cannon" else draw(st.integers(1, 3))
-    return layout, gpus, panels, draw(st.tuples(*(st.integers(1, 60) for _ in range(3))))
+    return layout, gpus, draw(st.tuples(*(st.integers(1, 60) for _ in range(3))))
 
 
 @given(drawn(), st.floats(0, 1e-4), st.floats(1e6, 1e12))
@@ -52,8 +51,8 @@ def drawn(draw: st.DrawFn) -> tuple[str, int, int, tuple[int, int, int]]:
 def test_overlap_is_bounded_by_its_parts(
     case: tuple[str, int, int, tuple[int, int, int]], alpha: float, pace: float
 ) -> None:
-    layout, gpus, panels, size = case
-    plan, link = make_plan(layout, size, gpus, panels), Link(alpha, pace)
+    layout, gpus, size = case
+    plan, link = make_plan(layout, size, gpus), Link(alpha, pace)
     overlapped = seconds(plan, link, RATE)
     busiest = max(sum(RATE(s.size, s.adds) for s in share.products) for share in plan.shares)
     assert busiest * (1 - 1e-9) <= overlapped
@@ -71,15 +70,15 @@ def test_infinitely_fast_links_cost_nothing(layout: str) -> None:
 def test_a_gpu_runs_one_product_at_a_time_after_its_inputs(
     case: tuple[str, int, int, tuple[int, int, int]],
 ) -> None:
-    layout, gpus, panels, size = case
-    plan = make_plan(layout, size, gpus, panels)
+    layout, gpus, size = case
+    plan = make_plan(layout, size, gpus)
     spans = timeline(plan, SLOW, RATE)
     for gpu in range(gpus):
         mine = [s for s in spans if s.gpu == gpu and s.what == MULTIPLY]
         for one, other in itertools.pairwise(mine):
             assert one.end <= other.start + 1e-12
         received = [s.end for s in spans if s.gpu == gpu and s.what == TRANSFER]
-        if received and min(size) >= gpus * panels:  # then each multiplies all that it receives
+        if received and min(size) >= gpus:  # then each multiplies all that it receives
             assert mine[-1].start >= max(received) - 1e-12
 
 

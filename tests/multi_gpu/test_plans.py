@@ -1,4 +1,4 @@
-"""Plans: correct for random sizes on 1 to 9 GPUs, and checks that find wrong plans."""
+"""Plans: correct for random sizes on 1 to 9 GPUs."""
 
 from dataclasses import replace
 from math import isqrt
@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from sgemm_lab.errors import LabError
 from sgemm_lab.multi_gpu.layouts import LAYOUTS, cannon, make_plan, rows, squarest_grid, summa
 from sgemm_lab.multi_gpu.numpy_backend import run
-from sgemm_lab.multi_gpu.plan import Multiply, Plan, Receive, Send, Share, Step
-from sgemm_lab.multi_gpu.validity import PlanError, check
+from sgemm_lab.multi_gpu.plan import Multiply, Plan, Send
 
 SIZES = st.tuples(*(st.integers(1, 40) for _ in range(3)))
 
@@ -21,8 +20,7 @@ SIZES = st.tuples(*(st.integers(1, 40) for _ in range(3)))
 def plans(draw: st.DrawFn) -> Plan:
     layout = draw(st.sampled_from(sorted(LAYOUTS)))
     gpus = draw(st.sampled_from([1, 4, 9]) if layout == "cannon" else st.integers(1, 9))
-    panels = 1 if layout == "cannon" else draw(st.integers(1, 3))
-    return make_plan(layout, draw(SIZES), gpus, panels)
+    return make_plan(layout, draw(SIZES), gpus)
 
 
 def factors(plan: Plan) -> tuple[np.ndarray, np.ndarray]:
@@ -34,8 +32,7 @@ def factors(plan: Plan) -> tuple[np.ndarray, np.ndarray]:
 
 @given(plans())
 @settings(deadline=None, max_examples=300)
-def test_a_plan_is_valid_and_gives_the_product(plan: Plan) -> None:
-    check(plan)
+def test_a_plan_gives_the_product(plan: Plan) -> None:
     a, b = factors(plan)
     assert np.array_equal(run(plan, a.astype(float), b.astype(float)), a @ b)
 
@@ -49,83 +46,40 @@ def test_memory_per_gpu_decreases(plan: Plan) -> None:
     assert sum(t.elements for share in plan.shares for t in share.results.values()) == m * n
 
 
-@given(plans(), st.data())
-@settings(deadline=None, max_examples=200)
-def test_a_plan_that_lacks_a_step_is_found(plan: Plan, data: st.DataObject) -> None:
-    gpus = [gpu for gpu, share in enumerate(plan.shares) if share.steps]
-    gpu = data.draw(st.sampled_from(gpus))
-    steps = plan.shares[gpu].steps
-    lost = data.draw(st.integers(0, len(steps) - 1))
-    with pytest.raises(PlanError):
-        check(with_steps(plan, gpu, (*steps[:lost], *steps[lost + 1 :])))
+@given(plans())
+@settings(deadline=None, max_examples=100)
+def test_every_received_tile_is_used_before_the_next_one_replaces_it(plan: Plan) -> None:
+    for share in plan.shares:
+        unused: set[str] = set()
+        for step in share.steps:
+            if isinstance(step, Multiply):
+                unused -= {step.a, step.b}
+            elif isinstance(step, Send):
+                unused.discard(step.buffer)
+            else:
+                assert step.buffer not in unused | {*share.own, *share.results}
+                unused.add(step.buffer)
+        assert not unused
 
 
-def with_steps(plan: Plan, gpu: int, steps: tuple[Step, ...]) -> Plan:
-    shares = list(plan.shares)
-    shares[gpu] = replace(shares[gpu], steps=steps)
-    return replace(plan, shares=tuple(shares))
-
-
-def changed(plan: Plan, gpu: int, number: int, **fields: object) -> Plan:
-    steps = list(plan.shares[gpu].steps)
-    steps[number] = replace(steps[number], **fields)
-    return with_steps(plan, gpu, tuple(steps))
-
-
-def place(share: Share, kind: type) -> int:
-    return next(i for i, step in enumerate(share.steps) if isinstance(step, kind))
+def test_a_receive_without_a_send_is_found() -> None:
+    share = replace(PLAN.shares[0], steps=PLAN.shares[0].products)
+    with pytest.raises(LabError, match="which no GPU sends"):
+        run(replace(PLAN, shares=(share, *PLAN.shares[1:])), np.ones((6, 6)), np.ones((6, 6)))
 
 
 PLAN = rows((6, 6, 6), 3)
 
 
-@pytest.mark.parametrize(
-    ("kind", "fields", "words"),
-    [
-        (Send, {"to": 1}, "is sent, but not received"),
-        (Send, {"buffer": "got0"}, "sends B[0:6, 0:2] from 'got0'"),
-        (Receive, {"buffer": "B0"}, "receives into 'B0', which is not free"),
-        (Multiply, {"a": "B0"}, "multiplies"),
-        (Multiply, {"adds": True}, "the first product must write"),
-        (Multiply, {"c": "C9"}, "has no 2×2 tile of C in 'C9'"),
-        (Multiply, {"size": (2, 2, 5)}, "multiplies A[0:2, 0:5]"),
-    ],
-)
-def test_a_wrong_plan_has_a_message(kind: type, fields: dict[str, object], words: str) -> None:
-    with pytest.raises(PlanError) as caught:
-        check(changed(PLAN, 0, place(PLAN.shares[0], kind), **fields))
-    assert words in str(caught.value)
-
-
-def test_a_buffer_that_is_filled_twice_before_its_use_is_found() -> None:
-    plan = rows((8, 8, 8), 4)
-    steps = [
-        replace(step, buffer="got1") if isinstance(step, Receive) else step
-        for step in plan.shares[2].steps
-    ]
-    receives = [replace(s, round=0) for s in steps if isinstance(s, Receive)]
-    others = [s for s in steps if not isinstance(s, Receive)]
-    with pytest.raises(PlanError, match="before it was used"):
-        check_buffers_only(plan, 2, (others[0], *receives[:2], *others[1:]))
-
-
-def check_buffers_only(plan: Plan, gpu: int, steps: tuple[Step, ...]) -> None:
-    from sgemm_lab.multi_gpu.validity import _check_buffers
-
-    _check_buffers(gpu, replace(plan.shares[gpu], steps=steps))
-
-
 def test_cannon_needs_a_square_number_of_gpus() -> None:
     with pytest.raises(LabError, match=r"8 is not one\. Take 4 or 9"):
         cannon((4, 4, 4), 8)
-    with pytest.raises(LabError, match="panels must be 1"):
-        cannon((4, 4, 4), 4, panels=2)
 
 
 @pytest.mark.parametrize("arguments", [((0, 1, 1), 1), ((1, 1, 1), 0)])
 def test_numbers_below_one_are_refused(arguments: tuple[tuple[int, int, int], int]) -> None:
     for layout in (rows, summa):
-        with pytest.raises(LabError, match=r"1 or more|1 GPU and 1 panel"):
+        with pytest.raises(LabError, match=r"1 or more|at least 1 GPU"):
             layout(*arguments)
 
 

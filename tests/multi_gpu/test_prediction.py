@@ -4,7 +4,7 @@ import pytest
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.multi_gpu.model import Link
-from sgemm_lab.multi_gpu.prediction import fitted_link, predicted
+from sgemm_lab.multi_gpu.queries import fitted_link, predicted
 from sgemm_lab.records.multi_gpu import Case, LinkCase, LinkTimes, MultiGpuRun, ProductTimes
 
 LINKS = tuple(

@@ -4,18 +4,11 @@ import statistics
 
 import pytest
 
-from sgemm_lab.multi_gpu.measure import plan_of
-from sgemm_lab.multi_gpu.prediction import fitted_link, predicted
-from sgemm_lab.multi_gpu.validity import check
+from sgemm_lab.multi_gpu.queries import fitted_link, predicted
 from sgemm_lab.records.multi_gpu import MULTI_GPU_RECORDS
 
 (RECORD,) = MULTI_GPU_RECORDS.load_all()
 LINKED = next(run for run in RECORD.runs if run.links)
-
-
-def test_every_recorded_product_has_a_valid_plan() -> None:
-    for case in {times.case for run in RECORD.runs for times in run.products}:
-        check(plan_of(case))
 
 
 def test_predictions_for_two_gpus_are_within_three_percent() -> None:

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.files import data_folder
+from sgemm_lab.files import PACKAGE, data_folder
 from sgemm_lab.records.webgpu_cards import FOLDER, card_path, load_card
-from sgemm_lab.wgsl.native import FORM
 from sgemm_lab.wgsl.programs import load_program
 
+FORM = json.loads((PACKAGE / "wgsl" / "form.json").read_text(encoding="utf-8"))
 DATA: dict[str, Any] = {
     "form": FORM,
     "card": "A card",

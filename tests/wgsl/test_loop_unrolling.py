@@ -1,14 +1,10 @@
-"""Loops of known bounds are written out, alike in Python and in JavaScript."""
+"""Loops of known bounds are unrolled."""
 
 import re
 
-import pytest
 from in_node import answers
 
-from sgemm_lab.kernel import Kernel
-from sgemm_lab.wgsl.loop_unrolling import written_out
-from sgemm_lab.wgsl.native import all_programs
-from sgemm_lab.wgsl.programs import roof_sources
+from sgemm_lab.wgsl.programs import all_programs
 
 PLACES = {
     "const N = 2u;\nfor (var i = 0u; i < N; i++) { f(i); }\n": [
@@ -29,33 +25,34 @@ KEPT = [
     "for (var i = 0u; i < 4; j++) { f(i); }",
     "for (var i = 0u; i < 33; i++) { f(i); }",  # too long
 ]
-SOURCES = [*(one.source for one in all_programs()), *roof_sources().values(), *PLACES, *KEPT]
 
 
-@pytest.mark.parametrize("source", PLACES)
-def test_a_loop_of_known_bounds_is_written_out(source: str) -> None:
-    text = written_out(source)
-    assert "for (" not in text
-    assert all(piece in text for piece in PLACES[source])
-    turns = source.count("for (")
-    assert text.count("f(") == {1: len(PLACES[source]), 2: 4}[turns]
+def unrolled(*sources: str) -> list[str]:
+    said = answers(
+        {"loops": "wgsl/loop_unrolling.ts"},
+        "(source) => loops.writtenOut(source)",
+        [(source,) for source in sources],
+    )
+    return [one["gives"] for one in said]
 
 
-@pytest.mark.parametrize("source", KEPT)
-def test_another_loop_stays(source: str) -> None:
-    assert written_out(source) == source
+def test_a_loop_of_known_bounds_is_unrolled() -> None:
+    for (source, pieces), text in zip(PLACES.items(), unrolled(*PLACES), strict=True):
+        assert "for (" not in text
+        assert all(piece in text for piece in pieces)
+        assert text.count("f(") == {1: len(pieces), 2: 4}[source.count("for (")]
 
 
-@pytest.mark.parametrize("program", all_programs(), ids=lambda program: program.name)
-def test_of_a_program_only_the_loops_along_all_of_k_stay(program: Kernel) -> None:
-    heads = re.findall(r"for \(([^)]*)\)", written_out(program.source))
-    along_k, *others = heads
-    assert along_k.startswith(("var k = 0u; k < K;", "var k0 = 0u; k0 < K;"))
-    # How many lanes a subgroup has, only the card knows.
-    assert others == (["var l0 = 0u; l0 < lanes; l0 += 4"] if program.name == "lanes" else [])
+def test_another_loop_stays() -> None:
+    assert unrolled(*KEPT) == KEPT
 
 
-def test_javascript_writes_out_alike() -> None:
-    function = "(source) => twin.writtenOut(source)"
-    said = answers({"twin": "wgsl/loop_unrolling.ts"}, function, [(one,) for one in SOURCES])
-    assert [one["gives"] for one in said] == [written_out(one) for one in SOURCES]
+def test_of_a_program_only_the_loops_along_all_of_k_stay() -> None:
+    programs = all_programs()
+    texts = unrolled(*(program.source for program in programs))
+    for program, text in zip(programs, texts, strict=True):
+        along_k, *others = re.findall(r"for \(([^)]*)\)", text)
+        assert along_k.startswith(("var k = 0u; k < K;", "var k0 = 0u; k0 < K;"))
+        # How many lanes a subgroup has, only the card knows.
+        lanes = ["var l0 = 0u; l0 < lanes; l0 += 4"]
+        assert others == (lanes if program.name == "lanes" else []), program.name

@@ -17,7 +17,6 @@ from sgemm_lab.cli.arguments import (
     seconds,
 )
 from sgemm_lab.cli.printing import print_json, print_status, print_table
-from sgemm_lab.cli.wgsl import run_record_wgsl
 from sgemm_lab.cuda.launch import multiply, require_gpu
 from sgemm_lab.errors import LabError
 from sgemm_lab.files import own_records
@@ -64,10 +63,6 @@ def add_record_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="measure all sizes, also those of an interrupted run of the last day",
     )
-    parser.add_argument(
-        "--wgsl", action="store_true",
-        help="the ladder in WGSL instead, through Vulkan or Metal; needs the package wgpu",
-    )  # fmt: skip
 
 
 def add_counters_arguments(parser: argparse.ArgumentParser) -> None:
@@ -108,8 +103,6 @@ def add_scoreboard_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_record(options: argparse.Namespace) -> int:
     """Measure, write and print; return 130 after an interruption."""
-    if options.wgsl:
-        return run_record_wgsl(options)
     names = [name for name in options.kernels if name != MATMUL]
     with_matmul = MATMUL in options.kernels
     only_matmul = with_matmul and not names

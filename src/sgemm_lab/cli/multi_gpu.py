@@ -3,7 +3,6 @@
 import argparse
 import os
 import sys
-from pathlib import Path
 from typing import Any, NoReturn
 
 from sgemm_lab.cli.arguments import (
@@ -20,18 +19,12 @@ from sgemm_lab.errors import LabError
 from sgemm_lab.files import own_records
 from sgemm_lab.kernel import Size
 from sgemm_lab.multi_gpu.cases import PARTS, SIZES
-from sgemm_lab.multi_gpu.engine import TRANSPORTS
+from sgemm_lab.multi_gpu.engine import COPY, TIME_LIMIT, TRANSPORTS
 from sgemm_lab.multi_gpu.layouts import LAYOUTS, make_plan
+from sgemm_lab.multi_gpu.nccl import set_block_limit
 from sgemm_lab.multi_gpu.plan import Plan
-from sgemm_lab.multi_gpu.process_group import JOIN_SECONDS, set_block_limit
 from sgemm_lab.multi_gpu.recorder import take_record
-from sgemm_lab.multi_gpu.run_plan import (
-    default_transport,
-    in_numpy,
-    is_mpi_rank,
-    join_process_group,
-    multiply,
-)
+from sgemm_lab.multi_gpu.run_plan import in_numpy, multiply
 from sgemm_lab.multi_gpu.single_gpu import CUBLAS, LOCAL_PRODUCTS
 from sgemm_lab.multi_gpu.topology import cuda_errors_as_messages, gpu_count
 from sgemm_lab.records.multi_gpu import MULTI_GPU_RECORDS, MultiGpuScore, scores
@@ -48,23 +41,19 @@ def add_multi_gpu_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--layout", choices=LAYOUTS, default="rows", help="default: rows")
     parser.add_argument("--gpus", type=_count, help="how many; default: all, or 4 in NumPy")
     add_one_size(parser)
-    parser.add_argument("--panels", type=_count, default=1, help="pieces of a GPU's part of B")
     parser.add_argument(
         "--inside", choices=LOCAL_PRODUCTS, default=CUBLAS, help="a GPU's own product"
     )
-    parser.add_argument("--transport", choices=TRANSPORTS, help="transport of the tiles")
+    parser.add_argument(
+        "--transport", choices=TRANSPORTS, default=COPY, help="of the tiles; default: copy"
+    )
     parser.add_argument(
         "--block-limit", type=_count, metavar="BLOCKS", help="limit of NCCL's blocks"
     )
     parser.add_argument("--graph", action="store_true", help="replay the plan as a CUDA graph")
     parser.add_argument(
-        "--meet", type=Path, metavar="FILE", help="rendezvous file of several processes"
-    )
-    parser.add_argument("--rank", type=int, default=0, help="number of this process, from 0")
-    parser.add_argument("--ranks", type=_count, default=1, help="number of processes")
-    parser.add_argument(
-        "--time-limit", type=seconds, default=JOIN_SECONDS, metavar="SECONDS",
-        help="time limit for joining the ranks, and for a product",
+        "--time-limit", type=seconds, default=TIME_LIMIT, metavar="SECONDS",
+        help="time limit of a product",
     )  # fmt: skip
     commands = parser.add_subparsers(metavar="COMMAND")
     recording = add_part(commands, "record", "measure on this machine's GPUs")
@@ -88,39 +77,33 @@ def add_multi_gpu_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _multiply(options: argparse.Namespace) -> int:
-    processes = is_mpi_rank() or options.meet is not None
     if not has_gpu():
         print_status(
             "There is no GPU here: the plan runs in NumPy, one GPU after the other, without times."
         )
         return _in_numpy(options)
     set_block_limit(options.block_limit)
-    transport = options.transport or default_transport(processes=processes)
-    gpus, limit = options.gpus or gpu_count(), options.time_limit
     try:
         with cuda_errors_as_messages():
-            group = join_process_group(
-                gpus, transport, options.meet, options.rank, options.ranks, limit
-            )
-            plan = make_plan(options.layout, options.size or _GPU_SIZE, group.gpus, options.panels)
+            gpus = options.gpus or gpu_count()
+            plan = make_plan(options.layout, options.size or _GPU_SIZE, gpus)
             found = multiply(
-                plan, group, options.inside, transport, graph=options.graph, seconds=limit
-            )
+                plan, options.inside, options.transport, graph=options.graph,
+                seconds=options.time_limit,
+            )  # fmt: skip
     except LabError as fault:
         print_status(f"sgemm-lab: {fault}")
         # A GPU may still be busy with the failed run, so exit without cleanup.
         _leave(2)
-    if found.speaks:
-        if options.json:
-            print_json({"layout": plan.layout, "size": list(plan.size), **vars(found)})
-        else:
-            print(
-                f"{size_text(plan.size)} on {plural(found.gpus, 'GPU')}, {plan.layout}, "
-                f"{options.inside} inside, carried by {transport}: {found.seconds * 1e3:.4g} ms, "
-                f"{found.tflops:.4g} TFLOP/s. Sampled rows are right: at most "
-                f"{found.worst_share:.2g} of what rounding allows."
-            )
-    group.close()
+    if options.json:
+        print_json({"layout": plan.layout, "size": list(plan.size), **vars(found)})
+    else:
+        print(
+            f"{size_text(plan.size)} on {plural(found.gpus, 'GPU')}, {plan.layout}, "
+            f"{options.inside} inside, carried by {found.transport}: {found.seconds * 1e3:.4g} ms, "
+            f"{found.tflops:.4g} TFLOP/s. Sampled rows are right: at most "
+            f"{found.worst_share:.2g} of what rounding allows."
+        )
     return 0
 
 
@@ -132,7 +115,7 @@ def _leave(status: int) -> NoReturn:
 
 def _in_numpy(options: argparse.Namespace) -> int:
     chosen = options.size or _NUMPY_SIZE
-    plan = make_plan(options.layout, chosen, options.gpus or _GPUS_ON_PAPER, options.panels)
+    plan = make_plan(options.layout, chosen, options.gpus or _GPUS_ON_PAPER)
     share = in_numpy(plan)
     rows = _per_gpu(plan)
     if options.json:

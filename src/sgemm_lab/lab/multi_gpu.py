@@ -13,7 +13,6 @@ from sgemm_lab.multi_gpu.layouts import make_plan
 from sgemm_lab.multi_gpu.model import MULTIPLY, Span, at_rate
 from sgemm_lab.multi_gpu.model import timeline as predicted_spans
 from sgemm_lab.multi_gpu.plan import Plan, Tile
-from sgemm_lab.multi_gpu.process_group import JOIN_SECONDS, single_process
 from sgemm_lab.multi_gpu.queries import RecordQueries, findings, flop_per_link_byte, median
 from sgemm_lab.multi_gpu.run_plan import in_numpy, multiply
 from sgemm_lab.multi_gpu.single_gpu import CUBLAS
@@ -189,8 +188,7 @@ def run_on_gpus(layout: str, size: AnySize, gpus: int = 4) -> Output:
     plan = make_plan(layout, size, gpus)
     if has_gpu() and gpu_count() >= gpus:
         with cuda_errors_as_messages():
-            group = single_process(gpus, nccl=False)
-            done = multiply(plan, group, CUBLAS, COPY, graph=False, seconds=JOIN_SECONDS)
+            done = multiply(plan, CUBLAS, COPY)
         note = (
             f"On {plural(gpus, 'GPU')} in {number(1e3 * done.seconds)} ms: "
             f"{number(done.tflops)} TFLOP/s. Sampled rows are right."

@@ -1,4 +1,4 @@
-"""Cases of a record of several GPUs: transfers, products and libraries, most important first.
+"""Cases of a record of several GPUs: transfers and products, most important first.
 
 Cases with the same process settings form a group. An interrupted run has the first groups.
 """
@@ -8,10 +8,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sgemm_lab.multi_gpu.baselines import LAYOUTS, LIBRARIES, installed
 from sgemm_lab.multi_gpu.engine import COPY, NCCL
 from sgemm_lab.multi_gpu.single_gpu import BOOK, CUBLAS
-from sgemm_lab.multi_gpu.worker import LIBRARY, LINK, PRODUCT, TIMELINE
+from sgemm_lab.multi_gpu.worker import LINK, PRODUCT, TIMELINE
 from sgemm_lab.records.multi_gpu import BOTH_WAYS, ONE_WAY, RING, Case, LinkCase, MultiGpuRun
 from sgemm_lab.records.schema import encode
 
@@ -19,19 +18,18 @@ SIZES = (8192, 16384, 32768)
 SMALL_SIZES = (512, 1024, 2048, 4096)
 """Sizes measured as CUDA graphs, on one GPU and on more."""
 WEAK_SIZES = (4096, 8192, 16384)
-PANELS = (2, 4, 8)
 BLOCK_LIMITS = (1, 2, 8)
 """Further limits of NCCL's blocks, in addition to ``FEW_BLOCKS`` and the default."""
 FEW_BLOCKS = 4
 """With this limit transfers are slower but still hidden, and the product is faster."""
-PANEL_SIZE = 8192
+MIDDLE_SIZE = 8192
+"""Size of timelines and block limits, and the largest that is also measured as CUDA graphs."""
 LARGEST_COMPARED = 16384
 """Largest size for slower variants: other layouts, and NCCL with all its blocks."""
 LINK_BYTES = tuple(2**power for power in (12, 16, 20, 22, 24, 26, 28, 30))
 
 PARTS = (
-    "products", "nccl", "links", "libraries", "small", "book", "timelines", "compared", "weak",
-    "panels", "blocks",
+    "products", "nccl", "links", "small", "book", "timelines", "compared", "weak", "blocks",
 )  # fmt: skip
 """The parts of a record, in the order of measurement."""
 
@@ -41,8 +39,7 @@ class Request:
     """A request to ``worker`` for one measurement."""
 
     do: str
-    case: Any
-    """A ``Case``, a ``LinkCase``, or the arguments of ``baselines.measure``."""
+    case: Case | LinkCase
     overlap: bool = True
 
     @property
@@ -54,8 +51,7 @@ class Request:
 
     def to_json(self) -> dict[str, Any]:
         """Return the request as JSON data."""
-        fields = self.case if isinstance(self.case, dict) else encode(self.case)
-        return {"do": self.do, "case": fields, "overlap": self.overlap}
+        return {"do": self.do, "case": encode(self.case), "overlap": self.overlap}
 
     def is_in(self, run: MultiGpuRun) -> bool:
         """Whether a run has this measurement."""
@@ -63,12 +59,7 @@ class Request:
             return any(found.case == self.case for found in run.products)
         if self.do == LINK:
             return any(found.case == self.case for found in run.links)
-        if self.do == TIMELINE:
-            return any((t.case, t.overlap) == (self.case, self.overlap) for t in run.timelines)
-        wanted = self.case
-        return any(
-            {name: getattr(found, name) for name in wanted} == wanted for found in run.libraries
-        )
+        return any((t.case, t.overlap) == (self.case, self.overlap) for t in run.timelines)
 
 
 @dataclass
@@ -94,10 +85,8 @@ def groups(gpus: int, sizes: Sequence[int], parts: Sequence[str] = PARTS) -> Ite
         "small": _small,
         "links": _links,
         "book": _book,
-        "libraries": _libraries,
         "timelines": _timelines,
         "weak": _weak,
-        "panels": _panels,
         "blocks": _blocks,
     }
     for part in PARTS:
@@ -150,7 +139,7 @@ def _compared(gpus: int, sizes: Sequence[int]) -> Iterator[Group]:
 
 
 def _graphed(sizes: Sequence[int]) -> list[int]:
-    return [n for n in sizes if n <= PANEL_SIZE]
+    return [n for n in sizes if n <= MIDDLE_SIZE]
 
 
 def _small(gpus: int, _sizes: Sequence[int]) -> Iterator[Group]:
@@ -187,19 +176,9 @@ def _book(gpus: int, sizes: Sequence[int]) -> Iterator[Group]:
         yield Group([Request(PRODUCT, case) for case in cases])
 
 
-def _libraries(gpus: int, sizes: Sequence[int]) -> Iterator[Group]:
-    for library in LIBRARIES:
-        if installed(library):
-            for layout in LAYOUTS[library]:
-                cases = [
-                    {"library": library, "gpus": gpus, "n": n, "layout": layout} for n in sizes
-                ]
-                yield Group([Request(LIBRARY, case) for case in cases])
-
-
 def _timelines(gpus: int, _sizes: Sequence[int]) -> Iterator[Group]:
     for transport in (COPY, NCCL):
-        cases = [_cube(PANEL_SIZE, gpus, layout, transport) for layout in layouts(gpus)]
+        cases = [_cube(MIDDLE_SIZE, gpus, layout, transport) for layout in layouts(gpus)]
         yield Group([Request(TIMELINE, c, overlap) for c in cases for overlap in (True, False)])
 
 
@@ -213,13 +192,7 @@ def _weak(gpus: int, _sizes: Sequence[int]) -> Iterator[Group]:
     )
 
 
-def _panels(gpus: int, _sizes: Sequence[int]) -> Iterator[Group]:
-    for transport in (COPY, NCCL):
-        cases = [_cube(PANEL_SIZE, gpus, "rows", transport, panels=count) for count in PANELS]
-        yield Group([Request(PRODUCT, case) for case in cases])
-
-
 def _blocks(gpus: int, _sizes: Sequence[int]) -> Iterator[Group]:
     for limit in BLOCK_LIMITS:
-        case = _cube(PANEL_SIZE, gpus, layouts(gpus)[0], NCCL, block_limit=limit)
+        case = _cube(MIDDLE_SIZE, gpus, layouts(gpus)[0], NCCL, block_limit=limit)
         yield Group([Request(PRODUCT, case)], limit)

@@ -1,6 +1,6 @@
 """Run a plan on GPUs with overlapping products and transfers.
 
-One thread queues all work of its process. Products run on one stream of a GPU, transfers on another
+One thread queues all work. Products run on one stream of a GPU, transfers on another
 with higher priority. If a GPU computes several tiles of C, products alternate between two streams:
 blocks of the next product fill the SMs that the last wave of the current one leaves idle. Events
 signal that a buffer is filled or free, as with double buffering in a kernel. The dependencies
@@ -18,18 +18,19 @@ from sgemm_lab.errors import LabError
 from sgemm_lab.multi_gpu.elements import fill, worst_share
 from sgemm_lab.multi_gpu.graphs import Graph
 from sgemm_lab.multi_gpu.model import MULTIPLY, TRANSFER, Span
+from sgemm_lab.multi_gpu.nccl import communicators, nccl_library
 from sgemm_lab.multi_gpu.plan import Multiply, Plan, Receive
-from sgemm_lab.multi_gpu.process_group import ProcessGroup, nccl_library
 from sgemm_lab.multi_gpu.single_gpu import CUBLAS, local_product, scratch_bytes
-from sgemm_lab.multi_gpu.topology import check_memory, enable_peer_access
-from sgemm_lab.multi_gpu.validity import check
+from sgemm_lab.multi_gpu.topology import check_count, check_memory, enable_peer_access
 
 NCCL, COPY = "nccl", "copy"
 TRANSPORTS = (NCCL, COPY)
-"""Transports of tiles: NCCL, between any GPUs; or the copy engines, within one process."""
+"""Transports of tiles: NCCL, or the copy engines."""
 
-TIME_LIMIT = 120.0
+TIME_LIMIT = 60.0
 """Time limit of a plan in seconds. The largest recorded one takes less than one."""
+_NOT_READY = 600
+"""cudaErrorNotReady (CUDA Runtime API, cudaError): a stream has pending work."""
 MOST_GRAPHS = 2
 """Maximum number of graphs per run. With two, independent GPUs do not wait for each other. The
 launch of four takes the host longer than this saves: ``records/notes.md``."""
@@ -40,19 +41,23 @@ Place = tuple[int, str]
 """A buffer of a GPU."""
 
 
-class _Worker:
-    """One GPU of this process: its streams, its buffers, its product."""
+class NotInTimeError(LabError):
+    """The GPUs did not finish in time."""
 
-    def __init__(self, plan: Plan, gpu: int, device: int, inside: str) -> None:
+
+class _Worker:
+    """One GPU: its streams, its buffers, its product."""
+
+    def __init__(self, plan: Plan, device: int, inside: str) -> None:
         self._cupy = cupy = require_gpu()
-        self.device, self.share = device, plan.shares[gpu]
+        self.device, self.share = device, plan.shares[device]
         added = [math.prod(step.size[:2]) for step in self.share.products if step.adds]
         scratch = max(added, default=0)
         # Blocks of the book's stream-K kernels wait for each other and must all be resident, so a
         # concurrent product could deadlock.
         lanes = 2 if inside == CUBLAS and len(self.share.results) > 1 else 1
         with cupy.cuda.Device(device):
-            check_memory(plan, gpu, device, lanes * scratch_bytes(inside, scratch))
+            check_memory(plan, device, lanes * scratch_bytes(inside, scratch))
             self.work = [cupy.cuda.Stream(non_blocking=True) for _ in range(lanes)]
             self.moving = cupy.cuda.Stream(non_blocking=True, priority=_HIGH)
             self.products = [local_product(inside, stream, scratch) for stream in self.work]
@@ -90,46 +95,40 @@ class _Worker:
 
 
 class Engine:
-    """Buffers of a plan on the GPUs of a process group, and programs that run the plan."""
+    """Buffers of a plan on the GPUs of this process, and programs that run the plan."""
 
     def __init__(
         self,
         plan: Plan,
-        group: ProcessGroup,
         *,
         inside: str = CUBLAS,
-        transport: str = NCCL,
+        transport: str = COPY,
         time_limit: float = TIME_LIMIT,
     ) -> None:
         """Allocate all buffers, and generate the initial tiles of A and B.
 
         Args:
-            plan: for the number of GPUs of the group.
-            group: with communicators, if NCCL is the transport.
+            plan: GPU i of the plan is device i.
             inside: one of ``single_gpu.LOCAL_PRODUCTS``.
             transport: one of ``TRANSPORTS``.
             time_limit: of a run, in seconds.
 
         Raises:
-            LabError: the plan is wrong, too few GPUs, not enough memory, no peer access, or an
-                unknown product or transport.
+            LabError: too few GPUs, not enough memory, no peer access, no NCCL, or an unknown
+                product or transport.
         """
-        check(plan)
-        if plan.gpus != group.gpus:
-            raise LabError(f"The plan is for {plan.gpus} GPUs, but the group has {group.gpus}.")
         if transport not in TRANSPORTS:
             raise LabError(f"There is no transport '{transport}'. Take {' or '.join(TRANSPORTS)}.")
-        if transport == COPY and not group.is_whole:
-            raise LabError("Copy engines work within one process. Between processes use NCCL.")
-        if transport == NCCL and plan.gpus > 1 and not group.communicators:
-            raise LabError("This process group has no NCCL communicators. Make it with nccl=True.")
-        self.plan, self.group, self.transport = plan, group, transport
-        self.time_limit = time_limit
-        if transport == COPY:
-            enable_peer_access(list(group.devices.values()))
+        check_count(plan.gpus)
+        self.plan, self.transport, self.time_limit = plan, transport, time_limit
+        self.communicators: list[Any] = []
+        if transport == NCCL and plan.gpus > 1:
+            self.communicators = communicators(plan.gpus)
+        else:
+            enable_peer_access(plan.gpus)
         cupy = require_gpu()
         try:
-            self.workers = {g: _Worker(plan, g, d, inside) for g, d in group.devices.items()}
+            self.workers = [_Worker(plan, gpu, inside) for gpu in range(plan.gpus)]
         except cupy.cuda.memory.OutOfMemoryError:
             raise LabError(
                 "The GPUs' memory cannot hold the matrices. Take a smaller size or more GPUs."
@@ -150,18 +149,38 @@ class Engine:
     def check(self) -> float:
         """Return the largest error of sampled rows of C over the rounding bound."""
         cupy, found = require_gpu(), 0.0
-        for worker in self.workers.values():
+        for worker in self.workers:
             with cupy.cuda.Device(worker.device):
                 found = max(found, worker.worst_share(self.plan))
-        return self.group.largest(found)
+        return found
 
     def fill_nan(self) -> None:
         """Fill C with NaN, so that a check covers only later writes."""
         cupy = require_gpu()
-        for worker in self.workers.values():
+        for worker in self.workers:
             with cupy.cuda.Device(worker.device):
                 worker.fill_nan()
                 cupy.cuda.Device().synchronize()
+
+
+def wait(streams: Iterable[Any], seconds: float) -> None:
+    """Wait until streams have finished.
+
+    Raises:
+        NotInTimeError: they did not finish within ``seconds``.
+        LabError: a GPU failed.
+    """
+    query = require_gpu().cuda.runtime.streamQuery
+    end = time.perf_counter() + seconds
+    for stream in streams:
+        while (status := query(stream.ptr)) == _NOT_READY:
+            if time.perf_counter() > end:
+                raise NotInTimeError(
+                    f"The GPUs did not finish in {seconds:g} seconds. One may be busy with another "
+                    "program. Start again."
+                )
+        if status:
+            raise LabError(f"GPU {stream.device_id} failed (CUDA error {status}). Start again.")
 
 
 @dataclass
@@ -240,26 +259,25 @@ class Program:
         self._actions: list[_Action] = []
         self._marked: list[tuple[Span, _Worker, Any, Any]] = []
         self._graphs: list[tuple[Any, Graph]] = []
-        self._nccl = nccl_library() if engine.group.communicators else None
+        self._nccl = nccl_library() if engine.communicators else None
         for number, (products, receives) in enumerate(engine.plan.by_round()):
             for gpu, step in products:
-                if gpu in engine.workers:
-                    self._add_product(gpu, step)
+                self._add_product(gpu, step)
             if transfers and receives:
                 add = self._add_copies if engine.transport == COPY else self._add_exchange
                 add(number, receives)
-        self._zeros = {g: w.event(timing=True) for g, w in engine.workers.items()} if timed else {}
+        self._zeros = [worker.event(timing=True) for worker in engine.workers] if timed else []
 
     @property
     def streams(self) -> list[Any]:
         """All streams of the program."""
-        return [s for w in self._engine.workers.values() for s in self._streams_of(w)]
+        return [s for w in self._engine.workers for s in self._streams_of(w)]
 
     def queue(self) -> None:
         """Queue every step without waiting."""
         here = self._cupy.cuda.runtime.getDevice()
-        for gpu, zero in self._zeros.items():
-            zero.record(self._engine.workers[gpu].work[0])
+        for worker, zero in zip(self._engine.workers, self._zeros, strict=False):
+            zero.record(worker.work[0])
         self._queue(self._actions)
         self._cupy.cuda.runtime.setDevice(here)
 
@@ -271,7 +289,7 @@ class Program:
         """
         groups = self._connected_devices()
         for devices in groups if len(groups) <= MOST_GRAPHS else [set().union(*groups)]:
-            workers = [w for w in self._engine.workers.values() if w.device in devices]
+            workers = [w for w in self._engine.workers if w.device in devices]
             actions = [action for action in self._actions if action.devices <= devices]
             self._graphs.append((workers[0].work[0], self._captured(workers, actions)))
 
@@ -290,20 +308,19 @@ class Program:
             NotInTimeError: it took longer than the engine's time limit.
             LabError: a GPU failed.
         """
-        group = self._engine.group
-        group.largest(0.0)  # a barrier of all processes
+        limit = self._engine.time_limit
         begin = time.perf_counter()
         if self._graphs:
             for _ in range(times):
                 for origin, graph in self._graphs:
                     self._cupy.cuda.runtime.setDevice(origin.device_id)
                     graph.launch(origin)
-            group.wait([origin for origin, _ in self._graphs], self._engine.time_limit)
+            wait([origin for origin, _ in self._graphs], limit)
         else:
             for _ in range(times):
-                group.collective(self.queue)
-                group.wait(self.streams, self._engine.time_limit)
-        return group.largest(time.perf_counter() - begin) / times
+                self.queue()
+                wait(self.streams, limit)
+        return (time.perf_counter() - begin) / times
 
     def spans(self) -> list[Span]:
         """Return start and end of each step of the latest run, by each GPU's own clock.
@@ -324,8 +341,8 @@ class Program:
             action.queue(self._cupy.cuda.runtime.setDevice)
 
     def _connected_devices(self) -> list[set[int]]:
-        """Return the connected components of this process's devices under dependencies."""
-        groups = [{worker.device} for worker in self._engine.workers.values()]
+        """Return the connected components of the GPUs under dependencies."""
+        groups = [{worker.device} for worker in self._engine.workers]
         for action in self._actions:
             touched = [group for group in groups if group & action.devices]
             groups = [group for group in groups if group not in touched]
@@ -400,16 +417,12 @@ class Program:
         reads: dict[int, list[Place]] = {}
         writes: dict[int, list[Place]] = {}
         for gpu, step in receives:
-            if step.source in workers:
-                buffer = plan.source_buffer(gpu, step)
-                calls.append(self._nccl_call("send", step.source, buffer, step, gpu))
-                reads.setdefault(step.source, []).append((step.source, buffer))
-            if gpu in workers:
-                calls.append(self._nccl_call("recv", gpu, step.buffer, step, step.source))
-                writes.setdefault(gpu, []).append((gpu, step.buffer))
+            buffer = plan.source_buffer(gpu, step)
+            calls.append(self._nccl_call("send", step.source, buffer, step, gpu))
+            reads.setdefault(step.source, []).append((step.source, buffer))
+            calls.append(self._nccl_call("recv", gpu, step.buffer, step, step.source))
+            writes.setdefault(gpu, []).append((gpu, step.buffer))
         participants = sorted({*reads, *writes})
-        if not participants:
-            return
         waits, all_done = [], []
         for gpu in participants:
             done = _Done(self._transfer_stream(workers[gpu]), workers[gpu])
@@ -435,7 +448,7 @@ class Program:
         self, name: str, gpu: int, buffer: str, step: Receive, peer: int
     ) -> Callable[[], None]:
         worker = self._engine.workers[gpu]
-        call = getattr(self._engine.group.communicators[gpu], name)
+        call = getattr(self._engine.communicators[gpu], name)
         nccl: Any = self._nccl
         given = (
             worker.arrays[buffer].data.ptr, step.tile.elements, nccl.NCCL_FLOAT32, peer,

@@ -16,44 +16,40 @@ Range = tuple[int, int]
 """Start and length."""
 
 
-def rows(size: Size, gpus: int, panels: int = 1) -> Plan:
-    """Cut A and C by rows, and B by columns; the panels of B rotate through the GPUs.
+def rows(size: Size, gpus: int) -> Plan:
+    """Cut A and C by rows, and B by columns; the parts of B rotate through the GPUs.
 
-    A GPU keeps its rows of A. It starts with its own panels of B and continues with those of the
-    next GPU, and so on. Each panel gives a separate tile of C, so no product accumulates.
+    A GPU keeps its rows of A. It starts with its own part of B and continues with that of the next
+    GPU, and so on. Each part gives a separate tile of C, so no product accumulates.
 
     Args:
         size: M, N, K.
         gpus: number of GPUs.
-        panels: pieces of a GPU's part of B.
 
     Raises:
         LabError: a number is below 1.
     """
-    m, n, k = _checked(size, gpus, panels)
-    bands, pieces = _cuts(m, gpus), _cuts(n, gpus * panels)
+    m, n, k = _checked(size, gpus)
+    bands, parts = _cuts(m, gpus), _cuts(n, gpus)
     builders = [_Builder() for _ in range(gpus)]
     for gpu, builder in enumerate(builders):
-        builder.own("A", Tile("A", bands[gpu][0], 0, bands[gpu][1], k))
-        for piece in range(panels):
-            builder.own(f"B{piece}", _columns_of_b(pieces[gpu * panels + piece], k))
-    for turn in range(gpus * panels):
-        ahead, piece = divmod(turn, panels)
+        builder.own("A", _of_a(bands[gpu], (0, k)))
+        builder.own("B", _of_b((0, k), parts[gpu]))
+    for turn in range(gpus):
         for gpu, builder in enumerate(builders):
-            source = (gpu + ahead) % gpus
-            columns = pieces[source * panels + piece]
-            buffer = f"B{piece}" if ahead == 0 else f"got{turn % 2}"
-            tile = _columns_of_b(columns, k)
+            source = (gpu + turn) % gpus
+            buffer = f"got{turn % 2}" if turn else "B"
+            tile = _of_b((0, k), parts[source])
             if not bands[gpu][1] or not tile.elements:
                 continue
-            if ahead:
-                _transfer(builders, turn - 1, (source, f"B{piece}"), (gpu, buffer), tile)
-            c = Tile("C", bands[gpu][0], columns[0], bands[gpu][1], columns[1])
+            if turn:
+                _transfer(builders, turn - 1, (source, "B"), (gpu, buffer), tile)
+            c = Tile("C", bands[gpu][0], tile.column, bands[gpu][1], tile.columns)
             builder.multiply(turn, "A", buffer, f"C{turn}", c, (0, k))
-    return _plan("rows", size, (gpus, 1), panels, builders)
+    return _plan("rows", size, (gpus, 1), builders)
 
 
-def summa(size: Size, gpus: int, panels: int = 1) -> Plan:
+def summa(size: Size, gpus: int) -> Plan:
     """Cut all three matrices into tiles; broadcast strips of K along rows and columns of GPUs.
 
     The owner of a strip of A sends it along its row of GPUs, the owner of a strip of B along its
@@ -62,15 +58,14 @@ def summa(size: Size, gpus: int, panels: int = 1) -> Plan:
 
     Args:
         size: M, N, K.
-        gpus: number of GPUs, in the squarest_grid grid.
-        panels: pieces of a strip.
+        gpus: number of GPUs, in the squarest grid.
 
     Raises:
         LabError: a number is below 1.
     """
-    m, n, k = _checked(size, gpus, panels)
+    m, n, k = _checked(size, gpus)
     down, across = squarest_grid(gpus)
-    strips = _cuts(k, math.lcm(down, across) * panels)
+    strips = _cuts(k, math.lcm(down, across))
     down_cuts, across_cuts = _cuts(m, down), _cuts(n, across)
     builders = [_Builder() for _ in range(gpus)]
     turn = 0
@@ -98,10 +93,10 @@ def summa(size: Size, gpus: int, panels: int = 1) -> Plan:
             c = Tile("C", *(down_cuts[i][0], across_cuts[j][0]), a.rows, b.columns)
             builder.multiply(turn + 1, *buffers, "C", c, strip)
         turn += 1
-    return _plan("summa", size, (down, across), panels, builders)
+    return _plan("summa", size, (down, across), builders)
 
 
-def cannon(size: Size, gpus: int, panels: int = 1) -> Plan:
+def cannon(size: Size, gpus: int) -> Plan:
     """Cut all three matrices in tiles on a square of GPUs, A and B askew; tiles go to neighbours.
 
     GPU (i, j) of q×q begins with A's tile (i, i+j) and B's (i+j, j), counted around. After each
@@ -111,20 +106,17 @@ def cannon(size: Size, gpus: int, panels: int = 1) -> Plan:
     Args:
         size: M, N, K.
         gpus: number of GPUs, a square.
-        panels: 1; whole tiles are sent.
 
     Raises:
         LabError: the number of GPUs is not a square, or a number is below 1.
     """
-    m, n, k = _checked(size, gpus, panels)
+    m, n, k = _checked(size, gpus)
     side = math.isqrt(gpus)
     if side * side != gpus:
         raise LabError(
             f"Cannon's layout needs a square number of GPUs, and {gpus} is not one. "
             f"Take {side * side} or {(side + 1) ** 2}, or the layout 'rows' or 'summa'."
         )
-    if panels != 1:
-        raise LabError("Cannon's layout sends whole tiles: panels must be 1.")
     rows_cuts, columns_cuts, strips = _cuts(m, side), _cuts(n, side), _cuts(k, side)
 
     def of_a(i: int, j: int, turn: int) -> Tile:
@@ -162,18 +154,14 @@ def cannon(size: Size, gpus: int, panels: int = 1) -> Plan:
             if a.elements and b.elements:
                 c = Tile("C", a.row, b.column, a.rows, b.columns)
                 builder.multiply(turn, f"A{place}", f"B{place}", "C", c, (a.column, a.columns))
-    return _plan("cannon", size, (side, side), panels, builders)
+    return _plan("cannon", size, (side, side), builders)
 
 
-LAYOUTS: dict[str, Callable[[Size, int, int], Plan]] = {
-    "rows": rows,
-    "summa": summa,
-    "cannon": cannon,
-}
+LAYOUTS: dict[str, Callable[[Size, int], Plan]] = {"rows": rows, "summa": summa, "cannon": cannon}
 """The layouts by name."""
 
 
-def make_plan(layout: str, size: Size, gpus: int, panels: int = 1) -> Plan:
+def make_plan(layout: str, size: Size, gpus: int) -> Plan:
     """Return the plan of one of ``LAYOUTS``.
 
     Raises:
@@ -181,11 +169,11 @@ def make_plan(layout: str, size: Size, gpus: int, panels: int = 1) -> Plan:
     """
     if layout not in LAYOUTS:
         raise LabError(f"There is no layout '{layout}'. Take one of {', '.join(LAYOUTS)}.")
-    return LAYOUTS[layout](size, gpus, panels)
+    return LAYOUTS[layout](size, gpus)
 
 
 def squarest_grid(gpus: int) -> tuple[int, int]:
-    """Return rows and columns of the squarest_grid grid, with rows ≤ columns."""
+    """Return rows and columns of the squarest grid, with rows ≤ columns."""
     down = next(side for side in range(math.isqrt(gpus), 0, -1) if gpus % side == 0)
     return down, gpus // down
 
@@ -225,20 +213,14 @@ def _transfer(
     builders[to[0]].add(Receive(turn, source[0], to[1], tile))
 
 
-def _plan(
-    layout: str, size: Size, grid: tuple[int, int], panels: int, builders: list[_Builder]
-) -> Plan:
-    return Plan(layout, size, grid, panels, tuple(builder.share() for builder in builders))
+def _plan(layout: str, size: Size, grid: tuple[int, int], builders: list[_Builder]) -> Plan:
+    return Plan(layout, size, grid, tuple(builder.share() for builder in builders))
 
 
 def _cuts(length: int, parts: int) -> list[Range]:
     """Cut a length into parts whose sizes differ by at most 1; some may be empty."""
     ends = [part * length // parts for part in range(parts + 1)]
     return [(first, end - first) for first, end in itertools.pairwise(ends)]
-
-
-def _columns_of_b(columns: Range, k: int) -> Tile:
-    return Tile("B", 0, columns[0], k, columns[1])
 
 
 def _of_a(rows_: Range, terms: Range) -> Tile:
@@ -249,9 +231,9 @@ def _of_b(terms: Range, columns: Range) -> Tile:
     return Tile("B", terms[0], columns[0], terms[1], columns[1])
 
 
-def _checked(size: Size, gpus: int, panels: int) -> Size:
+def _checked(size: Size, gpus: int) -> Size:
     if min(size) < 1:
         raise LabError(f"M, N and K must be 1 or more, not {', '.join(map(str, size))}.")
-    if gpus < 1 or panels < 1:
-        raise LabError(f"A plan needs at least 1 GPU and 1 panel, not {gpus} and {panels}.")
+    if gpus < 1:
+        raise LabError(f"A plan needs at least 1 GPU, not {gpus}.")
     return size

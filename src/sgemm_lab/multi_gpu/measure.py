@@ -10,10 +10,10 @@ from typing import Any
 from sgemm_lab.cuda.launch import require_gpu
 from sgemm_lab.errors import LabError
 from sgemm_lab.measuring.interleaved import is_graphed
-from sgemm_lab.multi_gpu.engine import COPY, NCCL, Engine, Program
+from sgemm_lab.multi_gpu.engine import COPY, NCCL, Engine, Program, wait
 from sgemm_lab.multi_gpu.layouts import make_plan
+from sgemm_lab.multi_gpu.nccl import communicators, nccl_library
 from sgemm_lab.multi_gpu.plan import Plan
-from sgemm_lab.multi_gpu.process_group import ProcessGroup, nccl_library, single_process
 from sgemm_lab.multi_gpu.single_gpu import CUBLAS
 from sgemm_lab.multi_gpu.topology import check_count, enable_peer_access
 from sgemm_lab.records.multi_gpu import (
@@ -35,8 +35,6 @@ REPLAYS = 20
 RUN_LIMIT = 15.0
 """Time limit of one run in seconds."""
 
-_process_groups: dict[tuple[int, bool], ProcessGroup] = {}
-
 
 def measure_product(case: Case, seconds: float = SECONDS) -> ProductTimes:
     """Measure a case interleaved: overlapped, sequential, without transfers, and one GPU alone.
@@ -45,13 +43,7 @@ def measure_product(case: Case, seconds: float = SECONDS) -> ProductTimes:
         LabError: it cannot run here, or C is wrong.
     """
     plan = plan_of(case)
-    engine = Engine(
-        plan,
-        _process_group(case.gpus, case.transport == NCCL),
-        inside=case.inside,
-        transport=case.transport,
-        time_limit=RUN_LIMIT,
-    )
+    engine = _engine(case)
     programs = {"overlap": engine.program()}
     if case.gpus > 1:
         programs["serial"] = engine.program(overlap=False)
@@ -81,14 +73,7 @@ def measure_product(case: Case, seconds: float = SECONDS) -> ProductTimes:
 
 def measure_timeline(case: Case, overlap: bool) -> Timeline:
     """Record start and end of each step of one run, after warm-up runs."""
-    engine = Engine(
-        plan_of(case),
-        _process_group(case.gpus, case.transport == NCCL),
-        inside=case.inside,
-        transport=case.transport,
-        time_limit=RUN_LIMIT,
-    )
-    program = engine.program(overlap=overlap, timed=True)
+    program = _engine(case).program(overlap=overlap, timed=True)
     for _ in range(3):
         program.run()
     pieces = tuple(
@@ -107,8 +92,7 @@ def measure_link(case: LinkCase) -> LinkTimes:
     cupy = require_gpu()
     check_count(case.gpus)
     if case.carrier == COPY and case.peer:
-        enable_peer_access(list(range(case.gpus)))
-    group = _process_group(case.gpus, case.carrier == NCCL)
+        enable_peer_access(case.gpus)
     streams, sources, targets = {}, {}, {}
     for gpu in range(case.gpus):
         with cupy.cuda.Device(gpu):
@@ -118,14 +102,14 @@ def measure_link(case: LinkCase) -> LinkTimes:
             cupy.cuda.Device().synchronize()
     pairs = _pairs(case)
     send = _nccl_sender if case.carrier == NCCL else _copier
-    once = send(group, pairs, streams, sources, targets, case.bytes)
+    once = send(pairs, streams, sources, targets, case.bytes)
     repeats = max(1, min(20, 2**28 // case.bytes))
     samples = []
     for number in range(9):
         begin = time.perf_counter()
         for _ in range(repeats):
             once()
-        group.wait(list(streams.values()), RUN_LIMIT)
+        wait(streams.values(), RUN_LIMIT)
         if number >= 2:
             samples.append((time.perf_counter() - begin) / repeats)
     cupy.cuda.runtime.setDevice(0)
@@ -134,7 +118,11 @@ def measure_link(case: LinkCase) -> LinkTimes:
 
 def plan_of(case: Case) -> Plan:
     """Return the plan of a case."""
-    return make_plan(case.layout, case.size, case.gpus, case.panels)
+    return make_plan(case.layout, case.size, case.gpus)
+
+
+def _engine(case: Case) -> Engine:
+    return Engine(plan_of(case), inside=case.inside, transport=case.transport, time_limit=RUN_LIMIT)
 
 
 def local_size(plan: Plan) -> tuple[int, int, int]:
@@ -149,16 +137,7 @@ def local_size(plan: Plan) -> tuple[int, int, int]:
 def _alone(plan: Plan) -> Engine:
     """Return an engine for one GPU's cuBLAS call at the local size of a plan."""
     single = make_plan("rows", local_size(plan), 1)
-    return Engine(
-        single, _process_group(1, False), inside=CUBLAS, transport=COPY, time_limit=RUN_LIMIT
-    )
-
-
-def _process_group(gpus: int, nccl: bool) -> ProcessGroup:
-    """Return a process group, cached because NCCL needs a second or two for it."""
-    if (gpus, nccl) not in _process_groups:
-        _process_groups[gpus, nccl] = single_process(gpus, nccl=nccl)
-    return _process_groups[gpus, nccl]
+    return Engine(single, inside=CUBLAS, transport=COPY, time_limit=RUN_LIMIT)
 
 
 def _turns(programs: dict[str, Program], seconds: float, replays: int) -> dict[str, list[float]]:
@@ -182,9 +161,12 @@ def _pairs(case: LinkCase) -> list[tuple[int, int]]:
 
 
 def _copier(
-    _process_group: ProcessGroup, pairs: Sequence[tuple[int, int]], streams: dict[int, Any],
-    sources: dict[int, Any], targets: dict[int, Any], count: int,
-) -> Callable[[], None]:  # fmt: skip
+    pairs: Sequence[tuple[int, int]],
+    streams: dict[int, Any],
+    sources: dict[int, Any],
+    targets: dict[int, Any],
+    count: int,
+) -> Callable[[], None]:
     runtime = require_gpu().cuda.runtime
 
     def once() -> None:
@@ -198,18 +180,19 @@ def _copier(
 
 
 def _nccl_sender(
-    group: ProcessGroup, pairs: Sequence[tuple[int, int]], streams: dict[int, Any],
-    sources: dict[int, Any], targets: dict[int, Any], count: int,
-) -> Callable[[], None]:  # fmt: skip
-    nccl = nccl_library()
+    pairs: Sequence[tuple[int, int]],
+    streams: dict[int, Any],
+    sources: dict[int, Any],
+    targets: dict[int, Any],
+    count: int,
+) -> Callable[[], None]:
+    nccl, ranks = nccl_library(), communicators(len(streams))
 
     def once() -> None:
         nccl.groupStart()
         for one, other in pairs:
-            group.communicators[one].send(
-                sources[one].data.ptr, count, nccl.NCCL_UINT8, other, streams[one].ptr
-            )
-            group.communicators[other].recv(
+            ranks[one].send(sources[one].data.ptr, count, nccl.NCCL_UINT8, other, streams[one].ptr)
+            ranks[other].recv(
                 targets[other].data.ptr, count, nccl.NCCL_UINT8, one, streams[other].ptr
             )
         nccl.groupEnd()

@@ -123,8 +123,6 @@ class Plan:
     size: Size
     grid: tuple[int, int]
     """Rows and columns of GPUs; GPU ``i * columns + j`` is in row i and column j."""
-    panels: int
-    """Pieces of a GPU's part, so that transfers can begin earlier."""
     shares: tuple[Share, ...]
 
     @property
@@ -162,7 +160,7 @@ class Plan:
         """Return the buffer of the matching send at the source of a GPU's receive.
 
         Raises:
-            KeyError: there is no matching send; ``validity.check`` rejects such plans.
+            KeyError: there is no matching send.
         """
         for step in self.shares[receive.source].steps:
             if (

@@ -21,12 +21,11 @@ from sgemm_lab.files import check_writable
 from sgemm_lab.measuring.interleaved import CUBLAS_CALL
 from sgemm_lab.measuring.recorder import new_run
 from sgemm_lab.multi_gpu.cases import PARTS, SIZES, Group, Request, groups
-from sgemm_lab.multi_gpu.topology import check_idle, gpu_count
-from sgemm_lab.multi_gpu.worker import LIBRARY, LINK, PRODUCT, TIMELINE
+from sgemm_lab.multi_gpu.topology import gpu_count
+from sgemm_lab.multi_gpu.worker import LINK, PRODUCT, TIMELINE
 from sgemm_lab.records.multi_gpu import (
     MULTI_GPU_RECORDS,
     Failure,
-    LibraryTimes,
     LinkTimes,
     MultiGpuFile,
     MultiGpuRun,
@@ -39,12 +38,7 @@ CASE_LIMIT = 90.0
 """Time limit of one case in seconds, including the start of its process."""
 _ROOM = 2**21
 """Disk space for a file in bytes, with a large margin."""
-_FORMS: dict[str, type] = {
-    PRODUCT: ProductTimes,
-    LINK: LinkTimes,
-    TIMELINE: Timeline,
-    LIBRARY: LibraryTimes,
-}
+_FORMS: dict[str, type] = {PRODUCT: ProductTimes, LINK: LinkTimes, TIMELINE: Timeline}
 
 RunRequests = Callable[[Sequence[Request], int | None, float], Any]
 """Runs requests in a process and yields its answers; raises LabError if it ends early."""
@@ -99,8 +93,7 @@ def take_record(
         run_requests: runs requests in a process.
 
     Raises:
-        LabError: fewer than two GPUs, a busy GPU, or a file that cannot be written; nothing is
-            measured then.
+        LabError: fewer than two GPUs, or a file that cannot be written; nothing is measured then.
     """
     found = gpu_count()
     gpus = found if gpus is None else gpus
@@ -111,7 +104,6 @@ def take_record(
     if not 2 <= gpus <= found:
         raise LabError(f"This machine has {found} GPUs: --most takes 2 to {found}, not {gpus}.")
     check_writable(folder / MULTI_GPU_RECORDS.folder, _ROOM)
-    check_idle(range(gpus))
     file = MultiGpuFile(folder, current_device(), _new_run(gpus))
     todo = list(groups(gpus, sizes, parts))
     summary = record(file, todo, seconds=seconds, progress=progress, run_requests=run_requests)

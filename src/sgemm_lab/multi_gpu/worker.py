@@ -9,16 +9,16 @@ import gc
 import json
 import os
 import sys
-from collections.abc import Callable
 from typing import Any
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.multi_gpu import baselines, measure
-from sgemm_lab.multi_gpu.process_group import NotInTimeError, set_block_limit
+from sgemm_lab.multi_gpu import measure
+from sgemm_lab.multi_gpu.engine import NotInTimeError
+from sgemm_lab.multi_gpu.nccl import set_block_limit
 from sgemm_lab.records.multi_gpu import Case, Item, LinkCase
 from sgemm_lab.records.schema import decode, encode
 
-PRODUCT, LINK, TIMELINE, LIBRARY = "product", "link", "timeline", "library"
+PRODUCT, LINK, TIMELINE = "product", "link", "timeline"
 
 
 def main() -> None:
@@ -47,15 +47,12 @@ def main() -> None:
 
 
 def _measured(request: dict[str, Any]) -> Item:
-    measurements: dict[str, Callable[[], Item]] = {
-        PRODUCT: lambda: measure.measure_product(decode(Case, request["case"])),
-        LINK: lambda: measure.measure_link(decode(LinkCase, request["case"])),
-        TIMELINE: lambda: measure.measure_timeline(
-            decode(Case, request["case"]), request["overlap"]
-        ),
-        LIBRARY: lambda: baselines.measure(**request["case"]),
-    }
-    return measurements[request["do"]]()
+    if request["do"] == LINK:
+        return measure.measure_link(decode(LinkCase, request["case"]))
+    case = decode(Case, request["case"])
+    if request["do"] == PRODUCT:
+        return measure.measure_product(case)
+    return measure.measure_timeline(case, request["overlap"])
 
 
 if __name__ == "__main__":

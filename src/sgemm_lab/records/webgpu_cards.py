@@ -1,6 +1,6 @@
 """Measurements of the WGSL ladder: one file per card, in the format that the page saves.
 
-A new measurement replaces the earlier one. ``climb.ts`` and ``native.py`` write these data.
+A new measurement replaces the earlier one. ``climb.ts`` makes these data.
 """
 
 import json

@@ -5,9 +5,21 @@ import type { Kernel as Program, Size } from "../kernel.ts";
 import { sizeText } from "../text.ts";
 import type { Card } from "./card.ts";
 import { faultOf, faultOfRounded, fractions, wholeNumbers } from "./exact.ts";
-import { AWKWARD_SIZES, ROUNDED_SIZE } from "./native.py";
 import type { Compiled } from "./products.ts";
 import { Product } from "./products.ts";
+
+/** One element, full tiles, less than a tile, and more; K and N multiples of 4 and not. */
+const AWKWARD_SIZES: Size[] = [
+  [1, 1, 1],
+  [3, 5, 7],
+  [128, 128, 24],
+  [33, 7, 129],
+  [97, 203, 61],
+  [130, 4, 6],
+  [129, 132, 20],
+];
+/** For a program in half precision, with fractions. */
+const ROUNDED_SIZE: Size = [97, 203, 61];
 
 /**
  * Run a program at every awkward size. Throws a LabError that names the size where it is wrong. One

@@ -10,7 +10,6 @@ import { faultOfLarge, fractions, wholeNumbers } from "./exact.ts";
 import features from "./features.json";
 import FORM from "./form.json";
 import type { Measured, Smaller } from "./form.ts";
-import { ROUNDS } from "./native.py";
 import type { Compiled } from "./products.ts";
 import { compiledOn, Product, programsOf } from "./products.ts";
 import { copySpeed, multiplyAddSpeed } from "./roofs.ts";
@@ -36,6 +35,7 @@ export interface Book {
   roofs: { copy: string; multiply_add: string };
 }
 
+const ROUNDS = 7;
 const SMALLEST = 128;
 const LARGEST = 4096;
 /** No run of a program lasts longer, as far as can be told beforehand: the screen waits for it. */

@@ -54,7 +54,7 @@ export function faultOf(a: Float32Array, b: Float32Array, c: Float32Array, [m, n
  * What is wrong with C where `half_windows` made it, of entries up to 1: an element is further off
  * than rounding explains. Two entries are rounded, a product, and up to 32 sums of a window; WGSL
  * lets each be off by a whole unit in the last place, 2⁻¹⁰. What is smaller than 2⁻¹⁴ may become
- * zero: two entries, a product, a sum. native.py has the same.
+ * zero: two entries, a product, a sum.
  */
 export function faultOfRounded(a: Float32Array, b: Float32Array, c: Float32Array, [m, n, k]: Size) {
   for (let row = 0; row < m; row++) {

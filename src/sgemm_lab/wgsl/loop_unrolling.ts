@@ -1,9 +1,12 @@
-// Loops whose bounds are known are written out, before a program is compiled: loop_unrolling.py in
-// TypeScript, held equal to it by a test, which also says why.
+// Loops whose bounds are known are unrolled before a program is compiled. A CUDA compiler does so by
+// itself, or by `#pragma unroll`; then the indices of `acc` are constants, and `acc` is in registers.
+// WGSL has no such pragma, and some of its compilers guard each loop against running for ever, so
+// that the driver keeps it: `acc` is then in memory.
 
 import { UnreadableError, wholeNumber } from "../expression.ts";
-import { MOST_TURNS } from "./loop_unrolling.py";
 
+/** Longer loops stay: a program must not become too long to compile. */
+const MOST_TURNS = 32;
 const CONSTANT = /^const (\w+) = ([^;]+);/gm;
 const LOOP = /for \(var (\w+) = 0u; \1 < ([^;]+); \1(?:\+\+| \+= ([^)]+))\) \{/g;
 

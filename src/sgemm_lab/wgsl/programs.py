@@ -2,7 +2,7 @@
 
 A step has the file name and the head comment of its CUDA kernel, and constants in the same form,
 ``const BM = 64u;  // rows of C per block``. They are not pipeline overrides: a compiler gets those
-only with the program, but loops are unrolled before (``loop_unrolling.py``; the gain is in
+only with the program, but loops are unrolled before (``loop_unrolling.ts``; the gain is in
 ``records/notes.md``), and a thread's own array, such as ``acc``, needs a constant length. A launch
 sets other constants as the CUDA kernels do, in the text.
 """

@@ -4,9 +4,16 @@
 import { LabError } from "../errors.ts";
 import type { Card } from "./card.ts";
 import { writtenOut } from "./loop_unrolling.ts";
-import { BLOCKS, COPY_BYTES, MOST_ROUNDS, PER_ROUND, THREADS } from "./native.py";
 import { medianOf } from "./spread.ts";
 
+/** Far more than any cache holds. */
+const COPY_BYTES = 2 ** 27;
+/** Of `multiply_add.wgsl`: enough blocks to fill every card. */
+const BLOCKS = 2048;
+const THREADS = 256;
+/** Multiply-adds of a thread in a round of it: eight times eight sums of four floats. */
+const PER_ROUND = 256;
+const MOST_ROUNDS = 2 ** 20;
 const SAMPLES = 5;
 const LEAST_BYTES = 2 ** 23;
 const LONG_ENOUGH_S = 0.02;

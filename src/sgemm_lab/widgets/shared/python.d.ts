@@ -96,18 +96,3 @@ declare module "*/step_trace.py" {
   export const LARGEST_SIDE: number;
   export const LARGEST_SUM: number;
 }
-
-declare module "*/native.py" {
-  export const AWKWARD_SIZES: [number, number, number][];
-  export const BLOCKS: number;
-  export const COPY_BYTES: number;
-  export const MOST_ROUNDS: number;
-  export const PER_ROUND: number;
-  export const ROUNDED_SIZE: [number, number, number];
-  export const ROUNDS: number;
-  export const THREADS: number;
-}
-
-declare module "*/loop_unrolling.py" {
-  export const MOST_TURNS: number;
-}

@@ -9,7 +9,7 @@ import { BANKS, WARP, WORD_BYTES } from "../hardware.py";
 import { choiceSlider, segments } from "./shared/controls.ts";
 import { button, html, say, setAttributes, svg, write } from "./shared/dom.ts";
 import { textWidth } from "./shared/labels.ts";
-import { availableWidth, keepDrawn, put, redrawer } from "./shared/model.ts";
+import { availableWidth, keepDrawn, put, redrawer, tool } from "./shared/model.ts";
 import type { PainterState } from "./shared/painter.ts";
 import { chosenRequest, ownPattern, requestChooser, tokenText, WIDTHS } from "./shared/painter.ts";
 import { Player } from "./shared/player.ts";
@@ -40,25 +40,20 @@ interface Painted {
 
 export function render({ model, el }: View<State>) {
   const redraw = redrawer(update);
-  const show = (wavefront: number) => {
-    put(model, "wavefront", wavefront);
-    redraw();
-  };
-  const chooser = requestChooser(model, redraw, () => ownSource(model), { wavefront: 0 });
+  const chooser = requestChooser(model, () => ownSource(model), { wavefront: 0 });
   const choices = { ...CHOICES, [FLOAT4]: FLOAT4 };
   const stride = segments("Stride: lane i reads word stride · i", choices, (choice) => {
     player.close();
     const wide = choice === FLOAT4;
     const own = { stride: wide ? 1 : Number(choice), bits: wide ? 128 : WORD_BITS, wavefront: 0 };
     ownPattern(model, chosenRequest(model) && {}, own);
-    redraw();
   });
   const last = () => painted(model).wavefronts.length;
   const player = new Player({
     root: () => root,
     at: () => painted(model).served,
     last,
-    show,
+    show: (wavefront) => put(model, "wavefront", wavefront),
     redraw,
     pace: () => within(6000 / Math.max(1, last()), 250, 900),
   });
@@ -66,20 +61,19 @@ export function render({ model, el }: View<State>) {
   const scrub = choiceSlider("Clock", (value) => player.go(value));
   const picture = svg("svg", { class: "lab-chart", role: "img" });
   const verdict = html("div", { class: "lab-verdict", role: "status" }, html("p"), html("p"));
-  const root = html(
-    "div",
-    { class: "sgemm-lab lab-tool lab-painter lab-banks" },
+  const root = tool(
+    el,
+    "lab-painter lab-banks",
     stride.element,
     html("div", { class: "lab-steps" }, play, scrub.element),
     [picture, verdict],
     model.get("requests").length > 0 && html("div", { class: "lab-bar" }, chooser.field),
     chooser.source,
   );
-  el.append(root);
   const scene = new Scene(picture);
 
   function update() {
-    const width = Math.max(270, availableWidth(root)); // asked before anything changes: cheap
+    const width = availableWidth(root); // asked before anything changes: cheap
     const now = painted(model);
     const own = !chosenRequest(model);
     stride.show(own ? (now.bits > WORD_BITS ? FLOAT4 : model.get("stride")) : "");
@@ -93,7 +87,7 @@ export function render({ model, el }: View<State>) {
     drawBanks(scene, picture, now, width);
   }
 
-  return keepDrawn(model, STATE, root, update, redraw, () => player.close());
+  return keepDrawn(model, STATE, root, update, { redraw, stop: () => player.close() });
 }
 
 /** The reader's own pattern as a line of source. */

@@ -4,7 +4,7 @@ import "./barrier_ring.css";
 import { type Pipeline, schedule, type TimedWindow } from "../formulas/overlap.ts";
 import { number } from "../text.ts";
 import { html, say, setAttributes, svg } from "./shared/dom.ts";
-import { availableWidth, keepDrawn, put, redrawer } from "./shared/model.ts";
+import { availableWidth, keepDrawn, put, tool } from "./shared/model.ts";
 import { OverTime, scale, scrubber } from "./shared/over_time.ts";
 import { range, within } from "./shared/scale.ts";
 import { Scene, scrubByPointer } from "./shared/scene.ts";
@@ -38,11 +38,7 @@ const [BOX, GAP, LANE] = [58, 10, 112]; // px: a stage, between stages, from lan
 const [TOP, ROW] = [24, 20]; // px: above the upper lane, a row of the timeline
 
 export function render({ model, el }: View<State>) {
-  const redraw = redrawer(update);
-  const go = (time: number): void => {
-    put(model, "time", time);
-    redraw();
-  };
+  const go = (time: number) => put(model, "time", time);
   const scrub = scrubber(
     () => now,
     () => model.get("time"),
@@ -51,13 +47,7 @@ export function render({ model, el }: View<State>) {
   const picture = svg("svg", { class: "lab-chart", role: "img" });
   const words = html("p", { class: "lab-told", role: "status" });
   const note = html("p", { class: "lab-note" });
-  const root = html("div", { class: "sgemm-lab lab-tool lab-over-time lab-barrier-ring" }, [
-    picture,
-    scrub.element,
-    words,
-    note,
-  ]);
-  el.append(root);
+  const root = tool(el, "lab-over-time lab-barrier-ring", [picture, scrub.element, words, note]);
   const scene = new Scene(picture);
   let now = ringOf(model);
   const room = () => Math.max(NARROWEST, availableWidth(root));
@@ -73,7 +63,7 @@ export function render({ model, el }: View<State>) {
   }
 
   scrubByPointer(picture, (x) => go(within(scale(now.end, GUTTER, room()).at(x), 0, now.end)));
-  return keepDrawn(model, STATE, root, update, redraw);
+  return keepDrawn(model, STATE, root, update);
 }
 
 function ringOf(model: Model<State>): Ring {
@@ -134,9 +124,9 @@ class Drawing extends OverTime {
     this.lane("read", "Multiplying", "warps read", TOP + LANE, "readers");
     for (const stage of range(0, ring.stages - 1)) this.drawStage(stage);
     if (this.narrow) {
-      this.text("key-stage", "lab-barrier", GUTTER - 12, 11, "stage", "end");
-      this.text("key-up", "lab-barrier", GUTTER - 12, TOP + BOX + 25, "emptied ▲", "end");
-      this.text("key-down", "lab-barrier", GUTTER - 12, TOP + BOX + 40, "filled ▼", "end");
+      this.scene.text("key-stage", "lab-barrier", GUTTER - 12, 11, "stage", "end");
+      this.scene.text("key-up", "lab-barrier", GUTTER - 12, TOP + BOX + 25, "emptied ▲", "end");
+      this.scene.text("key-down", "lab-barrier", GUTTER - 12, TOP + BOX + 40, "filled ▼", "end");
     }
     const rows = TOP + LANE + BOX + 36;
     for (const tile of ring.tiles) this.drawTile(tile, rows + tile.buffer * ROW);
@@ -158,8 +148,8 @@ class Drawing extends OverTime {
     const [x, height] = [GUTTER - 4, BOX + 16];
     const frame = { x, y: y - 8, width: width - x - 2, height, rx: 4 };
     scene.draw(`lane-${id}`, "rect", { class: `lab-lane lab-lane-${look}`, ...frame });
-    this.text(`${id}-1`, "lab-lane-name", GUTTER - 12, y + BOX / 2 - 3, first, "end");
-    this.text(`${id}-2`, "lab-lane-name", GUTTER - 12, y + BOX / 2 + 13, second, "end");
+    this.scene.text(`${id}-1`, "lab-lane-name", GUTTER - 12, y + BOX / 2 - 3, first, "end");
+    this.scene.text(`${id}-2`, "lab-lane-name", GUTTER - 12, y + BOX / 2 + 13, second, "end");
   }
 
   /** A stage in the lane of those whom it belongs to, and the barrier that gave it to them. */
@@ -172,9 +162,9 @@ class Drawing extends OverTime {
     const middle = TOP + BOX + (LANE - BOX) / 2 + 4;
     const barrier = below ? `▼ filled[${stage}]` : `▲ emptied[${stage}]`;
     const short = this.narrow ? barrier[0] : barrier;
-    this.text(`barrier${stage}`, "lab-barrier", x + wide / 2, middle, short);
+    this.scene.text(`barrier${stage}`, "lab-barrier", x + wide / 2, middle, short);
     const called = this.narrow ? `${stage}` : `stage ${stage}`;
-    this.text(`stage-name${stage}`, "lab-barrier", x + wide / 2, 11, called);
+    this.scene.text(`stage-name${stage}`, "lab-barrier", x + wide / 2, 11, called);
     const node = scene.draw(`stage${stage}`, "g", {
       class: `lab-stage lab-${does}`,
       style: `transform:translateY(${below ? LANE : 0}px)`,

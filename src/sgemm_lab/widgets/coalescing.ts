@@ -7,7 +7,7 @@ import { SECTOR_BYTES, WARP, WORD_BYTES } from "../hardware.py";
 import { comma, plural } from "../text.ts";
 import { choiceSlider, key, showFacts } from "./shared/controls.ts";
 import { html, say, setAttributes, svg } from "./shared/dom.ts";
-import { availableWidth, keepDrawn, redrawer } from "./shared/model.ts";
+import { availableWidth, keepDrawn, tool } from "./shared/model.ts";
 import type { LaneState } from "./shared/painter.ts";
 import {
   chosenRequest,
@@ -46,9 +46,8 @@ const KEY: [string, string][] = [
 ];
 
 export function render({ model, el }: View<State>) {
-  const redraw = redrawer(update);
-  const chooser = requestChooser(model, redraw, () => ownSource(model), { off: [] });
-  const lanes = laneSwitches(model, redraw, point);
+  const chooser = requestChooser(model, () => ownSource(model), { off: [] });
+  const lanes = laneSwitches(model, point);
   const stride = choiceSlider("Stride", (value) => own({ stride: value }));
   const offset = choiceSlider("Offset", (value) => own({ offset: value }));
   const width = widthChoice(own);
@@ -58,27 +57,25 @@ export function render({ model, el }: View<State>) {
   const facts = html("dl", { class: "lab-facts" });
   const sliders = [stride.element, offset.element, width.element];
   const head = html("span", {}, "The warp's 32 lanes");
-  const root = html(
-    "div",
-    { class: "sgemm-lab lab-tool lab-painter lab-coalescing" },
+  const root = tool(
+    el,
+    "lab-painter lab-coalescing",
     html("div", { class: "lab-bar" }, chooser.field),
     chooser.source,
     html("div", { class: "lab-controls" }, sliders),
     html("div", { class: "lab-bar lab-lane-bar" }, head, lanes.all),
     [lanes.row, picture, key(KEY), about, verdict, facts],
   );
-  el.append(root);
   const scene = new Scene(picture);
   let pointed: number | null = null;
 
   function own(change: Partial<State>) {
     const request = chosenRequest(model);
     ownPattern(model, request && { bits: request.bits, ...evenly(request) }, change);
-    redraw();
   }
 
   function update() {
-    const space = Math.max(270, availableWidth(root)); // asked before anything changes: cheap
+    const space = availableWidth(root); // asked before anything changes: cheap
     const now = painted(model);
     chooser.show();
     showControls(now);
@@ -125,7 +122,7 @@ export function render({ model, el }: View<State>) {
   }
 
   pointAtTokens(picture, point);
-  return keepDrawn(model, STATE, root, update, redraw);
+  return keepDrawn(model, STATE, root, update);
 }
 
 /** The reader's own pattern as a line of source. */

@@ -5,7 +5,7 @@ import { sentence } from "../formulas/sentences.ts";
 import { WARP } from "../hardware.py";
 import { choiceSlider, segments } from "./shared/controls.ts";
 import { button, html, say, setAttributes, svg, write } from "./shared/dom.ts";
-import { availableWidth, keepDrawn, redrawer } from "./shared/model.ts";
+import { availableWidth, keepDrawn, redrawer, tool } from "./shared/model.ts";
 import { lanesText } from "./shared/painter.ts";
 import { range, within } from "./shared/scale.ts";
 import { Scene } from "./shared/scene.ts";
@@ -71,7 +71,6 @@ export function render({ model, el }: View<State>) {
       model.set(name as keyof State, value);
     }
     model.save_changes();
-    redraw();
   };
   const labels = Object.fromEntries(model.get("instructions").map(({ label }, i) => [i, label]));
   const choice = segments("Instruction", labels, (i) =>
@@ -93,14 +92,13 @@ export function render({ model, el }: View<State>) {
   const step = button("", () => set({ step: stepAfter(model) }));
   const verdict = html("div", { class: "lab-verdict", role: "status" }, html("p"), html("p"));
   const controls = html("div", { class: "lab-controls" }, choice.element, lanes.element);
-  const root = html("div", { class: "sgemm-lab lab-tool lab-fragment-map" }, [
+  const root = tool(el, "lab-fragment-map", [
     controls,
     about,
     matrices,
     html("div", { class: "lab-bar" }, step),
     verdict,
   ]);
-  el.append(root);
   const scene = new Scene(picture);
   let hovered: Entry | null = null;
   let layout: Layout;
@@ -124,7 +122,7 @@ export function render({ model, el }: View<State>) {
   followKeys(matrices, () => shownNow(model, null), select);
 
   function update() {
-    const width = Math.max(270, availableWidth(root)); // asked before anything changes: cheap
+    const width = availableWidth(root); // asked before anything changes: cheap
     const shown = shownNow(model, hovered);
     const { now, lane } = shown;
     choice.show(model.get("chosen"));
@@ -140,7 +138,7 @@ export function render({ model, el }: View<State>) {
     say(verdict.children, words);
     setAttributes(picture, { "aria-label": `Who holds which element. ${words.join(" ")}` });
   }
-  return keepDrawn(model, STATE, root, update, redraw);
+  return keepDrawn(model, STATE, root, update, { redraw });
 }
 
 function shownNow(model: Model<State>, hovered: Entry | null): Shown {

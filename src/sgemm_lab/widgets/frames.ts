@@ -3,7 +3,7 @@
 import "./frames.css";
 import { choiceSlider } from "./shared/controls.ts";
 import { html, setAttributes } from "./shared/dom.ts";
-import { changer, keepDrawn, redrawer } from "./shared/model.ts";
+import { keepDrawn, put, tool } from "./shared/model.ts";
 import { range } from "./shared/scale.ts";
 
 interface State {
@@ -13,17 +13,14 @@ interface State {
 }
 
 export function render({ model, el }: View<State>) {
-  const redraw = redrawer(update);
-  const change = changer(model, redraw);
-  const slider = choiceSlider(model.get("label"), (frame) => change("frame", frame));
+  const slider = choiceSlider(model.get("label"), (frame) => put(model, "frame", frame));
   const pictures = model.get("frames").map((frame) => {
     const picture = html("div", { class: "lab-frame" });
     picture.innerHTML = frame.html; // drawn by the book's own code
     return picture;
   });
   const stage = html("div", { class: "lab-stage", role: "status" }, pictures);
-  const root = html("div", { class: "sgemm-lab lab-tool lab-frames" }, slider.element, stage);
-  el.append(root);
+  const root = tool(el, "lab-frames", slider.element, stage);
 
   function update() {
     const [frames, now] = [model.get("frames"), model.get("frame")];
@@ -33,5 +30,5 @@ export function render({ model, el }: View<State>) {
       picture.classList.toggle("lab-shown", i === now);
     });
   }
-  return keepDrawn(model, ["frames", "frame"], root, update, redraw);
+  return keepDrawn(model, ["frames", "frame"], root, update);
 }

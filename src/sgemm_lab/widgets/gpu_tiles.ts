@@ -4,9 +4,9 @@
 import "./gpu_tiles.css";
 import { sentence } from "../formulas/sentences.ts";
 import { number } from "../text.ts";
-import { choiceSlider, key } from "./shared/controls.ts";
+import { choiceSlider, chooser, key } from "./shared/controls.ts";
 import { button, html, say, setAttributes, svg } from "./shared/dom.ts";
-import { availableWidth, keepDrawn, put, redrawer } from "./shared/model.ts";
+import { availableWidth, keepDrawn, put, tool } from "./shared/model.ts";
 import { range } from "./shared/scale.ts";
 import { Scene } from "./shared/scene.ts";
 
@@ -65,36 +65,27 @@ const [APART, INSIDE, HEAD, FOOT] = [8, 6, 34, 18]; // px between boxes, in them
 const WIDEST = 92; // px of a matrix
 
 export function render({ model, el }: View<State>) {
-  const redraw = redrawer(update);
-  const go = (round: number): void => {
-    put(model, "round", round);
-    redraw();
-  };
-  const choice = html("select", { class: "lab-select" });
-  model.get("plans").forEach(({ label }, i) => {
-    choice.append(html("option", { value: i }, label));
-  });
-  choice.addEventListener("change", () => {
-    model.set("plan", Number(choice.value));
+  const go = (round: number) => put(model, "round", round);
+  const labels = model.get("plans").map(({ label }, i): [number, string] => [i, label]);
+  const layout = chooser("Layout", labels, (plan) => {
+    model.set("plan", Number(plan));
     go(0);
   });
-  const layout = html("label", { class: "lab-field" }, html("span", {}, "Layout"), choice);
   const back = button("◀", () => go(moment.at - 1), "Back to the round before");
   const on = button("▶", () => go(moment.at + 1), "On to the next round");
   const slider = choiceSlider("Round", (i) => go(i - 1));
   const picture = svg("svg", { class: "lab-chart", role: "img" });
   const [readout, total] = [html("p"), html("p")];
   const links = html("div", { class: "lab-links" });
-  const root = html(
-    "div",
-    { class: "sgemm-lab lab-tool lab-gpu-tiles" },
-    html("div", { class: "lab-bar" }, layout),
+  const root = tool(
+    el,
+    "lab-gpu-tiles",
+    html("div", { class: "lab-bar" }, layout.field),
     html("div", { class: "lab-scrub" }, back, slider.element, on),
     [picture, key(KEY)],
     html("div", { class: "lab-verdict", role: "status" }, readout, total),
     links,
   );
-  el.append(root);
   const scene = new Scene(picture);
   let moment = momentOf(model);
 
@@ -102,16 +93,16 @@ export function render({ model, el }: View<State>) {
     moment = momentOf(model);
     const { plan, at } = moment;
     const last = plan.rounds.length - 1;
-    choice.value = `${model.get("plan")}`;
+    layout.show(model.get("plan"));
     slider.show(at + 1, range(1, last + 1), `${at + 1} of ${last + 1}`);
     back.disabled = at === 0;
     on.disabled = at === last;
-    new Drawing(scene, moment, Math.max(270, availableWidth(root))).draw(picture);
+    new Drawing(scene, moment, availableWidth(root)).draw(picture);
     say([readout, total], [roundWords(moment), totalWords(moment)]);
     setAttributes(picture, { "aria-label": `Tiles on GPUs. ${roundWords(moment)}` });
     links.replaceChildren(linkTable(moment));
   }
-  return keepDrawn(model, ["plans", "plan", "round"], root, update, redraw);
+  return keepDrawn(model, ["plans", "plan", "round"], root, update);
 }
 
 function momentOf(model: Model<State>): Moment {
@@ -209,12 +200,12 @@ class Drawing {
     const frame = { x: x + 0.5, y: y + 0.5, width: box - 1, height: tall - 1, rx: 6 };
     scene.draw(`frame${gpu}`, "rect", { class: `lab-gpu ${hue}`, ...frame });
     const product = products.find((one) => one.gpu === gpu);
-    this.text(`name${gpu}`, "lab-gpu-name", x + INSIDE, y + 15, `GPU ${gpu}`, "start");
+    this.scene.text(`name${gpu}`, "lab-gpu-name", x + INSIDE, y + 15, `GPU ${gpu}`, "start");
     NAMES.forEach((name, place) => {
       const left = x + INSIDE + (place * (box - 2 * INSIDE - side)) / 2;
       const id = `${gpu}${name}`;
       const top = y + HEAD;
-      this.text(`of${id}`, "lab-tick", left + side / 2, top - 4, name.toUpperCase());
+      this.scene.text(`of${id}`, "lab-tick", left + side / 2, top - 4, name.toUpperCase());
       const whole = { x: left, y: top, width: side, height: side };
       scene.draw(`whole${id}`, "rect", { class: "lab-whole", ...whole });
       if (name === "c") this.drawDone(gpu, left, top);
@@ -222,7 +213,13 @@ class Drawing {
       const coming = transfers.filter((one) => one.to === gpu && one.matrix === name.toUpperCase());
       coming.forEach((one, i) => {
         this.tile(`comes${id}${i}`, `lab-comes ${this.hue(one.source)}`, one.tile, left, top);
-        this.text(`from${id}`, "lab-from", left + side / 2, top + side + 14, `← ${one.source}`);
+        this.scene.text(
+          `from${id}`,
+          "lab-from",
+          left + side / 2,
+          top + side + 14,
+          `← ${one.source}`,
+        );
       });
     });
   }
@@ -252,16 +249,5 @@ class Drawing {
     const [x, y] = [left + column * scale, top + row * scale];
     const shape = { x, y, width: columns * scale, height: rows * scale };
     this.scene.draw(id, "rect", { class: look, ...shape });
-  }
-
-  text(
-    id: string,
-    look: string,
-    x: number,
-    y: number,
-    words: string,
-    anchor: string = "middle",
-  ): void {
-    this.scene.draw(id, "text", { class: look, x, y, "text-anchor": anchor }, words);
   }
 }

@@ -2,9 +2,9 @@
 
 import "./gpu_timeline.css";
 import { number } from "../text.ts";
-import { key } from "./shared/controls.ts";
+import { chooser, key } from "./shared/controls.ts";
 import { html, say, setAttributes, svg } from "./shared/dom.ts";
-import { availableWidth, keepDrawn, put, redrawer } from "./shared/model.ts";
+import { availableWidth, keepDrawn, put, tool } from "./shared/model.ts";
 import { OverTime, scale, scrubber } from "./shared/over_time.ts";
 import { range, within } from "./shared/scale.ts";
 import { Scene, scrubByPointer } from "./shared/scene.ts";
@@ -50,20 +50,12 @@ const GUTTER = 52; // px beside the rows
 const [TALL, LOW, APART] = [30, 12, 12]; // px of a product, of a transfer, between GPUs
 
 export function render({ model, el }: View<State>) {
-  const redraw = redrawer(update);
-  const go = (time: number): void => {
-    put(model, "time", time);
-    redraw();
-  };
-  const choice = html("select", { class: "lab-select" });
-  model.get("runs").forEach(({ label }, i) => {
-    choice.append(html("option", { value: i }, label));
-  });
-  choice.addEventListener("change", () => {
-    model.set("run", Number(choice.value));
+  const go = (time: number) => put(model, "time", time);
+  const labels = model.get("runs").map(({ label }, i): [number, string] => [i, label]);
+  const run = chooser("Run", labels, (chosen) => {
+    model.set("run", Number(chosen));
     go(0);
   });
-  const run = html("label", { class: "lab-field" }, html("span", {}, "Run"), choice);
   const scrub = scrubber(
     () => now,
     () => model.get("time"),
@@ -72,35 +64,34 @@ export function render({ model, el }: View<State>) {
   const picture = svg("svg", { class: "lab-chart", role: "img" });
   const readout = html("p", { class: "lab-told", role: "status" });
   const [words, note] = [html("p"), html("p")];
-  const root = html(
-    "div",
-    { class: "sgemm-lab lab-tool lab-over-time lab-gpu-timeline" },
-    html("div", { class: "lab-bar" }, run),
+  const root = tool(
+    el,
+    "lab-over-time lab-gpu-timeline",
+    html("div", { class: "lab-bar" }, run.field),
     [picture, key(KEY)],
     scrub.element,
     readout,
     html("div", { class: "lab-verdict", role: "status" }, words, note),
   );
-  el.append(root);
   const scene = new Scene(picture);
   let now = settled(model);
 
   function update() {
     now = settled(model);
     const time = Math.min(model.get("time"), now.end);
-    choice.value = `${model.get("run")}`;
+    run.show(model.get("run"));
     scrub.show(time, `${number(time)} ms`);
-    new Drawing(scene, now, time, Math.max(270, availableWidth(root))).draw(picture);
+    new Drawing(scene, now, time, availableWidth(root)).draw(picture);
     say([readout, words, note], [momentWords(now, time), now.run.words, now.run.note]);
     const label = `When each GPU multiplies and receives. ${now.run.words}`;
     setAttributes(picture, { "aria-label": label });
   }
 
   scrubByPointer(picture, (x) => {
-    const { at } = scale(now.longest, GUTTER, Math.max(270, availableWidth(root)));
+    const { at } = scale(now.longest, GUTTER, availableWidth(root));
     go(within(at(x), 0, now.end));
   });
-  return keepDrawn(model, STATE, root, update, redraw);
+  return keepDrawn(model, STATE, root, update);
 }
 
 function settled(model: Model<State>): Settled {

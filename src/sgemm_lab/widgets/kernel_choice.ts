@@ -6,9 +6,9 @@ import { TERMS } from "../gemm/dispatch/model.py";
 import type { Candidate, Size } from "../gemm/dispatch/model.ts";
 import { costsOf, isCandidate, seconds, terms } from "../gemm/dispatch/model.ts";
 import { comma, number, sizeText } from "../text.ts";
-import { choiceSlider } from "./shared/controls.ts";
+import { choiceSlider, chosenGpu, gpuChooser } from "./shared/controls.ts";
 import { button, html, say } from "./shared/dom.ts";
-import { changer, chosenGpu, gpuChooser, keepDrawn, redrawer } from "./shared/model.ts";
+import { keepDrawn, put, tool } from "./shared/model.ts";
 
 interface State {
   gpus: { id: string; name: string; sms: number; candidates: Candidate[] }[];
@@ -48,17 +48,14 @@ const UNTILED: Record<string, string> = {
 };
 
 export function render({ model, el }: View<State>) {
-  const redraw = redrawer(update);
-  const change = changer(model, redraw);
   const gpu = gpuChooser(model);
-  gpu.field.addEventListener("change", redraw);
   gpu.field.hidden = false; // of one GPU too: the page's header may name another
   const sliders = SIDES.map((side) =>
-    choiceSlider(side.toUpperCase(), (value) => change(side, value)),
+    choiceSlider(side.toUpperCase(), (value) => put(model, side, value)),
   );
   const presets = PRESETS.map(([words, size]) =>
     button(words, () => {
-      for (const [i, side] of SIDES.entries()) change(side, size[i]);
+      for (const [i, side] of SIDES.entries()) put(model, side, size[i]);
     }),
   );
   const readout = [html("p"), html("p")];
@@ -68,9 +65,9 @@ export function render({ model, el }: View<State>) {
   const heads = ["term of the model", "count", "µs"].map((head) =>
     html("th", { scope: "col" }, head),
   );
-  const root = html(
-    "div",
-    { class: "sgemm-lab lab-tool lab-kernel-choice" },
+  const root = tool(
+    el,
+    "lab-kernel-choice",
     html("div", { class: "lab-bar" }, gpu.field),
     html("div", { class: "lab-chips", role: "group", "aria-label": "M×N×K" }, presets),
     html(
@@ -82,12 +79,11 @@ export function render({ model, el }: View<State>) {
     [list, heading],
     html("table", { class: "lab-table" }, html("thead", {}, html("tr", {}, heads)), body),
   );
-  el.append(root);
   const rows = new Map(kernelsOf(model).map((kernel) => [kernel, candidateRow(kernel, pick)]));
   list.append(...[...rows.values()].map(({ element }) => element));
 
   function pick(kernel: string) {
-    change("kernel", kernel === model.get("kernel") ? "" : kernel);
+    put(model, "kernel", kernel === model.get("kernel") ? "" : kernel);
   }
 
   function update() {
@@ -106,7 +102,7 @@ export function render({ model, el }: View<State>) {
     body.replaceChildren(...termRows(shown, size, sms));
   }
 
-  return keepDrawn(model, STATE, root, update, redraw);
+  return keepDrawn(model, STATE, root, update);
 }
 
 function kernelsOf(model: Model<State>) {

@@ -4,18 +4,10 @@
 import "./ladder.css";
 import { ladderWords } from "../formulas/comparisons.ts";
 import { number, percent, plural, sizeText } from "../text.ts";
-import { choiceSlider, segments, steadyVerdict } from "./shared/controls.ts";
+import { choiceSlider, chosenGpu, gpuChooser, segments, steadyVerdict } from "./shared/controls.ts";
 import { html, present, setAttributes, svg, write } from "./shared/dom.ts";
 import { textWidth } from "./shared/labels.ts";
-import {
-  availableWidth,
-  changer,
-  chosenGpu,
-  gpuChooser,
-  keepDrawn,
-  listen,
-  redrawer,
-} from "./shared/model.ts";
+import { availableWidth, keepDrawn, listen, put, tool } from "./shared/model.ts";
 import { rowPicker } from "./shared/row_picker.ts";
 import { Scene } from "./shared/scene.ts";
 
@@ -75,18 +67,16 @@ const share = (result: Result) => result.median / result.cublas;
 const isMeasured = (step: Step): step is MeasuredStep => step.result !== undefined;
 
 export function render({ model, el }: View<State>) {
-  const redraw = redrawer(update);
-  const controls = ladderControls(model, redraw);
+  const controls = ladderControls(model);
   const picture = svg("svg", { class: "lab-chart", role: "group" });
   const readout = steadyVerdict();
-  const root = html(
-    "div",
-    { class: "sgemm-lab lab-tool lab-ladder" },
+  const root = tool(
+    el,
+    "lab-ladder",
     html("div", { class: "lab-bar" }, controls.gpu),
     html("div", { class: "lab-controls" }, controls.others),
     [picture, readout.element, readout.measure],
   );
-  el.append(root);
   const scene = new Scene(picture);
   const open = () => readout.element.querySelector("a")?.click();
   const point = rowPicker({
@@ -103,7 +93,7 @@ export function render({ model, el }: View<State>) {
   let withVariants = model.get("variants");
 
   function update() {
-    const width = Math.max(270, availableWidth(root)); // asked before anything changes: cheap
+    const width = availableWidth(root); // asked before anything changes: cheap
     controls.show();
     root.classList.toggle("lab-uneven", !isSquare(model.get("size")));
     shown = steps(model);
@@ -128,20 +118,20 @@ export function render({ model, el }: View<State>) {
     return stepText(step, model.get("size"), onPage);
   }
 
-  return keepDrawn(model, STATE, root, update, redraw, listen(model, ["selected"], point));
+  return keepDrawn(model, STATE, root, update, {
+    stop: listen(model, ["selected"], point),
+  });
 }
 
 /** The choices of GPU, size, measure and variants. */
-function ladderControls(model: Model<State>, redraw: () => void) {
-  const change = changer(model, redraw);
+function ladderControls(model: Model<State>) {
   const chooser = gpuChooser(model);
-  chooser.field.addEventListener("change", redraw);
-  const sizes = sizeControls(model, (size) => change("size", size));
+  const sizes = sizeControls(model, (size) => put(model, "size", size));
   const measure = segments("Bars show", { share: "share of cuBLAS", gflops: "GFLOP/s" }, (value) =>
-    change("measure", value),
+    put(model, "measure", value),
   );
   const variants = html("button", { type: "button", class: "lab-chip" }, "all kernels");
-  variants.addEventListener("click", () => change("variants", !model.get("variants")));
+  variants.addEventListener("click", () => put(model, "variants", !model.get("variants")));
   const chips = html("div", { class: "lab-chips" }, variants);
   return {
     gpu: chooser.field,

@@ -6,7 +6,7 @@ import { leastGpus, onPaper, paperWords } from "../formulas/scaling_model.ts";
 import { comma, number, percent } from "../text.ts";
 import { choiceSlider, key } from "./shared/controls.ts";
 import { html, say, setAttributes, svg } from "./shared/dom.ts";
-import { availableWidth, changer, keepDrawn, redrawer } from "./shared/model.ts";
+import { availableWidth, keepDrawn, put, tool } from "./shared/model.ts";
 import { Scene } from "./shared/scene.ts";
 
 type Setting = "size" | "gpus" | "copies" | "gbs" | "microseconds";
@@ -32,18 +32,16 @@ const [GUTTER, MARGIN, TOP, HEIGHT] = [44, 22, 10, 170]; // px
 const SHARES = [0, 0.25, 0.5, 0.75, 1];
 
 export function render({ model, el }: View<State>) {
-  const redraw = redrawer(update);
-  const change = changer(model, redraw);
   const sliders = SLIDERS.map(({ name, label, words }) => {
-    const slider = choiceSlider(label, (value) => change(name, value));
+    const slider = choiceSlider(label, (value) => put(model, name, value));
     return { name, words, ...slider };
   });
   const picture = svg("svg", { class: "lab-chart", role: "img" });
   const [plain, copies] = [html("p"), html("p")];
   const about = html("p", { class: "lab-about" });
-  const root = html(
-    "div",
-    { class: "sgemm-lab lab-tool lab-many-gpus" },
+  const root = tool(
+    el,
+    "lab-many-gpus",
     html(
       "div",
       { class: "lab-controls" },
@@ -53,7 +51,6 @@ export function render({ model, el }: View<State>) {
     html("div", { class: "lab-verdict", role: "status" }, plain, copies),
     about,
   );
-  el.append(root);
   const scene = new Scene(picture);
 
   function update() {
@@ -61,7 +58,7 @@ export function render({ model, el }: View<State>) {
     for (const { name, words, show } of sliders) {
       show(now[name], model.get(`${name}_choices`), words(now[name]));
     }
-    new Chart(scene, now, Math.max(270, availableWidth(root))).draw(picture);
+    new Chart(scene, now, availableWidth(root)).draw(picture);
     const readout = paperWords(now.size, now.gpus, now.copies, ...now.machine);
     const note = model.get("note");
     const rate = `Each GPU multiplies at ${number(model.get("tflops"))} TFLOP/s`;
@@ -72,7 +69,7 @@ export function render({ model, el }: View<State>) {
     setAttributes(picture, { "aria-label": `Efficiency by the number of GPUs. ${readout[0]}` });
   }
   const names = SLIDERS.map(({ name }) => name);
-  return keepDrawn(model, names, root, update, redraw);
+  return keepDrawn(model, names, root, update);
 }
 
 function settled(model: Model<State>): Settled {
@@ -107,20 +104,20 @@ class Chart {
       const look = share ? "lab-grid" : "lab-axis";
       const d = `M${GUTTER} ${y(share)}H${width - MARGIN}`;
       scene.draw(`line${share}`, "path", { class: look, d });
-      this.text(`share${share}`, "lab-tick", GUTTER - 8, y(share) + 4, percent(share), "end");
+      this.scene.text(`share${share}`, "lab-tick", GUTTER - 8, y(share) + 4, percent(share), "end");
     }
     const each = width < 420 ? 2 : 1; // names of numbers that find room
     now.among.forEach((gpus, place) => {
       scene.draw(`tick${place}`, "path", { class: "lab-axis", d: `M${x(place)} ${HEIGHT}v5` });
       const words = place % each ? "" : comma(gpus);
-      this.text(`gpus${place}`, "lab-tick", x(place), HEIGHT + 19, words);
+      this.scene.text(`gpus${place}`, "lab-tick", x(place), HEIGHT + 19, words);
     });
     const here = now.among.indexOf(now.gpus);
     const d = `M${x(here)} ${TOP}V${HEIGHT}`;
     scene.draw("here", "path", { class: "lab-here", d });
     this.line("plain", 1);
     this.line("copies", now.copies);
-    this.text("unit", "lab-unit", GUTTER - 8, HEIGHT + 19, "GPUs", "end");
+    this.scene.text("unit", "lab-unit", GUTTER - 8, HEIGHT + 19, "GPUs", "end");
     setAttributes(picture, { viewBox: `0 0 ${width} ${HEIGHT + 26}`, height: HEIGHT + 26 });
     scene.finish();
   }
@@ -140,16 +137,5 @@ class Chart {
       const disc = `M${at - 4.5} ${up}a4.5 4.5 0 1 1 9 0a4.5 4.5 0 1 1 -9 0`;
       scene.draw(`${name}${gpus}`, "path", { class: look, d: copies > 1 ? square : disc });
     }
-  }
-
-  text(
-    id: string,
-    look: string,
-    x: number,
-    y: number,
-    words: string,
-    anchor: string = "middle",
-  ): void {
-    this.scene.draw(id, "text", { class: look, x, y, "text-anchor": anchor }, words);
   }
 }

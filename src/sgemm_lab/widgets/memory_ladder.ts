@@ -6,18 +6,10 @@ import type { MeasuredGpu } from "../formulas/comparisons.ts";
 import { memoryWords } from "../formulas/comparisons.ts";
 import { FLOAT_BYTES, FLOP_PER_FMA, WARP } from "../hardware.py";
 import { number, ratio } from "../text.ts";
-import { segments, steadyVerdict } from "./shared/controls.ts";
+import { chosenGpu, gpuChooser, segments, steadyVerdict } from "./shared/controls.ts";
 import { html, setAttributes, svg } from "./shared/dom.ts";
 import { HUES, mark } from "./shared/levels.ts";
-import {
-  availableWidth,
-  chosenGpu,
-  gpuChooser,
-  keepDrawn,
-  listen,
-  put,
-  redrawer,
-} from "./shared/model.ts";
+import { availableWidth, keepDrawn, listen, put, tool } from "./shared/model.ts";
 import { rowPicker } from "./shared/row_picker.ts";
 import { logScale } from "./shared/scale.ts";
 import { Scene } from "./shared/scene.ts";
@@ -82,34 +74,24 @@ const [ROW, TOP, FOOT, GAP] = [42, 26, 30, 36]; // px
 const BESIDE = 560; // px from which both panels stand side by side
 
 export function render({ model, el }: View<State>) {
-  const redraw = redrawer(update);
   const chooser = gpuChooser(model);
-  const choices: Record<State["show"], string> = {
-    both: "both",
-    latency: "latency",
-    bandwidth: "bandwidth",
-  };
-  const show = segments("Show", choices, (value) => {
-    put(model, "show", value);
-    redraw();
-  });
+  const choices = { both: "both", latency: "latency", bandwidth: "bandwidth" };
+  const show = segments("Show", choices, (value) => put(model, "show", value));
   const picture = svg("svg", { class: "lab-chart", role: "group" });
   const readout = steadyVerdict();
-  const root = html(
-    "div",
-    { class: "sgemm-lab lab-tool lab-memory" },
+  const root = tool(
+    el,
+    "lab-memory",
     html("div", { class: "lab-bar" }, chooser.field, show.element),
     [picture, readout.element, readout.measure],
   );
-  el.append(root);
   const scene = new Scene(picture);
   const point = rowPicker({ model, root, picture, row: "lab-level", readout, words: wordsOf });
   /** those drawn last */
   let rows: Row[] = [];
-  chooser.field.addEventListener("change", redraw);
 
   function update() {
-    const width = Math.max(270, availableWidth(root)); // asked before anything changes: cheap
+    const width = availableWidth(root); // asked before anything changes: cheap
     chooser.show();
     show.show(model.get("show"));
     const kinds = kindsShown(model.get("show"));
@@ -129,7 +111,9 @@ export function render({ model, el }: View<State>) {
     return active ? levelText(gpu, active) : conclusion(gpu);
   }
 
-  return keepDrawn(model, STATE, root, update, redraw, listen(model, ["selected"], point));
+  return keepDrawn(model, STATE, root, update, {
+    stop: listen(model, ["selected"], point),
+  });
 }
 
 function kindsShown(show: State["show"]): Kind[] {

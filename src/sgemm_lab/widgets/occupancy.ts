@@ -6,10 +6,10 @@ import type { Launch, Resource, Sm } from "../formulas/occupancy.ts";
 import { blockTakes, fitOf, fitWords, smHas } from "../formulas/occupancy.ts";
 import { MAX_REGISTERS, WARP } from "../hardware.py";
 import { comma, number, plural, tenthsPercent } from "../text.ts";
-import { fillTo } from "./shared/controls.ts";
+import { chooser, chosenGpu, fillTo, gpuChooser } from "./shared/controls.ts";
 import { html, say, setAttributes, svg } from "./shared/dom.ts";
 import { textWidth } from "./shared/labels.ts";
-import { availableWidth, chosenGpu, gpuChooser, keepDrawn, put, redrawer } from "./shared/model.ts";
+import { availableWidth, keepDrawn, put, tool } from "./shared/model.ts";
 import { within } from "./shared/scale.ts";
 import { Scene } from "./shared/scene.ts";
 
@@ -76,8 +76,7 @@ const RESOURCES: { name: Resource; label: string; hue: string }[] = [
 ];
 
 export function render({ model, el }: View<State>) {
-  const redraw = redrawer(update);
-  const start = startChooser(model, redraw);
+  const start = startChooser(model);
   const panels = QUANTITIES.map((quantity) => whatIfPanel(quantity, change));
   const conclusion = html("strong");
   const reasons = html("p");
@@ -87,27 +86,25 @@ export function render({ model, el }: View<State>) {
   const slots = svg("svg", { class: "lab-slots", role: "img" });
   const caption = html("p", { class: "lab-about" });
   const sheets = panels.map((panel) => panel.element);
-  const root = html(
-    "div",
-    { class: "sgemm-lab lab-tool lab-occupancy" },
+  const root = tool(
+    el,
+    "lab-occupancy",
     html("div", { class: "lab-bar" }, start.fields),
     html("div", { class: "lab-panels" }, sheets),
     words,
     html("div", { class: "lab-columns" }, rooms, html("div", {}, slots, caption)),
   );
-  el.append(root);
   const slotScene = new Scene(slots);
 
   function change(name: keyof Launch, value: number) {
     if (model.get(name) === value) return;
     put(model, name, value);
-    redraw();
   }
 
   function update() {
     const gpu = chosenGpu(model);
     const launch = launchOf(model);
-    const width = Math.max(270, availableWidth(root));
+    const width = availableWidth(root);
     const wide = width >= 540;
     root.classList.toggle("lab-wide", wide);
     start.show();
@@ -122,7 +119,7 @@ export function render({ model, el }: View<State>) {
     caption.textContent = `The ${many} warp slots of an SM, each with the number of its block.`;
   }
 
-  return keepDrawn(model, STATE, root, update, redraw);
+  return keepDrawn(model, STATE, root, update);
 }
 
 function launchOf(model: Model<State>): Launch {
@@ -153,15 +150,12 @@ function startFrom(model: Model<State>, kernel: Kernel | undefined, gpu: Gpu) {
 }
 
 /** The choices of a GPU and of a kernel to start from. */
-function startChooser(model: Model<State>, redraw: () => void) {
-  const chooser = gpuChooser(model);
-  const select = html("select", { class: "lab-select" });
-  const field = html("label", { class: "lab-field" }, html("span", {}, "Start from"), select);
-  select.addEventListener("change", () => {
-    const kernel = model.get("kernels").find(({ name }) => name === select.value);
+function startChooser(model: Model<State>) {
+  const gpus = gpuChooser(model);
+  const { field, select } = chooser("Start from", [], (chosen) => {
+    const kernel = model.get("kernels").find(({ name }) => name === chosen);
     startFrom(model, kernel, chosenGpu(model));
     model.save_changes();
-    redraw();
   });
   // Before the chooser acts: another compiler target may take other registers for the same kernel.
   const keepKernel = ({ target }: Event) => {
@@ -170,12 +164,11 @@ function startChooser(model: Model<State>, redraw: () => void) {
     const kernel = kernelOf(model);
     if (gpu && kernel) startFrom(model, kernel, gpu);
   };
-  chooser.field.addEventListener("change", keepKernel, true);
-  chooser.field.addEventListener("change", redraw);
+  gpus.field.addEventListener("change", keepKernel, true);
   return {
-    fields: [chooser.field, field],
+    fields: [gpus.field, field],
     show() {
-      chooser.show();
+      gpus.show();
       const kernels = model.get("kernels");
       const capability = chosenGpu(model).compute_capability;
       const key = JSON.stringify([kernels, capability]);

@@ -8,10 +8,10 @@ import { contentOf, follow } from "./roofline_model.ts";
 import type { Drawn } from "./roofline_picture.ts";
 import { drawRoofline, glide, makeLayers, placeOf } from "./roofline_picture.ts";
 import { barRows, keyEntries, pointText, probeText, probeValue } from "./roofline_words.ts";
-import { segments } from "./shared/controls.ts";
+import { gpuChooser, segments } from "./shared/controls.ts";
 import { html, setAttributes, svg } from "./shared/dom.ts";
 import { HUES, mark } from "./shared/levels.ts";
-import { availableWidth, gpuChooser, keepDrawn, listen, put, redrawer } from "./shared/model.ts";
+import { availableWidth, keepDrawn, listen, put, tool } from "./shared/model.ts";
 import { within } from "./shared/scale.ts";
 
 const STATE = ["gpus", "gpu", "points", "hidden_levels", "hidden_kernels", "level"] as const;
@@ -23,12 +23,10 @@ export function render({ model, el }: View<State>) {
   roofline.followFocus();
   roofline.followKeys();
   const stop = listen(model, ["selected"], () => roofline.point());
-  const update = () => roofline.update();
-  return keepDrawn(model, STATE, roofline.root, update, roofline.redraw, stop);
+  return keepDrawn(model, STATE, roofline.root, () => roofline.update(), { stop });
 }
 
 class Roofline {
-  redraw;
   chooser;
   levels;
   kernels;
@@ -51,15 +49,11 @@ class Roofline {
     public model: Model<State>,
     el: HTMLElement,
   ) {
-    this.redraw = redrawer(() => this.update());
     this.chooser = gpuChooser(model);
-    this.chooser.field.addEventListener("change", () => {
-      follow(model);
-      this.redraw();
-    });
-    this.levels = new Chips(model, "hidden_levels", "Memory levels", this.redraw);
-    this.kernels = new Chips(model, "hidden_kernels", "Kernels", this.redraw);
-    this.level = levelChooser(model, this.redraw);
+    this.chooser.field.addEventListener("change", () => follow(model));
+    this.levels = new Chips(model, "hidden_levels", "Memory levels");
+    this.kernels = new Chips(model, "hidden_kernels", "Kernels");
+    this.level = levelChooser(model);
     this.bars = html("div", { class: "lab-bars", role: "list", "aria-label": "Speed and bound" });
     this.key = html("div", { class: "lab-key" });
     this.picture = svg("svg", { class: "lab-chart", role: "group" });
@@ -71,8 +65,7 @@ class Roofline {
     const more = html("details", { class: "lab-more" }, html("summary", {}, "More"), rest);
     const parts = [this.level.element, more, this.picture, this.key, this.bars];
     const told = [this.readout, this.measure];
-    this.root = html("div", { class: "sgemm-lab lab-tool lab-roofline" }, parts, told);
-    el.append(this.root);
+    this.root = tool(el, "lab-roofline", parts, told);
     this.layers = makeLayers(this.picture);
     this.handle = probeHandle();
     this.picture.append(this.handle);
@@ -310,11 +303,8 @@ function probeHandle() {
 }
 
 /** The choice of one level, and a switch that shows all at once. */
-function levelChooser(model: Model<State>, redraw: () => void) {
-  const choose = (level: string) => {
-    put(model, "level", level);
-    redraw();
-  };
+function levelChooser(model: Model<State>) {
+  const choose = (level: string) => put(model, "level", level);
   const element = html("div", { class: "lab-levels" });
   const all = html("button", { type: "button", class: "lab-chip" }, "all levels at once");
   let last = ""; // the level to come back to
@@ -345,7 +335,6 @@ class Chips {
     public model: Model<State>,
     public state: "hidden_levels" | "hidden_kernels",
     label: string,
-    public redraw: () => void,
   ) {
     this.element = html("div", { class: "lab-chips", role: "group", "aria-label": label });
   }
@@ -374,7 +363,6 @@ class Chips {
       const hidden = this.model.get(this.state);
       const without = hidden.filter((entry) => entry !== id);
       put(this.model, this.state, without.length < hidden.length ? without : [...hidden, id]);
-      this.redraw();
     });
     return button;
   }

@@ -3,9 +3,9 @@
 import "./scoreboard.css";
 import type { Column, Row } from "../formulas/scoreboard_rows.ts";
 import { cellWords, chosenRows, scoreWords } from "../formulas/scoreboard_rows.ts";
-import { key } from "./shared/controls.ts";
+import { chooser, key } from "./shared/controls.ts";
 import { button, html, say, setAttributes, write } from "./shared/dom.ts";
-import { keepDrawn, put, redrawer } from "./shared/model.ts";
+import { keepDrawn, put, tool } from "./shared/model.ts";
 import { within } from "./shared/scale.ts";
 
 interface State {
@@ -36,7 +36,6 @@ const MOST = 200; // rows drawn
 const AT_ONCE = 24; // rows filled in one frame: as many as are in sight, and some
 
 export function render({ model, el }: View<State>) {
-  const redraw = redrawer(update);
   const filters = FILTERS.map(([name, label]) => filter(model, name, label));
   const search = searchField(model);
   const readout = html("p", { role: "status" });
@@ -54,9 +53,9 @@ export function render({ model, el }: View<State>) {
   const room = { class: "lab-rows", role: "region", tabindex: 0, "aria-label": "The rows" };
   const box = html("div", room, table);
   const lines = new Lines(body, box, model.get("heads"));
-  const root = html(
-    "div",
-    { class: "sgemm-lab lab-tool lab-scoreboard" },
+  const root = tool(
+    el,
+    "lab-scoreboard",
     html(
       "div",
       { class: "lab-bar" },
@@ -67,7 +66,6 @@ export function render({ model, el }: View<State>) {
     box,
     more,
   );
-  el.append(root);
 
   function update() {
     const rows = model.get("rows");
@@ -86,22 +84,17 @@ export function render({ model, el }: View<State>) {
     const rest = left > 0 ? `${left} more rows fit. Choose a size, or name a kernel.` : "";
     say([readout, more], [scoreWords(rows, shown), rest]);
   }
-  return keepDrawn(model, STATE, root, update, redraw, () => lines.stop());
+  return keepDrawn(model, STATE, root, update, { stop: () => lines.stop() });
 }
 
 /** A choice among the values that rows have; nothing where there is only one. */
 function filter(model: Model<State>, name: Filter, label: string) {
-  const select = html("select", { class: "lab-select" }, html("option", { value: "" }, "all"));
   const values = model.get("rows").map((row) => (name === "size" ? row.size.join("×") : row[name]));
   const among = [...new Set(values)].filter((value) => value !== undefined);
-  for (const value of among) select.append(html("option", { value }, value));
-  select.addEventListener("change", () => put(model, name, select.value));
-  const field = html("label", { class: "lab-field" }, html("span", {}, label), select);
-  field.hidden = among.length < 2;
-  const show = () => {
-    select.value = model.get(name);
-  };
-  return { field, show };
+  const options = among.map((value): [string, string] => [value, value]);
+  const choice = chooser(label, [["", "all"], ...options], (value) => put(model, name, value));
+  choice.field.hidden = among.length < 2;
+  return { field: choice.field, show: () => choice.show(model.get(name)) };
 }
 
 function searchField(model: Model<State>) {

@@ -4,7 +4,7 @@
 import "./seven_products.css";
 import { choiceSlider } from "./shared/controls.ts";
 import { button, html, say } from "./shared/dom.ts";
-import { keepDrawn, put, redrawer } from "./shared/model.ts";
+import { keepDrawn, put, tool } from "./shared/model.ts";
 import { range } from "./shared/scale.ts";
 
 type Signed = [place: string, sign: number];
@@ -25,11 +25,9 @@ interface State {
 const QUADRANTS = ["11", "12", "21", "22"];
 
 export function render({ model, el }: View<State>) {
-  const redraw = redrawer(update);
   const go = (step: number) => {
     if (step < 1 || step > model.get("products").length) return;
     put(model, "step", step);
-    redraw();
   };
   const slider = choiceSlider("Product", go);
   const back = button("◀", () => go(model.get("step") - 1), "Back");
@@ -49,8 +47,7 @@ export function render({ model, el }: View<State>) {
     [squares[1].element, signs[1], squares[2].element],
   );
   const verdict = html("div", { class: "lab-verdict", role: "status" }, html("p"));
-  const root = html("div", { class: "sgemm-lab lab-tool lab-seven" }, controls, picture, verdict);
-  el.append(root);
+  const root = tool(el, "lab-seven", controls, picture, verdict);
 
   function update() {
     const [products, step] = [model.get("products"), model.get("step")];
@@ -64,7 +61,7 @@ export function render({ model, el }: View<State>) {
     next.disabled = step === products.length;
     say(verdict.children, [now.words]);
   }
-  return keepDrawn(model, ["products", "step"], root, update, redraw);
+  return keepDrawn(model, ["products", "step"], root, update);
 }
 
 /** A matrix as four quadrants. */

@@ -6,7 +6,7 @@ import { errorWords, placeWords, shownWays, wayWords } from "../formulas/error_p
 import { segments, steadyVerdict } from "./shared/controls.ts";
 import { html, svg } from "./shared/dom.ts";
 import { mark } from "./shared/levels.ts";
-import { availableWidth, changer, keepDrawn, listen, redrawer } from "./shared/model.ts";
+import { availableWidth, keepDrawn, listen, put, tool } from "./shared/model.ts";
 import { rowPicker } from "./shared/row_picker.ts";
 import type { DrawnWay, Point } from "./speed_error_picture.ts";
 import { drawErrors, LOOKS, makeLayers } from "./speed_error_picture.ts";
@@ -36,20 +36,18 @@ const REACH = 22; // px within which the pointer takes hold of a point
 const HINT = "Point at a mark for its numbers, or Tab to it and use the arrow keys.";
 
 export function render({ model, el }: View<State>) {
-  const redraw = redrawer(update);
-  const controls = switches(model, redraw);
+  const controls = switches(model);
   const picture = svg("svg", { class: "lab-chart", role: "group" });
   const readout = steadyVerdict();
   const key = html("div", { class: "lab-key" });
-  const root = html(
-    "div",
-    { class: "sgemm-lab lab-tool lab-speed-error" },
+  const root = tool(
+    el,
+    "lab-speed-error",
     html("div", { class: "lab-controls" }, controls.elements),
     picture,
     html("div", { class: "lab-under" }, key, controls.every),
     [readout.element, readout.measure],
   );
-  el.append(root);
   const layers = makeLayers(picture);
   /** those drawn last */
   let points: Point[] = [];
@@ -58,7 +56,7 @@ export function render({ model, el }: View<State>) {
   const point = rowPicker({ model, root, picture, row: "lab-way", readout, words, near });
 
   function update() {
-    const width = Math.max(270, availableWidth(root)); // asked before anything changes: cheap
+    const width = availableWidth(root); // asked before anything changes: cheap
     const ways = model.get("ways");
     const place = placeIn(model);
     controls.show();
@@ -70,12 +68,11 @@ export function render({ model, el }: View<State>) {
     point();
   }
   const stop = listen(model, ["selected"], point);
-  return keepDrawn(model, STATE, root, update, redraw, stop);
+  return keepDrawn(model, STATE, root, update, { stop });
 }
 
 /** The choices of inputs, K, size, and whether all are shown. */
-function switches(model: Model<State>, redraw: () => void) {
-  const change = changer(model, redraw);
+function switches(model: Model<State>) {
   const [classes, lengths, sizes] = [
     model.get("classes"),
     model.get("lengths"),
@@ -88,19 +85,19 @@ function switches(model: Model<State>, redraw: () => void) {
     // Of the products that were timed, errors are known of the first class alone.
     const timed = model.get("k") === 0 && inputs.value !== names[0];
     if (timed) model.set("k", lengths[Math.floor(lengths.length / 2)]);
-    change("inputs", inputs.value);
+    put(model, "inputs", inputs.value);
   });
   const field = html("label", { class: "lab-inputs" }, html("span", {}, "Inputs"), inputs);
   const by = lengths.map((k) => [`${k}`, `${k}`]);
   const k = segments("Error at K", Object.fromEntries([["0", "as timed"], ...by]), (value) => {
     if (value === "0") model.set("inputs", names[0]);
-    change("k", Number(value));
+    put(model, "k", Number(value));
   });
   const size = segments("Speed at", Object.fromEntries(sizes.map((one) => [one, one])), (value) =>
-    change("size", value),
+    put(model, "size", value),
   );
   const every = html("button", { type: "button", class: "lab-chip" }, "all kernels");
-  every.addEventListener("click", () => change("every", !model.get("every")));
+  every.addEventListener("click", () => put(model, "every", !model.get("every")));
   const chips = html("div", { class: "lab-chips" }, every);
   // Where all are shown at first there are no others.
   chips.hidden = model.get("ways").every(({ first }) => first.every(Boolean));

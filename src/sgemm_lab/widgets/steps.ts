@@ -2,9 +2,9 @@
 
 import "./steps.css";
 import type { StepTrace } from "../counting/step_trace.ts";
-import { choiceSlider, key, segments } from "./shared/controls.ts";
+import { choiceSlider, chooser, key, segments } from "./shared/controls.ts";
 import { button, html, say, setAttributes, svg } from "./shared/dom.ts";
-import { availableWidth, keepDrawn, put, redrawer } from "./shared/model.ts";
+import { availableWidth, keepDrawn, put, redrawer, tool } from "./shared/model.ts";
 import { Player } from "./shared/player.ts";
 import { range, within } from "./shared/scale.ts";
 import { Scene } from "./shared/scene.ts";
@@ -36,8 +36,10 @@ const [PACE, WHOLE] = [700, 30_000]; // ms per step while playing, and for all s
 
 export function render({ model, el }: View<State>) {
   const steps = new Steps(model, el);
-  const update = () => steps.update();
-  return keepDrawn(model, STATE, steps.root, update, steps.redraw, () => steps.player.close());
+  return keepDrawn(model, STATE, steps.root, () => steps.update(), {
+    redraw: steps.redraw,
+    stop: () => steps.player.close(),
+  });
 }
 
 class Steps {
@@ -82,15 +84,14 @@ class Steps {
     this.readout = readoutOf();
     this.code = new Listing(this.walkthrough.trace);
     this.key = html("div", {});
-    this.root = html(
-      "div",
-      { class: "sgemm-lab lab-tool lab-steps" },
+    this.root = tool(
+      el,
+      "lab-steps",
       this.drive.bar,
       html("div", { class: "lab-scrub" }, this.ribbon, this.drive.scrub.element),
       [this.readout.element, this.code.element, this.picture, this.key],
       [this.barriers.element, this.choices.element],
     );
-    el.append(this.root);
     this.scene = new Scene(this.picture);
     this.ribbonScene = new Scene(this.ribbon);
     this.shown = undefined;
@@ -123,7 +124,6 @@ class Steps {
 
   change<K extends keyof State>(name: K, value: State[K]) {
     put(this.model, name, value);
-    this.redraw();
   }
 
   go(step: number) {
@@ -246,12 +246,10 @@ function driveOf(steps: Steps) {
   const backPhase = button("◀◀", () => steps.goByPhase(-1), "Back to the last phase");
   const onPhase = button("▶▶", () => steps.goByPhase(1), "On to the end of the phase");
   const onToWall = button("▶|", () => steps.goByStage(1), "On to the next barrier");
-  const stages = html("select", { class: "lab-select" });
-  stages.addEventListener("change", () => steps.go(Number(stages.value)));
+  const { select: stages, field } = chooser("Go to", [], (step) => steps.go(Number(step)));
   const scrub = choiceSlider("Step", (step) => steps.go(step));
   const before = [backToWall, backPhase, back];
   const buttons = html("div", { class: "lab-buttons" }, before, play, [on, onPhase, onToWall]);
-  const field = html("label", { class: "lab-field" }, html("span", {}, "Go to"), stages);
   return {
     scrub,
     bar: html("div", { class: "lab-bar lab-drive" }, buttons, field),

@@ -13,16 +13,17 @@ import {
   usefulShare,
 } from "../formulas/wave_quantization.ts";
 import { comma, number, percent } from "../text.ts";
-import { choiceSlider, key, segments, showFacts } from "./shared/controls.ts";
-import { html, say, setAttributes, svg } from "./shared/dom.ts";
 import {
-  availableWidth,
-  changer,
+  choiceSlider,
+  chooser,
   chosenGpu,
   gpuChooser,
-  keepDrawn,
-  redrawer,
-} from "./shared/model.ts";
+  key,
+  segments,
+  showFacts,
+} from "./shared/controls.ts";
+import { html, say, setAttributes, svg } from "./shared/dom.ts";
+import { availableWidth, keepDrawn, put, tool } from "./shared/model.ts";
 import { range, ticks, within } from "./shared/scale.ts";
 import { Scene, scrubByPointer, slanted } from "./shared/scene.ts";
 
@@ -93,9 +94,7 @@ const CURVE_HEIGHT = 150;
 const APART = 4; // px from one line to the next, or they are left out
 
 export function render({ model, el }: View<State>) {
-  const redraw = redrawer(update);
-  const change = changer(model, redraw);
-  const controls = settings(model, change);
+  const controls = settings(model);
   const facts = html("dl", { class: "lab-facts" });
   const field = svg("svg", { class: "lab-chart", role: "img" });
   const curve = svg("svg", { class: "lab-chart lab-curve-chart", role: "img" });
@@ -106,20 +105,19 @@ export function render({ model, el }: View<State>) {
     { class: "lab-heading" },
     "Share of the SMs' time that makes C, by size",
   );
-  const root = html(
-    "div",
-    { class: "sgemm-lab lab-tool lab-waves" },
+  const root = tool(
+    el,
+    "lab-waves",
     html("div", { class: "lab-controls" }, controls.size.element, controls.shares.element),
     [facts, field, ...keys],
     html("div", { class: "lab-verdict", role: "status" }, readout, measured),
     [heading, curve, controls.key],
     controls.more,
   );
-  el.append(root);
   const [fieldScene, curveScene] = [new Scene(field), new Scene(curve)];
 
   function update() {
-    const width = Math.max(270, availableWidth(root));
+    const width = availableWidth(root);
     const plan = planOf(model);
     controls.show(plan);
     showFacts(facts, factsOf(plan), plan.found.used);
@@ -135,38 +133,34 @@ export function render({ model, el }: View<State>) {
   }
 
   scrubByPointer(curve, (x) => {
-    const room = Math.max(270, availableWidth(root)) - GUTTER - MARGIN;
+    const room = availableWidth(root) - GUTTER - MARGIN;
     const size = STEP * Math.round(((x - GUTTER) / room) * (LARGEST / STEP));
-    change("size", within(size, SMALLEST, LARGEST));
+    put(model, "size", within(size, SMALLEST, LARGEST));
   });
-  return keepDrawn(model, STATE, root, update, redraw);
+  return keepDrawn(model, STATE, root, update);
 }
 
 /** What the reader can set: the size and how tiles are shared; the rest behind "more". */
-function settings(
-  model: Model<State>,
-  change: <K extends keyof State & string>(name: K, value: State[K]) => void,
-) {
-  const size = choiceSlider("M = N = K", (value) => change("size", value));
+function settings(model: Model<State>) {
+  const size = choiceSlider("M = N = K", (value) => put(model, "size", value));
   const shares = segments(
     "Every SM gets",
     { whole: "whole tiles", even: "an even share (stream-K)" },
-    (value) => change("even", value === "even"),
+    (value) => put(model, "even", value === "even"),
   );
   const blocks = segments("Blocks on an SM", { 1: "1", 2: "2", 3: "3", 4: "4" }, (value) =>
-    change("blocks", Number(value)),
+    put(model, "blocks", Number(value)),
   );
-  const tiles = html("select", { class: "lab-select" });
-  for (const { name, bm, bn } of model.get("kernels")) {
-    tiles.append(html("option", { value: name }, `${bm} × ${bn}: ${name}`));
-  }
-  tiles.addEventListener("change", () => {
-    const chosen = model.get("kernels").find(({ name }) => name === tiles.value);
-    if (chosen) model.set("even", chosen.even);
-    change("kernel", tiles.value);
+  const kernels = model.get("kernels");
+  const tiles = kernels.map(({ name, bm, bn }): [string, string] => [
+    name,
+    `${bm} × ${bn}: ${name}`,
+  ]);
+  const tile = chooser("Tile", tiles, (kernel) => {
+    model.set("even", kernels.find(({ name }) => name === kernel)?.even ?? false);
+    put(model, "kernel", kernel);
   });
   const gpu = gpuChooser(model);
-  const tile = html("label", { class: "lab-field" }, html("span", {}, "Tile"), tiles);
   const [whole, even] = [html("span"), html("span")];
   return {
     size,
@@ -176,7 +170,7 @@ function settings(
       "details",
       { class: "lab-fold" },
       html("summary", {}, "More: another tile, GPU, or number of blocks"),
-      html("div", { class: "lab-bar" }, tile, gpu.field),
+      html("div", { class: "lab-bar" }, tile.field, gpu.field),
       html("div", { class: "lab-controls" }, blocks.element),
     ),
     show(plan: Plan) {
@@ -184,7 +178,7 @@ function settings(
       size.show(product.m, SIZES, comma(product.m));
       shares.show(plan.even ? "even" : "whole");
       blocks.show(plan.blocks);
-      tiles.value = plan.tile.name;
+      tile.show(plan.tile.name);
       gpu.show();
       whole.replaceChildren(swatch("lab-k-whole"), `whole tiles${namesOf(measured, false)}`);
       even.replaceChildren(swatch("lab-k-even"), `even shares${namesOf(measured, true)}`);
@@ -281,8 +275,8 @@ class Field {
     else this.drawWaves();
     this.drawRows();
     this.drawAxis(top + height);
-    this.text("sms", "lab-tick", GUTTER - 8, top + 10, `SM 0`);
-    this.text("last", "lab-tick", GUTTER - 8, top + height, `${plan.sms - 1}`);
+    this.scene.text("sms", "lab-tick", GUTTER - 8, top + 10, "SM 0", "end");
+    this.scene.text("last", "lab-tick", GUTTER - 8, top + height, `${plan.sms - 1}`, "end");
     setAttributes(picture, {
       viewBox: `0 0 ${width} ${top + height + 24}`,
       height: top + height + 24,
@@ -313,7 +307,7 @@ class Field {
       this.scene.draw("idle", "path", { class: "lab-idle", d });
       if (found.idle * row > 20 && x(1) - x(0) > 64) {
         const middle = y + (found.idle * row) / 2 + 4;
-        this.text(
+        this.scene.text(
           "idle-words",
           "lab-idle-words",
           (x(busy) + x(most)) / 2,
@@ -374,7 +368,7 @@ class Field {
       scene.draw(`tick${time}`, "path", { class: "lab-axis", d: `M${x(time)} ${axis}v5` });
       const words = `${comma(time)}${time ? (time === 1 ? " tile" : " tiles") : ""}`;
       const near = x(time) > width - 34;
-      this.text(
+      this.scene.text(
         `at${time}`,
         "lab-tick",
         near ? width : x(time),
@@ -383,17 +377,6 @@ class Field {
         near ? "end" : "middle",
       );
     }
-  }
-
-  text(
-    id: string,
-    look: string,
-    x: number,
-    y: number,
-    words: string,
-    anchor: string = "end",
-  ): void {
-    this.scene.draw(id, "text", { class: look, x, y, "text-anchor": anchor }, words);
   }
 }
 

@@ -6,7 +6,7 @@ import { schedule } from "../formulas/overlap.ts";
 import { number, percent } from "../text.ts";
 import { choiceSlider, key } from "./shared/controls.ts";
 import { html, say, setAttributes, svg } from "./shared/dom.ts";
-import { availableWidth, changer, keepDrawn, redrawer } from "./shared/model.ts";
+import { availableWidth, keepDrawn, put, tool } from "./shared/model.ts";
 import { MARGIN, OverTime } from "./shared/over_time.ts";
 import { range } from "./shared/scale.ts";
 import { Scene, slanted } from "./shared/scene.ts";
@@ -34,22 +34,19 @@ interface Plan extends Pipeline {
 }
 
 export function render({ model, el }: View<State>) {
-  const redraw = redrawer(update);
-  const change = changer(model, redraw);
-  const buffers = choiceSlider("Buffers", (count) => change("stages", count));
+  const buffers = choiceSlider("Buffers", (count) => put(model, "stages", count));
   const picture = svg("svg", { class: "lab-chart", role: "img" });
   const verdict = html("div", { class: "lab-verdict", role: "status" }, html("p"));
-  const root = html(
-    "div",
-    { class: "sgemm-lab lab-tool lab-over-time lab-timeline" },
+  const root = tool(
+    el,
+    "lab-over-time lab-timeline",
     html("div", { class: "lab-controls" }, buffers.element),
     [picture, key(KEY), verdict],
   );
-  el.append(root);
   const scene = new Scene(picture);
 
   function update() {
-    const width = Math.max(270, availableWidth(root));
+    const width = availableWidth(root);
     const plan = planOf(model);
     buffers.show(plan.stages, range(1, MOST_BUFFERS), `${plan.stages}`);
     new Drawing(scene, plan, width).draw(picture);
@@ -58,7 +55,7 @@ export function render({ model, el }: View<State>) {
     setAttributes(picture, { "aria-label": label });
   }
 
-  return keepDrawn(model, STATE, root, update, redraw);
+  return keepDrawn(model, STATE, root, update);
 }
 
 function planOf(model: Model<State>): Plan {
@@ -114,7 +111,7 @@ class Drawing extends OverTime {
     if (serial > total) {
       const x = this.x(serial);
       this.scene.draw("serial", "path", { class: "lab-serial", d: `M${x} ${ABOVE}V${axis}` });
-      this.text("serial-name", "lab-tick lab-halo", x, ABOVE - 5, "one buffer", "end");
+      this.scene.text("serial-name", "lab-tick lab-halo", x, ABOVE - 5, "one buffer", "end");
     }
     setAttributes(picture, { viewBox: `0 0 ${width} ${axis + 28}`, height: axis + 28 });
     this.scene.finish();

@@ -6,7 +6,7 @@ import { busy } from "../formulas/turns.ts";
 import { plural } from "../text.ts";
 import { choiceSlider, key, segments } from "./shared/controls.ts";
 import { html, say, setAttributes, svg } from "./shared/dom.ts";
-import { availableWidth, changer, keepDrawn, redrawer } from "./shared/model.ts";
+import { availableWidth, keepDrawn, put, tool } from "./shared/model.ts";
 import { OverTime } from "./shared/over_time.ts";
 import { range } from "./shared/scale.ts";
 import { Scene, slanted } from "./shared/scene.ts";
@@ -31,16 +31,14 @@ const UNITS = { warp: "scheduler", block: "banks" };
 const GUTTER = 70; // px beside the rows
 
 export function render({ model, el }: View<State>) {
-  const redraw = redrawer(update);
-  const change = changer(model, redraw);
   const kind = model.get("kind");
   const workers = choiceSlider(
     kind === "warp" ? "Warps of one scheduler" : "Blocks on the SM",
-    (many) => change("workers", many),
+    (many) => put(model, "workers", many),
   );
   const names = model.get("cases").map(({ name }, i) => [`${i}`, name]);
   const cases = segments("A load is answered by", Object.fromEntries(names), (i) =>
-    change("chosen", Number(i)),
+    put(model, "chosen", Number(i)),
   );
   const picture = svg("svg", { class: "lab-chart", role: "img" });
   const verdict = html("div", { class: "lab-verdict", role: "status" }, html("p"));
@@ -56,15 +54,7 @@ export function render({ model, el }: View<State>) {
     ["lab-k-queue", "waits its turn"],
     ["lab-k-gap", "idle"],
   ]);
-  const root = html(
-    "div",
-    { class: "sgemm-lab lab-tool lab-turns" },
-    controls,
-    picture,
-    legend,
-    verdict,
-  );
-  el.append(root);
+  const root = tool(el, "lab-turns", controls, picture, legend, verdict);
   const scene = new Scene(picture);
 
   function update() {
@@ -72,12 +62,12 @@ export function render({ model, el }: View<State>) {
     const many = Math.min(model.get("workers"), now.most);
     workers.show(many, range(1, now.most), `${many}`);
     cases.show(model.get("chosen"));
-    new Drawing(scene, now, kind, many, Math.max(270, availableWidth(root))).draw(picture);
+    new Drawing(scene, now, kind, many, availableWidth(root)).draw(picture);
     const said = words(now, kind, many);
     setAttributes(picture, { "aria-label": `${plural(many, kind)} on ${now.name}. ${said}` });
     say(verdict.children, [said]);
   }
-  return keepDrawn(model, ["cases", "chosen", "workers"], root, update, redraw);
+  return keepDrawn(model, ["cases", "chosen", "workers"], root, update);
 }
 
 function words(now: Case, kind: State["kind"], workers: number): string {

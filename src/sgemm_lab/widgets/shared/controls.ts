@@ -2,6 +2,7 @@
 
 import "./controls.css";
 import { html, setAttributes } from "./dom.ts";
+import { put } from "./model.ts";
 
 /** A slider over numbers; `react` gets the one chosen. */
 export function choiceSlider(label: string, react: (choice: number) => void) {
@@ -62,6 +63,38 @@ export function segments<V extends string>(
       for (const { input } of options) input.checked = input.value === String(now);
     },
   };
+}
+
+/** A list to choose from, each entry [value, words]; `react` gets the value chosen. */
+export function chooser(
+  label: string,
+  entries: [value: string | number, words: string][],
+  react: (value: string) => void,
+) {
+  const options = entries.map(([value, words]) => html("option", { value }, words));
+  const select = html("select", { class: "lab-select" }, options);
+  select.addEventListener("change", () => react(select.value));
+  return {
+    select,
+    field: html("label", { class: "lab-field" }, html("span", {}, label), select),
+    show(now: string | number) {
+      select.value = String(now);
+    },
+  };
+}
+
+/** The GPU chosen, or the first where there is none of that name. */
+export function chosenGpu<G extends { id: string }>(model: Model<{ gpus: G[]; gpu: string }>): G {
+  const gpus = model.get("gpus");
+  return gpus.find((gpu) => gpu.id === model.get("gpu")) ?? gpus[0];
+}
+
+/** A choice among GPUs, or nothing where there is only one. */
+export function gpuChooser(model: Model<{ gpus: { id: string; name: string }[]; gpu: string }>) {
+  const names = model.get("gpus").map(({ id, name }): [string, string] => [id, name]);
+  const { field, show } = chooser("GPU", names, (id) => put(model, "gpu", id));
+  field.hidden = names.length < 2;
+  return { field, show: () => show(model.get("gpu")) };
 }
 
 /** Explains the looks of a picture: [class of the swatch, words] each. */

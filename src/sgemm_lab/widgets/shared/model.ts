@@ -2,8 +2,17 @@
 
 import { html } from "./dom.ts";
 
+const NARROWEST = 270; // px, of a picture
+
 /** widths, as long as changes of them are heard of */
 const widths: WeakMap<HTMLElement, number> = new WeakMap();
+
+/** The root of a widget, of these classes of its own, with its parts; placed in `el`. */
+export function tool(el: HTMLElement, names: string, ...parts: (Child | Child[])[]) {
+  const root = html("div", { class: `sgemm-lab lab-tool ${names}` }, ...parts);
+  el.append(root);
+  return root;
+}
 
 /** Call `update` once however many changes come before the browser draws again. */
 export function redrawer(update: () => void) {
@@ -51,65 +60,36 @@ export function onResize(root: HTMLElement, react: () => void) {
   };
 }
 
-/** Draw now, and again when the state or the width changes. Returns a function that stops it. */
+/**
+ * Draw now, and again when the state or the width changes. Returns a function that stops it, and
+ * calls `stop`.
+ * @param redraw what a `redrawer` of `update` returned, where other things call for it too
+ */
 export function keepDrawn<S>(
   model: Model<S>,
   names: readonly (keyof S & string)[],
   root: HTMLElement,
   update: () => void,
-  redraw: () => void,
-  ...more: (() => void)[]
+  { redraw = redrawer(update), stop = () => {} } = {},
 ) {
   update();
-  const stops = [listen(model, names, redraw), onResize(root, redraw), ...more];
+  const stops = [listen(model, names, redraw), onResize(root, redraw), stop];
   return () => {
     for (const stop of stops) stop();
   };
 }
 
 /**
- * The width that a picture in `root` has, in px; a guess where the page has not placed it yet.
- * To ask the page anew while something moves would lay it out once more.
+ * The width of a picture in `root`, in px; a guess where the page has not placed it yet. To ask the
+ * page anew while something moves would lay it out once more.
  */
 export function availableWidth(root: HTMLElement) {
   const width = widths.get(root) ?? root.clientWidth;
-  return width ? width - 28 : 660; // less the padding of .sgemm-lab
+  return Math.max(NARROWEST, width ? width - 28 : 660); // less the padding of .sgemm-lab
 }
 
 /** Set one key of the model and tell Python, where there is one. */
 export function put<S, K extends keyof S & string>(model: Model<S>, name: K, value: S[K]) {
   model.set(name, value);
   model.save_changes();
-}
-
-/** What sets one key of the model, as `put` does, and then calls `redraw`. */
-export function changer<S>(
-  model: Model<S>,
-  redraw: () => void,
-): <K extends keyof S & string>(name: K, value: S[K]) => void {
-  return (name, value) => {
-    put(model, name, value);
-    redraw();
-  };
-}
-
-/** The GPU chosen, or the first where there is none of that name. */
-export function chosenGpu<G extends { id: string }>(model: Model<{ gpus: G[]; gpu: string }>): G {
-  const gpus = model.get("gpus");
-  return gpus.find((gpu) => gpu.id === model.get("gpu")) ?? gpus[0];
-}
-
-/** A choice among GPUs, or nothing where there is only one. */
-export function gpuChooser(model: Model<{ gpus: { id: string; name: string }[]; gpu: string }>) {
-  const select = html("select", { class: "lab-select" });
-  for (const gpu of model.get("gpus")) select.append(html("option", { value: gpu.id }, gpu.name));
-  select.addEventListener("change", () => put(model, "gpu", select.value));
-  const field = html("label", { class: "lab-field" }, html("span", {}, "GPU"), select);
-  field.hidden = model.get("gpus").length < 2;
-  return {
-    field,
-    show: () => {
-      select.value = model.get("gpu");
-    },
-  };
 }

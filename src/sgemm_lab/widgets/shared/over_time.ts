@@ -69,9 +69,9 @@ export class OverTime {
     scene.draw("axis", "path", { class: "lab-axis", d: `M${gutter} ${y}H${width - MARGIN}` });
     for (const at of ticks(end, Math.max(2, Math.floor(width / 110)))) {
       scene.draw(`tick${at}`, "path", { class: "lab-axis", d: `M${x(at)} ${y}v5` });
-      this.text(`at${at}`, "lab-tick", x(at), y + 18, number(at));
+      this.scene.text(`at${at}`, "lab-tick", x(at), y + 18, number(at));
     }
-    this.text("unit", "lab-unit", gutter - 8, y + 18, unit, "end");
+    this.scene.text("unit", "lab-unit", gutter - 8, y + 18, unit, "end");
   }
 
   drawCursor(bottom: number) {
@@ -86,18 +86,7 @@ export class OverTime {
 
   /** The name of a row, beside it. */
   name(id: string, y: number, words: string): void {
-    this.text(id, "lab-tick", this.gutter - 8, y, words, "end");
-  }
-
-  text(
-    id: string,
-    look: string,
-    x: number,
-    y: number,
-    words: string,
-    anchor: string = "middle",
-  ): void {
-    this.scene.draw(id, "text", { class: look, x, y, "text-anchor": anchor }, words);
+    this.scene.text(id, "lab-tick", this.gutter - 8, y, words, "end");
   }
 }
 

@@ -3,8 +3,8 @@
 
 import "./painter.css";
 import { WARP } from "../../hardware.py";
-import { segments } from "./controls.ts";
-import { button, html, setAttributes, write } from "./dom.ts";
+import { chooser, segments } from "./controls.ts";
+import { button, html, setAttributes } from "./dom.ts";
 import { textWidth } from "./labels.ts";
 import { put } from "./model.ts";
 import { within } from "./scale.ts";
@@ -154,26 +154,21 @@ export function evenly({ bits, addresses }: Request) {
  */
 export function requestChooser<S extends PainterState>(
   model: Model<S>,
-  redraw: () => void,
   ownSource: () => string,
   fresh: Partial<S>,
 ) {
-  const select = html("select", { class: "lab-select" });
-  model.get("requests").forEach(({ label }, index) => {
-    select.append(html("option", { value: index }, label));
-  });
-  select.append(html("option", { value: OWN }, "A pattern of your own"));
-  select.addEventListener("change", () => {
+  const labels = model.get("requests").map(({ label }, i): [number, string] => [i, label]);
+  const choice = chooser("Request", [...labels, [OWN, "A pattern of your own"]], (chosen) => {
     setAll(model, fresh);
-    put(model, "chosen", Number(select.value));
-    redraw();
+    put(model, "chosen", Number(chosen));
   });
+  choice.field.classList.add("lab-request");
   const source = html("code", { class: "lab-line", tabindex: "0" });
   return {
-    field: html("label", { class: "lab-field lab-request" }, html("span", {}, "Request"), select),
+    field: choice.field,
     source,
     show() {
-      select.value = String(model.get("chosen"));
+      choice.show(model.get("chosen"));
       const request = chosenRequest(model);
       if (!request) source.replaceChildren(ownSource());
       else {
@@ -188,18 +183,12 @@ export function requestChooser<S extends PainterState>(
  * Switches for the 32 lanes: one stop of the Tab key, arrows walk from lane to lane. `point` is
  * called with the lane under the pointer or focus, or null.
  */
-export function laneSwitches(
-  model: Model<LaneState>,
-  redraw: () => void,
-  point: (lane: number | null) => void,
-) {
+export function laneSwitches(model: Model<LaneState>, point: (lane: number | null) => void) {
   const row = html("div", { class: "lab-lanes", role: "group", "aria-label": "Lanes of the warp" });
-  const switchOff = (off: number[]) => {
-    put(model, "off", off);
-    redraw();
-  };
+  const switchOff = (off: number[]) => put(model, "off", off);
   const buttons = Array.from({ length: WARP }, (_, lane) => {
-    const node = laneSwitch(lane);
+    const look = { type: "button", class: "lab-lane", style: `--lane:${lane}`, "data-lane": lane };
+    const node = html("button", { ...look, tabindex: lane ? -1 : 0 }, `${lane}`);
     node.addEventListener("click", () => {
       const off = model.get("off");
       const others = off.filter((one) => one !== lane);
@@ -220,50 +209,20 @@ export function laneSwitches(
   return {
     row,
     all,
-    /**
-     * @param idle lanes that the kernel itself leaves out
-     * @param hues each lane's; default: its number
-     * @param notes what stands below each lane's number
-     */
-    show(idle: number[], hues: number[] = [...buttons.keys()], notes: string[] = []) {
+    /** @param idle lanes that the kernel itself leaves out */
+    show(idle: number[]) {
       const off = model.get("off");
       all.disabled = !off.length;
       buttons.forEach((node, lane) => {
-        showLane(node, lane, {
-          idle: idle.includes(lane),
-          off: off.includes(lane),
-          hue: hues[lane],
-          note: notes[lane] ?? "",
+        const isIdle = idle.includes(lane);
+        setAttributes(node, {
+          "aria-pressed": !isIdle && !off.includes(lane),
+          "aria-disabled": isIdle || null,
+          "aria-label": `Lane ${lane}${isIdle ? ", inactive in the kernel" : ""}`,
         });
       });
     },
   };
-}
-
-function laneSwitch(lane: number) {
-  const attributes = {
-    type: "button",
-    class: "lab-lane",
-    tabindex: lane ? -1 : 0,
-    "data-lane": lane,
-  };
-  return html("button", attributes, `${lane}`, html("small", {}));
-}
-
-function showLane(
-  node: HTMLButtonElement,
-  lane: number,
-  { idle, off, hue, note }: { idle: boolean; off: boolean; hue: number; note: string },
-) {
-  const value = `${hue}`; // the same value again would restyle the button
-  if (node.style.getPropertyValue("--lane") !== value) node.style.setProperty("--lane", value);
-  const below = node.lastElementChild as Element;
-  write(below, note);
-  setAttributes(node, {
-    "aria-pressed": !idle && !off,
-    "aria-disabled": idle || null,
-    "aria-label": `Lane ${lane}${idle ? ", inactive in the kernel" : ""}`,
-  });
 }
 
 /** Arrow keys walk from lane to lane. */

@@ -32,6 +32,17 @@ export class Scene {
     return node as SVGElementTagNameMap[T];
   }
 
+  text(
+    key: string,
+    name: string,
+    x: number,
+    y: number,
+    words: string,
+    anchor: "start" | "middle" | "end" = "middle",
+  ) {
+    this.draw(key, "text", { class: name, x, y, "text-anchor": anchor }, words);
+  }
+
   /** Take out what was not drawn since the last call and restore the order of drawing. */
   finish() {
     for (const key of this.shown) {

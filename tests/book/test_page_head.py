@@ -8,11 +8,8 @@ from docutils import nodes
 from PIL import Image
 from sites import ADDRESS, Site
 
-from sgemm_lab.book import picture_cards, share_cards
+from sgemm_lab.book import share_cards
 from sgemm_lab.book.page_head import description
-from sgemm_lab.book.picture_cards import Words
-from sgemm_lab.models.ladder import ladder
-from sgemm_lab.records.store import load_records
 
 META = re.compile(r'<meta (?:name|property)="([^"]+)" content="([^"]*)">')
 
@@ -37,7 +34,7 @@ def test_short_sentence_takes_the_next_along() -> None:
     assert description(page("Short. Then a second one. Third.")).startswith("Short. Then a second")
 
 
-def test_formulas_are_told_by_their_signs() -> None:
+def test_description_writes_formulas_as_characters() -> None:
     text = nodes.paragraph("", "Look at ", nodes.math("", "T^2"), nodes.Text(f" numbers. {LONG}"))
     assert description(page(text)) == f"Look at T² numbers. {LONG}"
 
@@ -68,45 +65,32 @@ def test_descriptions_differ_from_page_to_page(book: Site) -> None:
     assert len(said) == len([*(book.folder / "chapters").glob("*.html")])
 
 
-def test_card_names_book_and_page_and_marks_the_kernels_of_the_chapter(tmp_path: Path) -> None:
-    steps = [step for step in ladder(load_records()) if step.score and ":" not in step.kernel.name]
-    figure = share_cards.card(Words("The book", "2  Tiling", "What it changes"), steps, 2)
-    figure.savefig(tmp_path / "card.png", dpi=100)
-    size = int.from_bytes((tmp_path / "card.png").read_bytes()[16:20], "big")
-    assert size == picture_cards.WIDTH
-    words = [text.get_text() for text in figure.texts]
-    assert {"The book", "2  Tiling", "What it changes"} <= set(words)
-    bars = figure.axes[0].patches
-    colours = {bar.get_facecolor() for bar in bars}
-    assert (len(bars), len(colours)) == (len(steps), 2)
-
-
 OPENER = """<figure class="lab-opener"><p class="lab-opener-question">Why?</p>
 <div class="lab-panels"><svg><rect fill="#00f" width="90" height="90"/></svg></div>
 <figcaption>So.</figcaption></figure><div class="lab-widget-still">later</div>"""
 
 
 def test_the_first_picture_of_a_page_is_on_its_card_without_its_words() -> None:
-    found = picture_cards.picture_of(OPENER)
+    found = share_cards.picture_of(OPENER)
     assert "<rect" in found
     assert not {"Why?", "So.", "later"} & set(re.findall(r"[\w?.]+", found))
-    assert "later" in picture_cards.picture_of('<div class="lab-widget-still">later</div>')
-    assert picture_cards.picture_of("<p>words</p>") == ""
+    assert "later" in share_cards.picture_of('<div class="lab-widget-still">later</div>')
+    assert share_cards.picture_of("<p>words</p>") == ""
 
 
 @pytest.mark.browser
 def test_a_browser_draws_the_cards(tmp_path: Path) -> None:
-    chromium = picture_cards.program()
+    chromium = share_cards.program()
     if chromium is None:
         pytest.fail("The tests bring a browser.")
     sheet = tmp_path / "site.css"
     sheet.write_text("body { background: #fff }", encoding="utf-8")
-    words = Words("The book", "2  Tiling", "What it changes")
-    cards = [(tmp_path / f"{i}.png", words, OPENER) for i in range(2)]
-    picture_cards.draw(chromium, sheet, cards)
-    for file, *_ in cards:
+    files = [tmp_path / f"{place}.png" for place in range(2)]
+    card = share_cards.card("The book", "2  Tiling", "What it changes", OPENER)
+    share_cards.draw(chromium, sheet, files, [card, card])
+    for file in files:
         with Image.open(file) as picture:
-            assert picture.size == (picture_cards.WIDTH, picture_cards.HEIGHT)
+            assert picture.size == (share_cards.WIDTH, share_cards.HEIGHT)
             found = picture.convert("RGB").getcolors(1 << 20)
         assert any(b > 200 > 60 > r for _, (r, _, b) in found or [])
         assert file.stat().st_size < 100_000

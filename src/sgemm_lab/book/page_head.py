@@ -8,7 +8,7 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 
-from sgemm_lab.book import mathml, picture_cards, share_cards
+from sgemm_lab.book import mathml, share_cards
 from sgemm_lab.book.navigation import FIELD
 
 _SENTENCE_END = re.compile(r"(?<=[.!?]) (?=[A-Z“])")
@@ -33,7 +33,7 @@ def add_head(
 ) -> None:
     """Tell the template what to say of a page: what it changes, and how its text begins.
 
-    The picture needs the site's address.
+    The picture needs the site's address, and a browser that draws it.
     """
     title = app.config.html_title
     if doctree is None:
@@ -42,9 +42,9 @@ def add_head(
         change = app.env.metadata[page].get(FIELD)
         context["description"] = f"{change}. " * bool(change) + description(doctree) or title
     context["kind_of_page"] = "website" if page == app.config.root_doc else "article"
-    if app.config.html_baseurl and doctree is not None:
+    if app.config.html_baseurl and share_cards.program() and doctree is not None:
         context["card"] = f"{app.config.html_baseurl}{share_cards.FOLDER}/{Path(page).name}.png"
-        context["card_size"] = (picture_cards.WIDTH, picture_cards.HEIGHT)
+        context["card_size"] = (share_cards.WIDTH, share_cards.HEIGHT)
 
 
 def _paragraphs(doctree: nodes.document) -> Iterator[str]:

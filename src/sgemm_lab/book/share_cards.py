@@ -1,92 +1,142 @@
 """The picture that goes with a page's address where it is shared: title, change, and a picture.
 
-It is the page's first picture where a browser can draw it, else the ladder.
+One photograph by a browser has them all, and is cut up. The site's own style sheet draws them, so a
+card looks like its page. Where no browser is found, pages have no cards.
 """
 
-import textwrap
+import os
+import shutil
+import subprocess
+import tempfile
 from collections.abc import Sequence
+from html import escape
+from io import BytesIO
 from pathlib import Path
 
-from matplotlib.figure import Figure
+from bs4 import BeautifulSoup
+from PIL import Image
 from sphinx.application import Sphinx
 
-from sgemm_lab import style
-from sgemm_lab.book import picture_cards
+from sgemm_lab.book.browser import FLAGS, NAMES
 from sgemm_lab.book.navigation import FIELD
-from sgemm_lab.book.picture_cards import HEIGHT, WIDTH, Words
-from sgemm_lab.models.ladder import GPU, SIZE, LadderStep, ladder
-from sgemm_lab.records.store import load_records
+from sgemm_lab.files import write_whole
 
 FOLDER = "_static/cards"
-_DPI = 100
-_TITLE_COLUMNS, _CHANGE_COLUMNS = 30, 62
+WIDTH, HEIGHT = 1200, 630
+"""Pixels; the shape that social networks show whole."""
+
+_PICTURES = "figure.lab-opener:has(svg), .lab-widget-still, figure.lab-captioned svg"
+_WORDS = "figcaption, .lab-opener-question, .lab-opener-origin"
+_SECONDS = 120
+_PICTURE_WIDTH = 640
+_STYLE = f"""
+body {{ margin: 0; }}
+.share-card {{ position: absolute; display: flex; gap: 44px; align-items: center;
+  box-sizing: border-box; overflow: hidden; width: {WIDTH}px; height: {HEIGHT}px;
+  padding: 44px 52px; }}
+.share-card-text {{ flex: 1; min-width: 0; }}
+.share-card-text b {{ color: var(--lab-muted); font-size: 21px; font-weight: 400; }}
+.share-card-text strong {{ display: block; margin: 18px 0 22px; font-size: 46px; line-height: 1.12;
+  overflow-wrap: anywhere; }}
+.share-card-text p {{ font-size: 24px; line-height: 1.4; }}
+.share-card-picture {{ flex: none; width: {_PICTURE_WIDTH}px; height: 530px; overflow: hidden; }}
+.share-card-picture > div {{ width: 686px; transform-origin: 0 0; }}
+.share-card-picture .lab-widget-still {{ display: block; }}
+"""
+_FIT = f"""
+for (const picture of document.querySelectorAll(".share-card-picture")) {{
+  const inside = picture.firstElementChild;
+  const scale = Math.min({_PICTURE_WIDTH} / inside.scrollWidth, 530 / inside.scrollHeight, 1.4);
+  const above = (530 - scale * inside.scrollHeight) / 2;
+  inside.style.transform = `translateY(${{above}}px) scale(${{scale}})`;
+}}
+"""
+
+
+def program() -> str | None:
+    """Return a Chromium that can draw the cards, if one is here."""
+    named = os.environ.get("SGEMM_LAB_BROWSER")
+    return named or next(filter(None, map(shutil.which, NAMES)), None)
 
 
 def write_cards(app: Sphinx) -> None:
     """Draw the card of every page, if the site's address is known: a card is found by it alone."""
-    if not app.config.html_baseurl:
+    chromium = program()
+    if not app.config.html_baseurl or not chromium:
         return
-    folder = Path(app.outdir) / FOLDER
-    folder.mkdir(parents=True, exist_ok=True)
-    steps = [step for step in ladder(load_records()) if step.score and ":" not in step.kernel.name]
-    chromium = picture_cards.program()
-    drawn: list[tuple[Path, Words, str]] = []
-    for page in sorted(app.env.found_docs):
-        words = Words(
+    site = Path(app.outdir)
+    (site / FOLDER).mkdir(parents=True, exist_ok=True)
+    pages = sorted(app.env.found_docs)
+    pictures = {page: picture_of((site / f"{page}.html").read_text("utf-8")) for page in pages}
+    cards = {
+        site / FOLDER / f"{Path(page).name}.png": card(
             app.config.html_title,
-            _named(app.env.titles[page].astext(), chapter_of(page)),
+            _numbered(page, app.env.titles[page].astext()),
             str(app.env.metadata[page].get(FIELD, "")),
+            pictures[page] or pictures[app.config.root_doc],
         )
-        file = folder / f"{Path(page).name}.png"
-        html = Path(app.outdir, f"{page}.html").read_text(encoding="utf-8")
-        if chromium and (picture := picture_cards.picture_of(html)):
-            drawn.append((file, words, picture))
-        else:
-            card(words, steps, chapter_of(page)).savefig(file, dpi=_DPI)
-    if chromium and drawn:
-        picture_cards.draw(chromium, Path(app.outdir) / "_static" / "site.css", drawn)
+        for page in pages
+    }
+    draw(chromium, site / "_static" / "site.css", list(cards), list(cards.values()))
 
 
-def _named(title: str, chapter: int | None) -> str:
-    """Return a page's title with the number of its chapter."""
-    return f"{chapter}  {title}" if chapter else title
-
-
-def chapter_of(page: str) -> int | None:
-    """Return the number of a chapter, from its name; None for an appendix."""
+def _numbered(page: str, title: str) -> str:
+    """Return a page's title, behind the number of its chapter, which its name begins with."""
     number = Path(page).name.partition("_")[0]
-    return int(number) if number.isdecimal() else None
+    return f"{int(number)}  {title}" if number.isdecimal() and int(number) else title
 
 
-def card(words: Words, steps: Sequence[LadderStep], chapter: int | None) -> Figure:
-    """Draw a card with the ladder.
+def picture_of(html: str) -> str:
+    """Return the first picture of a page as HTML, or "" if it has none."""
+    found = BeautifulSoup(html, "html.parser").select_one(_PICTURES)
+    if found is None:
+        return ""
+    for words in found.select(_WORDS):
+        words.decompose()
+    return str(found)
+
+
+def card(book: str, title: str, change: str, picture: str) -> str:
+    """Return a card as HTML: the book's title, the page's, what the page changes, a picture."""
+    return (
+        f'<div class="share-card-text"><b>{escape(book)}</b><strong>{escape(title)}</strong>'
+        f'<p>{escape(change)}</p></div><div class="share-card-picture">'
+        f'<div class="bd-article sgemm-lab">{picture}</div></div>'
+    )
+
+
+def draw(chromium: str, sheet: Path, files: Sequence[Path], cards: Sequence[str]) -> None:
+    """Draw cards, one below the other, and write each to its file as a PNG.
 
     Args:
-        words: what stands above the ladder.
-        steps: the ladder. The kernels of this chapter stand out.
-        chapter: the page's number.
+        chromium: the program.
+        sheet: the site's style sheet.
+        files: where the cards go.
+        cards: as ``card`` returns them.
+
+    Raises:
+        subprocess.CalledProcessError: the browser failed.
+        subprocess.TimeoutExpired: it took too long.
     """
-    with style.book_style():
-        figure = Figure(figsize=(WIDTH / _DPI, HEIGHT / _DPI), facecolor=style.BACKGROUND)
-        figure.set_layout_engine("none")
-        figure.text(0.06, 0.88, words.book, fontsize=20, color=style.MUTED, va="center")
-        lines = textwrap.wrap(words.title, _TITLE_COLUMNS)[:2]
-        figure.text(0.06, 0.81, "\n".join(lines), fontsize=42, weight="bold", va="top")
-        below = 0.81 - 0.13 * len(lines)
-        figure.text(
-            0.06, below, textwrap.fill(words.change, _CHANGE_COLUMNS), fontsize=19, va="top",
-            color=style.FOREGROUND,
-        )  # fmt: skip
-        axes = figure.add_axes((0.06, 0.12, 0.88, 0.34))
-        own = [step.kernel.chapter == chapter for step in steps]
-        colours = [style.CUBLAS if mine else style.LINE for mine in own]
-        axes.bar(range(len(steps)), [100 * step.share for step in steps], color=colours, width=0.8)
-        axes.axhline(100, color=style.KERNEL, linewidth=2)
-        axes.set_xticks([])
-        axes.set_yticks([])
-        axes.spines["left"].set_visible(False)
-        axes.text(-0.5, 102, "cuBLAS", fontsize=14, color=style.KERNEL, va="bottom")
-        axes.set_xlim(-0.6, len(steps) - 0.4)
-        said = f"the book's kernels, as shares of cuBLAS: {GPU}, FP32, {SIZE}³"
-        figure.text(0.06, 0.055, said, fontsize=14, color=style.MUTED, va="center")
-    return figure
+    body = "".join(
+        f'<div class="share-card" style="top: {place * HEIGHT}px">{one}</div>'
+        for place, one in enumerate(cards)
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        page, photograph = Path(folder, "cards.html"), Path(folder, "cards.png")
+        page.write_text(
+            '<!doctype html><html lang="en" data-theme="light" data-mode="light">'
+            f'<meta charset="utf-8"><link rel="stylesheet" href="{sheet.as_uri()}">'
+            f"<style>{_STYLE}</style><body>{body}<script>{_FIT}</script></body></html>",
+            encoding="utf-8",
+        )
+        size = f"--window-size={WIDTH},{HEIGHT * len(cards)}"
+        command = [chromium, "--headless", *FLAGS, "--hide-scrollbars", size]
+        command += ["--virtual-time-budget=4000", f"--screenshot={photograph}", page.as_uri()]
+        subprocess.run(command, check=True, capture_output=True, timeout=_SECONDS)
+        with Image.open(photograph) as whole:
+            for place, file in enumerate(files):
+                part = whole.crop((0, HEIGHT * place, WIDTH, HEIGHT * (place + 1)))
+                packed = BytesIO()
+                part.convert("RGB").quantize(128).save(packed, "png", optimize=True)
+                write_whole(file, packed.getvalue())

@@ -2,75 +2,65 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from memory_reference import slow_sectors, slow_wavefronts
 
-from sgemm_lab.formulas.memory import global_sectors, shared_cost
+from sgemm_lab.simulator.formulas import asked, global_sectors, shared_wavefronts
 
 REQUESTS = json.loads((Path(__file__).parents[1] / "data" / "warp_requests_h200.json").read_text())[
     "requests"
 ]
 
 
-@pytest.mark.parametrize(
-    "request_",
-    REQUESTS,
-    ids=lambda r: f"{r['access']}-{r['bits']}-{r['pattern']}".replace(" ", "-"),
-)
-def test_equals_the_h200(request_: dict[str, Any]) -> None:
-    index = np.array([request_["index"]])
-    active = index >= 0
-    width = request_["bits"] // 8
-    addresses = np.where(active, index * width, 0)
-    if request_["access"].startswith("global"):
-        assert request_["requests"] == 1
-        assert global_sectors(addresses, active, width).tolist() == [request_["sectors"]]
-        return
-    cost = shared_cost(addresses, active, width, is_load=request_["access"] == "shared load")
-    assert cost.wavefronts.tolist() == [request_["wavefronts"]]
-    assert cost.bank_conflicts.tolist() == [request_["bank_conflicts"]]
+@pytest.mark.parametrize("access", ["global load", "global store", "shared load", "shared store"])
+def test_equals_the_h200(access: str) -> None:
+    requests = [request for request in REQUESTS if request["access"] == access]
+    assert len(requests) > 40
+    for request in requests:
+        width = request["bits"] // 8
+        addresses = [one * width if one >= 0 else None for one in request["index"]]
+        if access.startswith("global"):
+            assert request["requests"] == 1
+            assert global_sectors(addresses, width) == request["sectors"], request
+        else:
+            found = shared_wavefronts(addresses, width, is_load=access == "shared load")
+            phases = {tuple(wave.phase) for wave in found}
+            assert len(found) == request["wavefronts"], request
+            assert len(found) - len(phases) == request["bank_conflicts"], request
 
 
 @st.composite
-def warps(draw: st.DrawFn) -> tuple[int, list[list[int | None]]]:
-    """A width and a few warps of aligned addresses, often with shared ones and patterns."""
+def requests(draw: st.DrawFn) -> tuple[int, list[int | None]]:
+    """A width and 32 aligned addresses, often with shared ones and patterns."""
     width = draw(st.sampled_from([1, 2, 4, 8, 16]))
-    rows = []
-    for _ in range(draw(st.integers(1, 3))):
-        stride = draw(st.integers(0, 40))
-        repeat = draw(st.sampled_from([1, 2, 4, 8]))
-        swap = draw(st.sampled_from([0, 1, 2, 3]))
-        noise = draw(st.lists(st.integers(0, 200), min_size=32, max_size=32))
-        noisy = draw(st.booleans())
-        active = draw(st.integers(0, 2**32 - 1) | st.just(2**32 - 1))
-        row: list[int | None] = []
-        for lane in range(32):
-            element = ((lane ^ swap) // repeat) * stride + (noise[lane] if noisy else 0)
-            row.append(element * width if active >> lane & 1 else None)
-        rows.append(row)
-    return width, rows
+    stride, repeat = draw(st.integers(0, 40)), draw(st.sampled_from([1, 2, 4, 8]))
+    swap = draw(st.integers(0, 3))
+    noise = draw(st.just([0] * 32) | st.lists(st.integers(0, 200), min_size=32, max_size=32))
+    active = draw(st.just(2**32 - 1) | st.integers(0, 2**32 - 1))
+    return width, [
+        width * (((lane ^ swap) // repeat) * stride + noise[lane]) if active >> lane & 1 else None
+        for lane in range(32)
+    ]
 
 
 @settings(max_examples=300, deadline=None)
-@given(warps(), st.booleans())
-def test_equals_a_plain_model(case: tuple[int, list[list[int | None]]], is_load: bool) -> None:
-    width, rows = case
-    active = np.array([[a is not None for a in row] for row in rows])
-    addresses = np.array([[a or 0 for a in row] for row in rows])
-    assert global_sectors(addresses, active, width).tolist() == [
-        slow_sectors(row, width) for row in rows
-    ]
-    assert shared_cost(addresses, active, width, is_load=is_load).wavefronts.tolist() == [
-        slow_wavefronts(row, width, is_load) for row in rows
-    ]
+@given(requests(), st.booleans())
+def test_equals_a_plain_model(case: tuple[int, list[int | None]], is_load: bool) -> None:
+    width, addresses = case
+    assert global_sectors(addresses, width) == slow_sectors(addresses, width)
+    found = shared_wavefronts(addresses, width, is_load=is_load)
+    assert len(found) == slow_wavefronts(addresses, width, is_load)
+    served = sorted(lane for wave in found for lanes in wave.words.values() for lane in lanes)
+    assert served == [lane for lane, address in enumerate(addresses) if address is not None]
 
 
-def test_an_unaligned_request_touches_the_sectors_it_crosses() -> None:
-    addresses = np.array([[28] + [0] * 31])
-    active = np.array([[True] + [False] * 31])
-    assert global_sectors(addresses, active, 8).tolist() == [2]
+def test_what_a_lane_asks_for_has_the_names_of_its_elements() -> None:
+    place = {"array": "As", "start": 64, "shape": [2, 4, 68]}
+    wide, narrow = asked(place, [64, None, 64 + 4 * 273], 16), asked(place, [64], 4)
+    assert wide == ["As[0][0][0] to As[0][0][3], bytes 64 to 79",
+                    "As[1][0][1] to As[1][0][4], bytes 1,156 to 1,171"]  # fmt: skip
+    assert narrow == ["As[0][0][0], bytes 64 to 67"]
+    assert asked(None, [0], 8) == ["bytes 0 to 7"]

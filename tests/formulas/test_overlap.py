@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sgemm_lab.formulas.overlap import Pipeline, schedule
+from sgemm_lab.simulator.formulas import Pipeline, schedule
 
 clocks = st.integers(0, 2000)
 pipelines = st.builds(

@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,15 +16,7 @@ import sgemm_lab
 from sgemm_lab import text
 from sgemm_lab.bundles import bundled
 from sgemm_lab.catalogue import load_kernel
-from sgemm_lab.formulas import (
-    memory,
-    occupancy,
-    overlap,
-    requests,
-    scaling_model,
-    sentences,
-    wave_quantization,
-)
+from sgemm_lab.formulas import occupancy, sentences, wave_quantization
 from sgemm_lab.formulas.roofs import reference_levels, roof_at
 from sgemm_lab.gemm.dispatch.candidates import is_candidate
 from sgemm_lab.gemm.dispatch.pick import Picker
@@ -38,11 +29,7 @@ PACKAGE = Path(sgemm_lab.__file__).parent
 MODULES = {
     "text": "text.ts",
     "dispatch": "gemm/dispatch/model.ts",
-    "memory": "formulas/memory.ts",
     "occupancy": "formulas/occupancy.ts",
-    "overlap": "formulas/overlap.ts",
-    "paper": "formulas/scaling_model.ts",
-    "requests": "formulas/requests.ts",
     "roofs": "formulas/roofs.ts",
     "sentences": "formulas/sentences.ts",
     "waves": "formulas/wave_quantization.ts",
@@ -71,21 +58,6 @@ class Twin(NamedTuple):
 
 sides = st.integers(1, 5000)
 speeds = st.floats(0.5, 1e5)
-clocks = st.integers(0, 2000)
-
-
-@st.composite
-def lane_addresses(draw: st.DrawFn) -> tuple[list[int | None], int]:
-    """The 32 lanes of a request, and the bytes that each asks for: patterns, noise, lanes off."""
-    width = draw(st.sampled_from([4, 8, 16]))
-    stride, repeat = draw(st.integers(0, 40)), draw(st.sampled_from([1, 2, 4, 8]))
-    swap = draw(st.integers(0, 3))
-    noise = draw(st.just([0] * 32) | st.lists(st.integers(0, 200), min_size=32, max_size=32))
-    active = draw(st.just(2**32 - 1) | st.integers(0, 2**32 - 1))
-    return [
-        width * (((lane ^ swap) // repeat) * stride + noise[lane]) if active >> lane & 1 else None
-        for lane in range(32)
-    ], width
 
 
 @st.composite
@@ -124,35 +96,21 @@ def python_fit(capability: str, launch: dict[str, int]) -> list[Any]:
     return [refused, fit.blocks, fit.warps, fit.share, fit.binding]
 
 
-def python_sharing(product: dict[str, int], sms: int, blocks: int, even: bool) -> list[Any]:
+def python_tiles(product: dict[str, int], sms: int, least: int) -> list[Any]:
     one = wave_quantization.Product(**product)
     return [
         {"rows": one.rows, "columns": one.columns, "tiles": one.tiles, "kTiles": one.k_tiles},
-        asdict(wave_quantization.sharing(one, sms, blocks, even)),
-        wave_quantization.useful_share(one, sms, even),
-        1000 / wave_quantization.useful_share(one, sms, even),
-        wave_quantization.worth_sharing(one.tiles, one.k_tiles, sms, 8 * blocks),
+        wave_quantization.most_on_one(one.tiles * one.k_tiles, sms),
+        wave_quantization.worth_sharing(one.tiles, one.k_tiles, sms, least),
     ]
 
 
-pipelines = st.fixed_dictionaries(
-    {
-        **{"latency": clocks, "load": clocks, "compute": clocks},
-        **{"windows": st.integers(1, 12), "stages": st.integers(1, 6)},
-    }
-)
 products = st.builds(
     dict,
     **dict.fromkeys(("m", "n", "k"), sides | st.integers(1, 40).map(lambda some: 128 * some)),
     bm=st.sampled_from([1, 32, 64, 128]),
     bn=st.sampled_from([1, 32, 64, 256]),
     bk=st.sampled_from([1, 8, 32]),
-)
-places = st.fixed_dictionaries(
-    {
-        **{"array": st.just("As"), "start": st.just(64)},
-        "shape": st.sampled_from([[], [4, 8], [2, 4, 68], [4096, 4096]]),
-    }
 )
 
 
@@ -210,31 +168,6 @@ TWINS = [
         "(key, values) => sentences.sentence(key, values)",
     ),
     Twin(
-        "a request to global memory",
-        lane_addresses(),
-        lambda lanes, width: [*memory.global_request(lanes, width)],
-        """(lanes, width) => {
-          const { sectors, moved, used } = memory.globalRequest(lanes, width);
-          return [sectors.size, moved, used];
-        }""",
-    ),
-    Twin(
-        "a request to shared memory",
-        st.tuples(lane_addresses(), st.booleans()).map(lambda case: (*case[0], case[1])),
-        lambda lanes, width, is_load: [
-            [list(wave.phase), [list(item) for item in wave.words.items()]]
-            for wave in memory.shared_wavefronts(lanes, width, is_load=is_load)
-        ],
-        """(lanes, width, isLoad) => memory.sharedWavefronts(lanes, width, isLoad)
-            .map(({ phase, words }) => [phase, [...words.entries()]])""",
-    ),
-    Twin(
-        "what a lane asks for",
-        st.tuples(places | st.none(), st.integers(0, 2000), st.sampled_from([4, 8, 16])),
-        lambda place, word, width: requests.asked(place, 64 + 4 * word, width),
-        "(place, word, width) => requests.asked(place, 64 + 4 * word, width)",
-    ),
-    Twin(
         "occupancy",
         launches(),
         python_fit,
@@ -245,35 +178,14 @@ TWINS = [
         }""",
     ),
     Twin(
-        "windows on their way",
-        st.tuples(pipelines),
-        lambda case: [asdict(window) for window in overlap.schedule(overlap.Pipeline(**case))],
-        "(pipeline) => overlap.schedule(pipeline)",
-    ),
-    Twin(
         "tiles on SMs",
-        st.tuples(products, st.integers(1, 200), st.integers(1, 4), st.booleans()),
-        python_sharing,
-        """(product, sms, blocks, even) => [
-          waves.tilesOf(product), waves.sharing(product, sms, blocks, even),
-          waves.usefulShare(product, sms, even),
-          waves.fullSpeed(Array(blocks).fill([product, even, 1000]), sms),
-          waves.worthSharing(
-            waves.tilesOf(product).tiles, waves.tilesOf(product).kTiles, sms, 8 * blocks),
-        ]""",
-    ),
-    Twin(
-        "many GPUs",
-        st.tuples(
-            st.integers(8192, 10**6),
-            st.integers(1, 5000),
-            st.sampled_from([2, 4, 8, 16]),
-            st.floats(0, 1e-4),
-            st.floats(1e9, 1e12),
-            st.floats(1e12, 1e14),
-        ),
-        lambda *case: asdict(scaling_model.on_paper(*case)),
-        "(...given) => paper.onPaper(...given)",
+        st.tuples(products, st.integers(1, 200), st.integers(1, 40)),
+        python_tiles,
+        """(product, sms, least) => {
+          const { tiles, kTiles } = waves.tilesOf(product);
+          return [waves.tilesOf(product), waves.mostOnOne(tiles * kTiles, sms),
+                  waves.worthSharing(tiles, kTiles, sms, least)];
+        }""",
     ),
     Twin(
         "numbers with powers of ten",

@@ -14,7 +14,6 @@ from sgemm_lab import lab
 from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.counting.warp_requests import warp_requests
 from sgemm_lab.errors import LabError
-from sgemm_lab.formulas.overlap import Pipeline
 from sgemm_lab.lab.pictures.banks import bank_phases, phase_of
 from sgemm_lab.lab.pictures.copy_paths import Copies, copy_counts, copy_path
 from sgemm_lab.lab.pictures.copying import copied_by, copies
@@ -28,6 +27,7 @@ from sgemm_lab.lab.pictures.ownership import one_element, owns
 from sgemm_lab.lab.pictures.product_order import column_order, unshared
 from sgemm_lab.lab.pictures.ring import ring_panel
 from sgemm_lab.lab.pictures.stream_k import WINDOWS, Piece, k_split, shares_of
+from sgemm_lab.simulator.formulas import Pipeline
 from sgemm_lab.simulator.fragments import holders, places_of_sums
 
 

@@ -3,7 +3,6 @@
 import itertools
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
 from sgemm_lab.catalogue import load_kernel
@@ -11,19 +10,16 @@ from sgemm_lab.counting.kernel_counts import count
 from sgemm_lab.counting.shared_arrays import shared_shapes
 from sgemm_lab.counting.warp_requests import Request, warp_requests
 from sgemm_lab.errors import LabError
-from sgemm_lab.formulas.memory import global_sectors, shared_cost
 from sgemm_lab.kernel import Kernel
+from sgemm_lab.simulator.formulas import global_sectors, shared_wavefronts
 
 
 def cost(request: Request) -> int:
     """Sectors or wavefronts of a request."""
-    active = np.array([[address is not None for address in request["addresses"]]])
-    addresses = np.array([[address or 0 for address in request["addresses"]]])
-    width = request["bits"] // 8
+    addresses, width = request["addresses"], request["bits"] // 8
     if request["space"] == "global":
-        return int(global_sectors(addresses, active, width)[0])
-    is_load = request["op"] == "load"
-    return int(shared_cost(addresses, active, width, is_load=is_load).wavefronts[0])
+        return global_sectors(addresses, width)
+    return len(shared_wavefronts(addresses, width, is_load=request["op"] == "load"))
 
 
 @pytest.mark.parametrize(

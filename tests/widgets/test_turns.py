@@ -7,9 +7,9 @@ from widget_page import Opener
 
 from sgemm_lab import lab
 from sgemm_lab.cuda.shipped_ptx import kernel_ptx
-from sgemm_lab.formulas.turns import busy
 from sgemm_lab.lab.turns import UNROLLED
 from sgemm_lab.widgets import Turns
+from sgemm_lab.widgets.turns import busy
 
 
 @pytest.fixture

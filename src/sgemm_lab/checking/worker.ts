@@ -1,10 +1,29 @@
 // The process that simulates for Python, with all its tasks.
 
 import { traceSteps } from "../counting/step_trace.ts";
+import { globalRequest, sharedWavefronts } from "../formulas/memory.ts";
+import { schedule } from "../formulas/overlap.ts";
+import { asked } from "../formulas/requests.ts";
+import { onPaper } from "../formulas/scaling_model.ts";
+import { sharing } from "../formulas/wave_quantization.ts";
 import { parseKernel } from "../kernel.ts";
 import { describe } from "../simulator/description.ts";
 import { serve, simulateFor } from "../simulator/worker.ts";
 import { checkAt } from "./simulated.ts";
+
+type Asked = Parameters<typeof asked>;
+
+/** What simulator/formulas.py asks for. */
+const FORMULAS = {
+  globalSectors: (lanes: Lanes, bytes: number) => globalRequest(lanes, bytes).sectors.size,
+  sharedWavefronts: (...given: Parameters<typeof sharedWavefronts>) =>
+    sharedWavefronts(...given).map(({ phase, words }) => [phase, [...words]]),
+  asked: (place: Asked[0], addresses: number[], bytes: number) =>
+    addresses.map((address) => asked(place, address, bytes)),
+  schedule,
+  sharing,
+  onPaper,
+};
 
 serve({
   simulate: simulateFor,
@@ -15,4 +34,6 @@ serve({
     const [{ hazards: _, ...result }, late] = checkAt(parseKernel(kernel, source), ptx, size, how);
     return { result, late };
   },
+  formula: ({ given: { name, given } }) =>
+    (FORMULAS as Record<string, (...given: unknown[]) => unknown>)[name](...given),
 });

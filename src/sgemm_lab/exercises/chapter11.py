@@ -6,7 +6,8 @@ from sgemm_lab.exercises.lines import Lines
 from sgemm_lab.exercises.model import Estimate, Number
 from sgemm_lab.exercises.quantities import times_as_fast
 from sgemm_lab.formulas.tile import Tile
-from sgemm_lab.formulas.wave_quantization import Product, sharing
+from sgemm_lab.formulas.wave_quantization import Product
+from sgemm_lab.simulator.formulas import sharing
 
 _ONE_BLOCK = (64, 64, 16)
 _SMALL = (256, 256, 256)
@@ -22,7 +23,7 @@ _LANES = (
 def _share_of_time() -> float:
     tile = Tile.from_constants(load_kernel("producers").values)
     product = Product(_SIDE, _SIDE, _SIDE, tile.bm, tile.bn, tile.bk)
-    return 100 * sharing(product, _SMS).used
+    return 100 * sharing(product, _SMS)["used"]
 
 
 def _busy_sms() -> int:

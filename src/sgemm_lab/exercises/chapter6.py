@@ -1,13 +1,11 @@
 """The exercises of chapter 6, bank conflicts."""
 
-import numpy as np
-
 from sgemm_lab.exercises.criteria import Case, Compiled, Counted, Criteria
 from sgemm_lab.exercises.lines import Lines
 from sgemm_lab.exercises.model import Choice, Estimate, Number
 from sgemm_lab.exercises.quantities import times_as_fast
-from sgemm_lab.formulas.memory import shared_cost
-from sgemm_lab.hardware import WARP
+from sgemm_lab.hardware import FLOAT_BYTES, WARP
+from sgemm_lab.simulator.formulas import shared_wavefronts
 
 _SIZE = (128, 128, 32)
 _SQUARE = (4096, 4096, 4096)
@@ -16,9 +14,8 @@ _STORE = "store4(&C[size_t(row) * N + col], v, row < M ? N - col : 0, alignedC);
 
 def _wavefronts_of_stride(stride: int) -> int:
     """Wavefronts of a load whose lane i reads word stride · i."""
-    words = 4 * stride * np.arange(WARP, dtype=np.int64)[None, :]
-    cost = shared_cost(words, np.ones((1, WARP), dtype=bool), 4, is_load=True)
-    return int(cost.wavefronts[0])
+    addresses = [FLOAT_BYTES * stride * lane for lane in range(WARP)]
+    return len(shared_wavefronts(addresses, FLOAT_BYTES, is_load=True))
 
 
 def _column(place: str) -> str:

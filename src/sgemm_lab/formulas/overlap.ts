@@ -1,6 +1,15 @@
-// How K tiles flow through one block on an SM: overlap.py in TypeScript; a test compares them.
+// Model of a software pipeline of one block on an SM: K tiles are loaded into a buffer of shared
+// memory, then multiplied from there. Rules, with all times in clocks of the SM:
+//
+// - K tile w uses buffer w mod `stages`. Its load is issued when K tile w - `stages` has been
+//   multiplied. One buffer is a serial kernel, two are double buffering.
+// - After `latency` the data arrive and occupy the memory pipe of the SM for `load`. Latencies of
+//   several loads overlap; the pipe serves the loads in order of issue.
+// - K tiles are multiplied in order, each for `compute` clocks.
+//
+// Barriers and other instructions are free, so the model is a bound.
 
-/** How long things take, in clocks, and how many K tiles may be on their way; see overlap.py. */
+/** Durations in clocks, and numbers of K tiles (`windows`) and stages. */
 export interface Pipeline {
   latency: number;
   load: number;

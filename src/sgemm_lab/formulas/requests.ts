@@ -1,4 +1,4 @@
-// One warp's memory request in words. What a lane asks for is in requests.py too.
+// One warp's memory request in words.
 
 import { BANKS, SECTOR_BYTES, WARP, WORD_BYTES } from "../hardware.py";
 import type { Wavefront } from "./memory.ts";

@@ -1,10 +1,20 @@
-// A product on very many GPUs: scaling_model.py in TypeScript; a test compares them.
+// Cost model of a product on many GPUs: the 2-D and the 2.5-D layout.
+//
+// In the 2-D layout, Cannon's, p GPUs form a square. Each of its √p steps multiplies tiles of n/√p
+// rows and columns, and overlaps sending two of them. The 2.5-D layout has c layers of p/c GPUs,
+// each with a copy of A and B and a part of K, and does √(p/c³) of Cannon's steps. Before the steps
+// A and B are broadcast to all layers, and after them the layers' C are summed. Each of these three
+// transfers is a pipeline over log₂ c GPUs without overlap. Source: E. Solomonik and J. Demmel,
+// "Communication-optimal parallel 2.5D matrix multiplication and LU factorization algorithms", 2011.
+// A transfer of b bytes takes α + b/β seconds.
 
 import { FLOAT_BYTES } from "../hardware.py";
-import { BUFFERS } from "./scaling_model.py";
 import { sentence } from "./sentences.ts";
 
-/** What a product takes; see OnPaper in scaling_model.py. */
+/** Tiles of a GPU: one of C, and three each of A and B (its own, and two in transfer). */
+const BUFFERS = 7;
+
+/** What a product takes; see OnPaper in simulator/formulas.py. */
 interface OnPaper {
   seconds: number;
   efficiency: number;
@@ -32,6 +42,7 @@ export function onPaper(
   const tile = FLOAT_BYTES * (n / side) * (n / side);
   const product = (2 * (n / side) * (n / side) * (n / side)) / flopPerSecond;
   const transfer = 2 * alpha + (2 * tile) / bytesPerSecond;
+  // The first tiles are present at the start; the others arrive during the products.
   const inner = product + (steps - 1) * Math.max(product, transfer);
   const once = Math.log2(copies) * alpha + tile / bytesPerSecond;
   const seconds = inner + (copies > 1 ? 3 * once : 0);

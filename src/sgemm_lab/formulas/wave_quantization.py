@@ -11,7 +11,7 @@ Assumptions:
 * Tiles go to the least loaded SM, so the busiest SM has ⌈tiles / SMs⌉.
 * Copies, and the reduction of split tiles, are free.
 
-``wave_quantization.ts`` is the same in JavaScript; a test compares the two.
+``wave_quantization.ts`` has the distribution, which Python asks for by ``simulator.formulas``.
 """
 
 from dataclasses import dataclass
@@ -52,26 +52,6 @@ class Product:
         return -(-self.k // self.bk)
 
 
-@dataclass(frozen=True)
-class TileDistribution:
-    """Distribution of a product over the SMs of a GPU."""
-
-    whole: int
-    """Full waves."""
-    last: int
-    """Tiles of the last wave; 0 if all waves are full."""
-    idle: int
-    """SMs without a tile at the end of the launch."""
-    time: float
-    """Time of the launch in units of an SM's time for one tile."""
-    used: float
-    """Share of the SMs' total time in which they have a tile."""
-    useful: float
-    """Share of the SMs' total time for elements within C."""
-    cut: int
-    """Tiles that are split between SMs."""
-
-
 def most_on_one(pieces: int, sms: int) -> int:
     """Return the number of ``pieces`` on the busiest of ``sms`` SMs in an even distribution."""
     return -(-pieces // sms)
@@ -87,43 +67,3 @@ def worth_sharing(tiles: int, k_tiles: int, sms: int, least: int) -> bool:
         least: K tiles that an SM must save, the kernel's WORTH.
     """
     return tiles > sms or (sms - tiles) * k_tiles > least * sms
-
-
-def sharing(product: Product, sms: int, blocks: int = 1, even: bool = False) -> TileDistribution:
-    """Return the distribution of a product over ``sms`` SMs.
-
-    Args:
-        product: the product and its tiles.
-        sms: SMs of the GPU.
-        blocks: resident blocks per SM, which determine the tiles of a wave.
-        even: Stream-K: every SM gets the same number of K tiles.
-    """
-    tiles, k_tiles = product.tiles, product.k_tiles
-    whole, last = divmod(tiles, sms * blocks)
-    pieces = tiles * k_tiles if even else tiles
-    busiest = most_on_one(pieces, sms)
-    time = busiest / k_tiles if even else float(busiest)
-    return TileDistribution(
-        whole=whole,
-        last=last,
-        idle=max(0, sms - pieces) if even else -tiles % sms,
-        time=time,
-        used=pieces / (sms * busiest),
-        useful=useful_share(product, sms, even),
-        cut=len(_cut_tiles(product, sms)) if even else 0,
-    )
-
-
-def useful_share(product: Product, sms: int, even: bool) -> float:
-    """Return only ``sharing(…).useful``, for curves over many sizes."""
-    pieces = product.tiles * (product.k_tiles if even else 1)
-    busiest = most_on_one(pieces, sms) * (1 if even else product.k_tiles)
-    spent = sms * busiest * product.bm * product.bn * product.bk
-    return product.m * product.n * product.k / spent
-
-
-def _cut_tiles(product: Product, sms: int) -> set[int]:
-    """Return the tiles that an SM's part ends within."""
-    k_tiles = product.k_tiles
-    ends = (product.tiles * k_tiles * sm // sms for sm in range(1, sms))
-    return {end // k_tiles for end in ends if end % k_tiles}

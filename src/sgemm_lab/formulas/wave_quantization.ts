@@ -12,14 +12,21 @@ export interface Product {
   bk: number;
 }
 
-/** What becomes of a product on the SMs of a GPU; see wave_quantization.py. */
+/** What becomes of a product on the SMs of a GPU. */
 export interface TileDistribution {
+  /** full waves */
   whole: number;
+  /** tiles of the last wave; 0 if all waves are full */
   last: number;
+  /** SMs without a tile at the end of the launch */
   idle: number;
+  /** in units of an SM's time for one tile */
   time: number;
+  /** share of the SMs' total time in which they have a tile */
   used: number;
+  /** share of the SMs' total time for elements within C */
   useful: number;
+  /** tiles that are split between SMs */
   cut: number;
 }
 

@@ -3,11 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from sgemm_lab.errors import LabError
-from sgemm_lab.formulas.memory import global_sectors, shared_cost
 from sgemm_lab.hardware import WARP
+from sgemm_lab.simulator.formulas import global_sectors, shared_wavefronts
 
 _WIDTHS = (1, 2, 4, 8, 16)
 
@@ -36,10 +34,6 @@ def request(addresses: Sequence[int], width: int = 4) -> Request:
         raise LabError(f"A lane loads {', '.join(map(str, _WIDTHS))} bytes at once, not {width}.")
     if any(address < 0 or address % width for address in addresses):
         raise LabError(f"Each address must be a multiple of {width} bytes, and not below 0.")
-    lanes = np.zeros((1, WARP), np.int64)
-    lanes[0, : len(addresses)] = addresses
-    active = np.arange(WARP)[None, :] < len(addresses)
-    return Request(
-        int(global_sectors(lanes, active, width)[0]),
-        int(shared_cost(lanes, active, width, is_load=True).wavefronts[0]),
-    )
+    lanes = [*addresses, *[None] * (WARP - len(addresses))]
+    waves = shared_wavefronts(lanes, width, is_load=True)
+    return Request(global_sectors(lanes, width), len(waves))

@@ -6,7 +6,6 @@ from sgemm_lab.counting.shared_arrays import shared_shapes
 from sgemm_lab.cuda.compiler import compile_kernel
 from sgemm_lab.errors import LabError
 from sgemm_lab.formulas.occupancy import Launch, limits_of, occupancy
-from sgemm_lab.formulas.overlap import Pipeline
 from sgemm_lab.formulas.tile import Tile
 from sgemm_lab.hardware import FLOAT_BYTES
 from sgemm_lab.kernel import Kernel, Size
@@ -15,6 +14,7 @@ from sgemm_lab.lab.card import Card, measured_card
 from sgemm_lab.lab.output import Output
 from sgemm_lab.lab.pictures.ring import ring_panel
 from sgemm_lab.records.gpu_record import Record
+from sgemm_lab.simulator.formulas import Pipeline
 from sgemm_lab.widgets import BarrierRing
 from sgemm_lab.widgets.timeline import Timeline
 

@@ -2,9 +2,8 @@
 
 import traitlets
 
-from sgemm_lab.formulas.memory import Wavefront, shared_wavefronts
-from sgemm_lab.formulas.requests import asked
 from sgemm_lab.hardware import BANKS, WARP, WORD_BYTES
+from sgemm_lab.simulator.formulas import Wavefront, asked, shared_wavefronts
 from sgemm_lab.text import plural
 from sgemm_lab.widgets.base import html_table
 from sgemm_lab.widgets.painter import LARGEST_STRIDE, Painter
@@ -59,9 +58,11 @@ class Banks(Painter):
 
     def table(self) -> str:
         """Return each lane's word, bank and wavefront as an HTML table."""
+        wavefronts = self.wavefronts
+        texts = iter(asked(self.request, self.addresses, self.lane_bytes))
         wave_of = {
             lane: number
-            for number, wave in enumerate(self.wavefronts, 1)
+            for number, wave in enumerate(wavefronts, 1)
             for lanes in wave.words.values()
             for lane in lanes
         }
@@ -70,12 +71,12 @@ class Banks(Painter):
             if address is None
             else [
                 f"{lane}",
-                asked(self.request, address, self.lane_bytes),
+                next(texts),
                 f"{address // WORD_BYTES % BANKS}",
                 f"{wave_of[lane]}",
             ]
             for lane, address in enumerate(self.addresses)
         ]
         heads = ["Lane", "Asks for", "First bank", "Wavefront"]
-        wavefronts = plural(len(self.wavefronts), "wavefront")
-        return html_table(f"{self._name}: {wavefronts}", heads, rows)
+        caption = f"{self._name}: {plural(len(wavefronts), 'wavefront')}"
+        return html_table(caption, heads, rows)

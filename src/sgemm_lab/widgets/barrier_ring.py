@@ -5,7 +5,7 @@ from typing import Any
 
 import traitlets
 
-from sgemm_lab.formulas.overlap import Pipeline, Window, schedule
+from sgemm_lab.simulator.formulas import Pipeline, Window, schedule
 from sgemm_lab.text import number
 from sgemm_lab.widgets.base import LabWidget, html_table
 
@@ -13,7 +13,7 @@ from sgemm_lab.widgets.base import LabWidget, html_table
 class BarrierRing(LabWidget):
     """Which stages belong to the producers and which to the multiplying warps, at any moment.
 
-    The schedule is that of :mod:`sgemm_lab.formulas.overlap`.
+    The schedule is that of ``formulas/overlap.ts``.
 
     Args:
         times: ``latency``, ``load`` and ``compute`` of a K tile in clocks, and the numbers of K

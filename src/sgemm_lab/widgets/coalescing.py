@@ -2,9 +2,8 @@
 
 import traitlets
 
-from sgemm_lab.formulas.memory import global_request
-from sgemm_lab.formulas.requests import asked
 from sgemm_lab.hardware import SECTOR_BYTES, WARP
+from sgemm_lab.simulator.formulas import asked, global_sectors
 from sgemm_lab.text import plural
 from sgemm_lab.widgets.base import html_table
 from sgemm_lab.widgets.painter import LARGEST_STRIDE, Painter
@@ -52,17 +51,18 @@ class Coalescing(Painter):
 
     def table(self) -> str:
         """Return each lane's address and sector as an HTML table."""
+        texts = iter(asked(self.request, self.addresses, self.lane_bytes))
         rows = [
             [f"{lane}", "nothing", ""]
             if address is None
             else [
                 f"{lane}",
-                asked(self.request, address, self.lane_bytes),
+                next(texts),
                 f"{address // SECTOR_BYTES:,}",
             ]
             for lane, address in enumerate(self.addresses)
         ]
         heads = ["Lane", "Asks for", "Sector"]
-        sectors = global_request(self.addresses, self.lane_bytes).sectors
+        sectors = global_sectors(self.addresses, self.lane_bytes)
         caption = f"{self._name}: {plural(sectors, 'sector')}"
         return html_table(caption, heads, rows)

@@ -4,7 +4,7 @@ from typing import Any
 
 import traitlets
 
-from sgemm_lab.formulas.scaling_model import OnPaper, least_gpus, on_paper
+from sgemm_lab.simulator.formulas import OnPaper, on_paper
 from sgemm_lab.text import number, percent
 from sgemm_lab.widgets.base import LabWidget, html_table
 
@@ -61,7 +61,7 @@ class ManyGpus(LabWidget):
         for gpus in GPUS:
             plain = self.reckoned(gpus, 1)
             row = [f"{gpus:,}", number(1e3 * plain.seconds), percent(plain.efficiency), "–", "–"]
-            if gpus >= least_gpus(self.copies):
+            if gpus >= self.copies**3:  # with fewer a layer has no step
                 found = self.reckoned(gpus, self.copies)
                 row[3:] = [number(1e3 * found.seconds), percent(found.efficiency)]
             rows.append(row)

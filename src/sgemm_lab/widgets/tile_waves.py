@@ -5,12 +5,8 @@ from typing import Any, NotRequired, TypedDict
 
 import traitlets
 
-from sgemm_lab.formulas.wave_quantization import (
-    LARGEST,
-    SMALLEST,
-    Product,
-    sharing,
-)
+from sgemm_lab.formulas.wave_quantization import LARGEST, SMALLEST, Product
+from sgemm_lab.simulator.formulas import sharing
 from sgemm_lab.widgets.base import LabWidget, html_table
 from sgemm_lab.widgets.data import ChoosesGpu
 
@@ -116,8 +112,8 @@ class TileWaves(ChoosesGpu, LabWidget):
             even = sharing(product, self.chip["sms"], self.blocks, even=True)
             rows.append(
                 [
-                    f"{size:,}", f"{product.tiles:,}", f"{whole.whole:,}", f"{whole.last:,}",
-                    f"{whole.useful:.1%}", f"{even.useful:.1%}",
+                    f"{size:,}", f"{product.tiles:,}", f"{whole['whole']:,}", f"{whole['last']:,}",
+                    f"{whole['useful']:.1%}", f"{even['useful']:.1%}",
                 ]
             )  # fmt: skip
         heads = [

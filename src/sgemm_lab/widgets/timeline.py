@@ -2,7 +2,7 @@
 
 import traitlets
 
-from sgemm_lab.formulas.overlap import Pipeline, schedule
+from sgemm_lab.simulator.formulas import Pipeline, schedule
 from sgemm_lab.widgets.base import LabWidget, html_table
 
 _SETTINGS = ("latency", "load", "compute", "windows", "stages")
@@ -10,7 +10,7 @@ _MOST_CLOCKS = 100_000
 
 
 class Timeline(LabWidget):
-    """When K tiles are copied and multiplied, by the model of ``formulas.overlap``.
+    """When K tiles are copied and multiplied, by the model of ``formulas/overlap.ts``.
 
     Args:
         latency: clocks from the request of a K tile until its first data arrive.

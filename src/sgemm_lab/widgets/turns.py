@@ -5,11 +5,15 @@ from typing import Any, NotRequired, TypedDict
 
 import traitlets
 
-from sgemm_lab.formulas.turns import busy
 from sgemm_lab.text import percent
 from sgemm_lab.widgets.base import LabWidget, html_table
 
 KINDS = ("warp", "block")
+
+
+def busy(work: float, wait: float, workers: int) -> float:
+    """Return the share of the time that the unit is busy, at most 1, by Little's law."""
+    return min(1.0, workers * work / (work + wait))
 
 
 class Case(TypedDict):

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from sgemm_lab.formulas.memory import shared_wavefronts
 from sgemm_lab.hardware import BANKS, FLOAT_BYTES
 from sgemm_lab.lab.output import Output
 from sgemm_lab.lab.pictures.frame import PANEL_WIDTH, drawing, outline, panel, rectangle, words
 from sgemm_lab.lab.pictures.matrices import PALE, cells_drawn
+from sgemm_lab.simulator.formulas import shared_wavefronts
 from sgemm_lab.text import plural
 
 PIECES = 8

@@ -1,12 +1,12 @@
 """What a warp reads in one step, and the clocks that the 32 banks of L1 take to deliver it."""
 
-from sgemm_lab.formulas.memory import shared_wavefronts
 from sgemm_lab.hardware import BANKS, FLOAT_BYTES
 from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.lab.arguments import kernel_of
 from sgemm_lab.lab.output import Output
 from sgemm_lab.lab.pictures.frame import PANEL_WIDTH, drawing, outline, panel, words
 from sgemm_lab.lab.pictures.matrices import Cell, Reading, cells_drawn, matrices, reading
+from sgemm_lab.simulator.formulas import shared_wavefronts
 from sgemm_lab.text import plural
 
 _ROW_WORDS = 4096

@@ -2,9 +2,9 @@
 
 from math import cos, pi, sin
 
-from sgemm_lab.formulas.overlap import Pipeline, Window, schedule
 from sgemm_lab.lab.output import Output
 from sgemm_lab.lab.pictures.frame import PANEL_WIDTH, colour, drawing, panel, words
+from sgemm_lab.simulator.formulas import Pipeline, Window, schedule
 
 _OUTER, _INNER = 116, 36
 _MIDDLE = (PANEL_WIDTH / 2, _OUTER + 4)

@@ -33,10 +33,6 @@ declare module "*/limits.py" {
   export const SHARED_LIMITS: Record<string, number>;
 }
 
-declare module "*/scaling_model.py" {
-  export const BUFFERS: number;
-}
-
 declare module "*/model.py" {
   export const TERMS: Record<string, string>;
   export const VECTOR: number;

@@ -22,7 +22,7 @@ from sgemm_lab.cuda import compiler
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Kernel
 from sgemm_lab.records.gpu_record import Spread
-from sgemm_lab.records.store import RECORDS, add_run, not_yet_measured
+from sgemm_lab.records.store import RECORDS, not_yet_measured
 
 COMMANDS = (
     "doctor", "kernels", "check", "record", "tune", "shapes", "counters", "errors", "add", "count",
@@ -227,7 +227,7 @@ def test_record_prints_its_measurements_and_whether_it_is_complete(
         samples("naive", 1e-3), samples("cublas", 1e-4),
         date="2027-01-01T00:00:00Z", complete=complete,
     )  # fmt: skip
-    path = add_run(records, DEVICE, taken)
+    path = RECORDS.add_run(records, DEVICE, taken)
     (records / "broken.json").write_text("{")
     monkeypatch.setattr(measure, "take_record", lambda *_, **__: (path, taken))
     monkeypatch.setattr(arguments, "device_target", lambda: "sm_90")
@@ -312,7 +312,7 @@ def test_a_gpus_name_cannot_command_the_terminal(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     evil = replace(DEVICE, name="\x1b[2J\x1b]0;title\x07 H200")
-    add_run(tmp_path, evil, run(samples("naive", 1.0), samples("cublas", 1.0)))
+    RECORDS.add_run(tmp_path, evil, run(samples("naive", 1.0), samples("cublas", 1.0)))
     assert main(["scoreboard", "--records", str(tmp_path)]) == 0
     said = capsys.readouterr()
     assert "\x1b" not in said.out + said.err
@@ -372,7 +372,7 @@ def test_records_of_another_machine_are_added(
     records: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     mine = tmp_path / "mine"
-    add_run(mine, DEVICE, run(date="2027-01-01T00:00:00Z"))
+    RECORDS.add_run(mine, DEVICE, run(date="2027-01-01T00:00:00Z"))
     file = str(records / "nvidia-h200.json")
     for _ in range(2):
         assert main(["add", file, "--out", str(mine)]) == 0

@@ -22,7 +22,7 @@ from sgemm_lab.measuring.recorder import (
     take_record,
 )
 from sgemm_lab.records.gpu_record import Measurement, Reading
-from sgemm_lab.records.json_files import record_path
+from sgemm_lab.records.json_files import Kind, record_path
 from sgemm_lab.records.store import RECORDS, load_record
 
 NAIVE, TILED = load_kernel("naive"), load_kernel("tiled")
@@ -52,6 +52,8 @@ def gpu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(recorder, "require_gpu", lambda: cupy)
     monkeypatch.setattr(recorder, "current_device", lambda: DEVICE)
+    dates = (f"2026-02-01T00:00:{second:02}Z" for second in range(60))
+    monkeypatch.setattr(recorder, "now", lambda: next(dates))
     monkeypatch.setattr(
         recorder,
         "contenders",
@@ -286,7 +288,7 @@ def test_a_run_that_cannot_be_added_is_written_elsewhere(
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     monkeypatch.setattr(tempfile, "gettempdir", lambda: str(tmp_path / "temporary"))
-    monkeypatch.setattr(recorder, "add_run", unwritable)
+    monkeypatch.setattr(Kind, "add_run", unwritable)
     with pytest.raises(LabError, match=r"No space left on device\. The run is not lost") as told:
         take_record([NAIVE], tmp_path / "records", sizes=SIZES)
     (kept,) = (tmp_path / "here").iterdir()

@@ -14,7 +14,6 @@ from sgemm_lab.records.dispatch_table import (
     DrawnShapes,
     load_tables,
     nearest_table,
-    save_table,
 )
 
 ONE = point("naive", (8, 8, 8), 1e-3)
@@ -31,7 +30,7 @@ def test_a_table_is_written_and_read_back(tmp_path: Path) -> None:
     whole = replace(table(ONE, OTHER, fits=(fit("naive", 1e-6, clusters=31),)), drawn=drawn)
     for each in (table(ONE), FITTED, whole):
         path = TABLES.path(tmp_path, DEVICE.name)
-        save_table(path, each)
+        TABLES.save(path, each)
         assert TABLES.load(path) == each
     lines = path.read_text().splitlines()
     assert sum('"seconds"' in line for line in lines) == 3
@@ -40,9 +39,9 @@ def test_a_table_is_written_and_read_back(tmp_path: Path) -> None:
 
 def test_an_invalid_table_is_not_written(tmp_path: Path) -> None:
     with pytest.raises(LabError, match=r"seconds is -1\.0\. It must be above 0"):
-        save_table(tmp_path / "x.json", table(replace(ONE, seconds=-1.0)))
+        TABLES.save(tmp_path / "x.json", table(replace(ONE, seconds=-1.0)))
     with pytest.raises(LabError, match="0 or more"):
-        save_table(tmp_path / "x.json", table(ONE, fits=(fit("naive", -1e-6),)))
+        TABLES.save(tmp_path / "x.json", table(ONE, fits=(fit("naive", -1e-6),)))
     assert not (tmp_path / "x.json").exists()
 
 
@@ -93,7 +92,7 @@ def test_the_readers_table_replaces_the_books(
 ) -> None:
     for name, seconds in (("book", 1e-3), ("records", 2e-3)):
         path = TABLES.path(tmp_path / name, DEVICE.name)
-        save_table(path, table(replace(ONE, seconds=seconds)))
+        TABLES.save(path, table(replace(ONE, seconds=seconds)))
     monkeypatch.setattr("sgemm_lab.records.dispatch_table.data_folder", lambda _: tmp_path / "book")
     monkeypatch.setattr(
         "sgemm_lab.records.dispatch_table.own_records", lambda: tmp_path / "records"

@@ -29,15 +29,15 @@ class LapsRecord:
 LAPS = Kind(LapsRecord, "laps", "laps")
 
 
-def test_each_item_is_written_at_once_and_runs_are_sorted_by_date(tmp_path: Path) -> None:
-    later = RunFile(LAPS, tmp_path, DEVICE, Laps("2026-02-02T00:00:00Z"))
-    later.put(laps=(3,))
+def test_each_item_is_written_at_once(tmp_path: Path) -> None:
     first = RunFile(LAPS, tmp_path, DEVICE, Laps("2026-01-01T00:00:00Z"))
+    first.put(laps=(3,))
+    later = RunFile(LAPS, tmp_path, DEVICE, Laps("2026-02-02T00:00:00Z"))
     for laps in ((1,), (1, 2)):
-        first.put(laps=laps)
+        later.put(laps=laps)
         assert LAPS.load(first.path).runs == (first.run, later.run)
     assert LAPS.load_all(tmp_path) == [
-        LapsRecord(DEVICE, (Laps("2026-01-01T00:00:00Z", (1, 2)), later.run))
+        LapsRecord(DEVICE, (first.run, Laps("2026-02-02T00:00:00Z", (1, 2))))
     ]
     assert LAPS.load_all(tmp_path / "elsewhere") == []
 

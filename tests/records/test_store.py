@@ -32,7 +32,6 @@ from sgemm_lab.records.gpu_record import (
 from sgemm_lab.records.json_files import record_path
 from sgemm_lab.records.store import (
     RECORDS,
-    add_run,
     load_record,
     load_records,
     scores,
@@ -120,9 +119,9 @@ def test_adding_a_run_keeps_the_earlier_runs(tmp_path: Path) -> None:
         run(samples("naive", 1.0)),
         run(samples("naive", 2.0), date="2027-01-02T03:04:05Z"),
     )
-    path = add_run(tmp_path / "new", DEVICE, first)
+    path = RECORDS.add_run(tmp_path / "new", DEVICE, first)
     assert path == tmp_path / "new" / "nvidia-h200.json"
-    assert add_run(tmp_path / "new", DEVICE, second) == path
+    assert RECORDS.add_run(tmp_path / "new", DEVICE, second) == path
     assert load_record(path).runs == (first, second)
     assert list(path.parent.iterdir()) == [path]
 
@@ -147,7 +146,7 @@ def test_an_interrupted_write_does_not_change_the_file(
 
     monkeypatch.setattr(os, step, interrupted)
     with pytest.raises(KeyboardInterrupt):
-        add_run(path.parent, DEVICE, run())
+        RECORDS.add_run(path.parent, DEVICE, run())
     assert path.read_bytes() == before
     assert list(path.parent.iterdir()) == [path]
 
@@ -229,7 +228,7 @@ def test_a_folder_instead_of_a_file_raises_an_error(path: Path) -> None:
 
 def test_the_chapters_record_comes_first_and_the_others_by_file_name(tmp_path: Path) -> None:
     for gpu in ("NVIDIA L4", "NVIDIA H200", "NVIDIA A10"):
-        add_run(tmp_path, replace(DEVICE, name=gpu), run())
+        RECORDS.add_run(tmp_path, replace(DEVICE, name=gpu), run())
     names = [record.gpu.name for record in load_records(tmp_path)]
     assert names == ["NVIDIA H200", "NVIDIA A10", "NVIDIA L4"]
 
@@ -329,10 +328,10 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 from record_samples import DEVICE, run, samples
-from sgemm_lab.records.store import add_run
+from sgemm_lab.records.store import RECORDS
 for i in range(4):
     date = f"20{sys.argv[2]}-01-01T00:00:0{i}Z"
-    add_run(Path(sys.argv[1]), DEVICE, run(samples("mine", 1.0), date=date))
+    RECORDS.add_run(Path(sys.argv[1]), DEVICE, run(samples("mine", 1.0), date=date))
 """
     places = [str(Path(__file__).parents[1] / "samples"), str(Path(__file__).parents[2] / "src")]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(places)}
@@ -348,8 +347,8 @@ for i in range(4):
 
 
 def test_a_run_is_added_once(tmp_path: Path) -> None:
-    add_run(tmp_path, DEVICE, run())
-    assert len(load_record(add_run(tmp_path, DEVICE, run())).runs) == 1
+    RECORDS.add_run(tmp_path, DEVICE, run())
+    assert len(load_record(RECORDS.add_run(tmp_path, DEVICE, run())).runs) == 1
 
 
 def test_names_in_other_scripts_have_distinct_files() -> None:
@@ -362,10 +361,12 @@ def test_names_in_other_scripts_have_distinct_files() -> None:
 
 
 def test_a_run_of_another_gpu_is_not_added(tmp_path: Path) -> None:
-    path = add_run(tmp_path, DEVICE, run())
+    path = RECORDS.add_run(tmp_path, DEVICE, run())
     before = path.read_bytes()
     with pytest.raises(LabError, match=r"is of NVIDIA H200, and this GPU is NVIDIA \(H200\)"):
-        add_run(tmp_path, replace(DEVICE, name="NVIDIA (H200)"), run(date="2027-01-02T03:04:05Z"))
+        RECORDS.add_run(
+            tmp_path, replace(DEVICE, name="NVIDIA (H200)"), run(date="2027-01-02T03:04:05Z")
+        )
     assert path.read_bytes() == before
 
 

@@ -36,7 +36,7 @@ from sgemm_lab.measuring.sizes import TIME_LIMIT
 from sgemm_lab.models.record_checks import findings
 from sgemm_lab.models.scoreboard import Line, lines
 from sgemm_lab.records.gpu_record import MATMUL, Score
-from sgemm_lab.records.store import add_run, load_record, load_records, not_yet_measured
+from sgemm_lab.records.store import RECORDS, load_record, load_records, not_yet_measured
 from sgemm_lab.records.strassen import STRASSEN, STRASSEN_RECORDS
 from sgemm_lab.text import plural, tenths_percent
 
@@ -174,7 +174,7 @@ def run_add(options: argparse.Namespace) -> int:
         for found in findings(record):
             print_status(found.sentence)
     folder = options.out or own_records()
-    paths = [add_run(folder, record.gpu, run) for record in records for run in record.runs]
+    paths = [RECORDS.add_run(folder, record.gpu, run) for record in records for run in record.runs]
     if options.json:
         print_json([str(path) for path in dict.fromkeys(paths)])
     else:

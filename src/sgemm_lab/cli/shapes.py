@@ -17,7 +17,7 @@ from sgemm_lab.gemm.dispatch.shapes import FORTY_SHAPES, drawn
 from sgemm_lab.gemm.dispatch.summary import FortyShapes, fixed_shape_scores
 from sgemm_lab.measuring.interleaved import CUBLAS_CALL, Budget
 from sgemm_lab.measuring.recorder import new_run, take_record
-from sgemm_lab.records.dispatch_table import TABLES, DrawnShape, DrawnShapes, save_table
+from sgemm_lab.records.dispatch_table import TABLES, DrawnShape, DrawnShapes
 from sgemm_lab.records.store import load_record, load_records
 from sgemm_lab.text import number, percent, plural, size_text, tenths_percent
 
@@ -105,7 +105,7 @@ def _run_drawn(options: argparse.Namespace) -> int:
             run.date, run.driver, run.cuda, run.nvrtc, run.cupy, run.package, CUBLAS_CALL,
             seed=options.seed, shapes=tuple(found),
         )  # fmt: skip
-        save_table(path, replace(TABLES.load(path), drawn=shapes))
+        TABLES.save(path, replace(TABLES.load(path), drawn=shapes))
     if options.json:
         print_json([_entry(one, device.name, run.date) for one in found])
         return status

@@ -11,7 +11,7 @@ from sgemm_lab.gemm.dispatch.candidates import candidates
 from sgemm_lab.gemm.dispatch.tuning import measure_shapes, table_of, tuning_shapes
 from sgemm_lab.measuring.interleaved import CUBLAS_CALL
 from sgemm_lab.measuring.recorder import new_run
-from sgemm_lab.records.dispatch_table import TABLES, Search, Table, save_table
+from sgemm_lab.records.dispatch_table import TABLES, Search, Table
 from sgemm_lab.text import number, percent, plural, size_text, tenths_percent
 
 _ROOM = 2**22
@@ -60,7 +60,7 @@ def run_tune(options: argparse.Namespace) -> int:
         print_status(fault)
     table = table_of(device, about, bench, measured)
     path = TABLES.path(folder, device.name)
-    save_table(path, table)
+    TABLES.save(path, table)
     if options.json:
         assert table.model is not None
         fits = {fit.kernel: fit.error for fit in table.model.fits}

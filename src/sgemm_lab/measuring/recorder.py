@@ -53,7 +53,7 @@ from sgemm_lab.records.gpu_record import (
     Run,
     Spread,
 )
-from sgemm_lab.records.store import RECORDS, add_run, runs_in_file
+from sgemm_lab.records.store import RECORDS
 from sgemm_lab.text import bytes_text
 
 SQUARE_SIZES: tuple[Size, ...] = tuple((n, n, n) for n in (256, 512, 1024, 2048, 4096, 8192))
@@ -325,7 +325,6 @@ def record_counters(
             f"{len(launches) - len(remaining)} of {len(launches)} launches are in the file "
             "already, from an interrupted run."
         )
-    written: Run | None = None
     with WatchCard() as card, _keeping(taken, progress):
         for (m, n, k), some in groupby(remaining or launches, key=lambda launch: launch[1]):
             size, fitting = (m, n, k), [kernel for kernel, _ in some]
@@ -335,9 +334,7 @@ def record_counters(
                 for kernel, values in zip(batch, take_counters(batch, size), strict=True):
                     found = Counters(kernel.name, kernel.fingerprint, m, n, k, values)
                     taken.counters.append(found)
-                so_far = replace(base, counters=tuple(taken.counters))
-                add_run(folder, device, so_far, replacing=written)
-                written = so_far
+                RECORDS.add_run(folder, device, replace(base, counters=tuple(taken.counters)))
     run = replace(
         base,
         complete=taken.complete,
@@ -346,7 +343,7 @@ def record_counters(
         power_w=Spread.of(card.power_w),
         temperature_c=Spread.of(card.temperature_c),
     )
-    return keep_run(folder, device, run, replacing=written), run
+    return keep_run(folder, device, run), run
 
 
 def record_errors(
@@ -380,8 +377,8 @@ def record_errors(
     return keep_run(folder, device, run), run
 
 
-def keep_run(folder: Path, device: Device, run: Run, *, replacing: Run | None = None) -> Path:
-    """Add a run to the GPU's file, and return the file's path; ``replacing`` as in ``add_run``.
+def keep_run(folder: Path, device: Device, run: Run) -> Path:
+    """Add a run to the GPU's file, and return the file's path.
 
     If that fails, write the run to a separate file in the current folder or else in the folder for
     temporary files.
@@ -390,7 +387,7 @@ def keep_run(folder: Path, device: Device, run: Run, *, replacing: Run | None = 
         LabError: the run is not in the GPU's file; the message has the reason and the other file.
     """
     try:
-        return add_run(folder, device, run, replacing=replacing)
+        return RECORDS.add_run(folder, device, run)
     except LabError as fault:
         reason = str(fault)
     when = run.date.replace("-", "").replace(":", "")
@@ -414,7 +411,7 @@ def _check_file(folder: Path, device: Device) -> tuple[Run, ...]:
     """Check that the GPU's file is writable, before minutes of measurements; return its runs."""
     path = RECORDS.path(folder, device.name)
     check_writable(folder, _ROOM + (path.stat().st_size if path.is_file() else 0))
-    return runs_in_file(path, device)
+    return RECORDS.runs(folder, device)
 
 
 def new_run() -> Run:
@@ -427,7 +424,7 @@ def new_run() -> Run:
     """
     cupy = require_gpu()
     return Run(
-        date=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        date=now(),
         driver=driver_version(),
         cuda=_version(cupy.cuda.runtime.runtimeGetVersion()),
         nvrtc=".".join(str(part) for part in load_nvrtc().getVersion()),
@@ -438,6 +435,11 @@ def new_run() -> Run:
         measurements=(),
         readings=(),
     )
+
+
+def now() -> str:
+    """Return the time as the date of a run."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _five_digits(numbers: Iterable[float]) -> tuple[float, ...]:

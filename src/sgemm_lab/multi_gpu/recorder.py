@@ -9,7 +9,6 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -199,7 +198,7 @@ def _new_run(gpus: int) -> MultiGpuRun:
     """Return a run without measurements, with its software versions."""
     run = new_run()
     return MultiGpuRun(
-        date=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        date=run.date,
         gpus=gpus,
         driver=run.driver,
         cuda=run.cuda,

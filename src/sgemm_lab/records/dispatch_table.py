@@ -5,17 +5,16 @@ point per measured kernel and size, with the time of cuBLAS; of shapes drawn for
 none.
 """
 
-import json
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from sgemm_lab.catalogue import book_kernel
 from sgemm_lab.errors import LabError
-from sgemm_lab.files import data_folder, own_records, write_whole
+from sgemm_lab.files import data_folder, own_records
 from sgemm_lab.kernel import Size
 from sgemm_lab.records.gpu_record import (
     Count,
@@ -25,8 +24,8 @@ from sgemm_lab.records.gpu_record import (
     OfSize,
     RunEnvironment,
 )
-from sgemm_lab.records.json_files import Kind, chapters_record_first
-from sgemm_lab.records.schema import Rule, encode
+from sgemm_lab.records.json_files import Kind
+from sgemm_lab.records.schema import Rule
 
 NOT_BELOW_ZERO = Rule(lambda x: x >= 0, "0 or more")
 Coefficients = tuple[Annotated[float, NOT_BELOW_ZERO], ...]
@@ -187,30 +186,9 @@ def load_tables(folder: Path | None = None) -> list[Table]:
     Raises:
         LabError: a file cannot be read.
     """
-    folders = [folder] if folder else dict.fromkeys((data_folder("records"), own_records()))
-    files = tuple(
-        (path, *_state(path))
-        for place in folders
-        for path in chapters_record_first((place / TABLES.folder).glob("*.json"))
-    )
-    return list(_read_tables(files))
-
-
-@lru_cache(maxsize=2)
-def _read_tables(files: tuple[tuple[Path, int, int], ...]) -> tuple[Table, ...]:
-    """Read files, given with modification time and length so that unchanged files are cached."""
-    tables = [TABLES.load(path) for path, _, _ in files]
-    return tuple({table.gpu.name: table for table in tables}.values())
-
-
-def save_table(path: Path, table: Table) -> None:
-    """Check a table and write it whole, with one point and one fit per line.
-
-    Raises:
-        LabError: the table is not valid, or the file cannot be written.
-    """
-    TABLES.check(path, table)
-    write_whole(path, _text(table))
+    places = [folder] if folder else dict.fromkeys((data_folder("records"), own_records()))
+    tables = [table for place in places for table in TABLES.load_all(place)]
+    return list({table.gpu.name: table for table in tables}.values())
 
 
 def nearest_table(gpu: Device, tables: Iterable[Table]) -> Table:
@@ -241,29 +219,3 @@ def nearest_table(gpu: Device, tables: Iterable[Table]) -> Table:
 def _sheet(gpu: Device) -> tuple[float, float, float, float]:
     bandwidth = gpu.memory_clock_mhz * gpu.memory_bus_bits
     return gpu.sms, gpu.max_clock_mhz, bandwidth, gpu.l2_bytes
-
-
-def _state(path: Path) -> tuple[int, int]:
-    """Return a file's modification time and length."""
-    about = path.stat()
-    return about.st_mtime_ns, about.st_size
-
-
-def _text(table: Table) -> str:
-    """Return a table as JSON with one point and one fit per line."""
-    searches = [_with_lines(search, "points") for search in table.searches]
-    model = f',\n"model": {_with_lines(table.model, "fits")}' if table.model else ""
-    drawn = f',\n"drawn": {_with_lines(table.drawn, "shapes")}' if table.drawn else ""
-    gpu = json.dumps(encode(table.gpu))
-    joined = ",\n".join(searches)
-    return (
-        f'{{"format": {TABLES.number},\n"gpu": {gpu},\n"searches": [\n{joined}\n]{model}{drawn}}}\n'
-    )
-
-
-def _with_lines(record: Search | Model | DrawnShapes, field: str) -> str:
-    """Return a record as JSON, the items of one of its fields on a line each."""
-    data: dict[str, Any] = encode(record)
-    lines = ",\n".join(json.dumps(item) for item in data[field])
-    head = json.dumps({**data, field: []})
-    return head.replace(f'"{field}": []', f'"{field}": [\n{lines}\n]')

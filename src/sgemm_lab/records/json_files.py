@@ -9,8 +9,9 @@ import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.files import data_folder, locked, write_whole
@@ -53,12 +54,16 @@ class Kind(Generic[T]):
         return record_path(records / self.folder, gpu)
 
     def load(self, path: Path) -> T:
-        """Read and check one file.
+        """Read and check one file; an unchanged file is read once.
 
         Raises:
             LabError: the file is missing, truncated, of another format, or not a valid record.
         """
-        return self._decoded(self._read(path), path)
+        try:
+            found = path.stat()
+        except OSError:
+            return self._decoded(self._read(path), path)  # raises
+        return cast(T, _load_once(self, path, (found.st_mtime_ns, found.st_size, found.st_ino)))
 
     def load_all(self, records: Path | None = None) -> list[T]:
         """Read every file in the book's folder of records, or in another one.
@@ -77,16 +82,8 @@ class Kind(Generic[T]):
         Raises:
             LabError: the record is not valid, or the file cannot be written.
         """
-        self.check(path, record)
-        self.save_unchecked(path, record)
-
-    def check(self, path: Path, record: T) -> None:
-        """Check a record that is to be written.
-
-        Raises:
-            LabError: the record is not valid.
-        """
         self._decoded(self._data(record), path)
+        self.save_unchecked(path, record)
 
     def save_unchecked(self, path: Path, record: T) -> None:
         """Write a record atomically without a check, so that no measurement is lost.
@@ -96,17 +93,38 @@ class Kind(Generic[T]):
         """
         write_whole(path, _layout(self._data(record)) + "\n")
 
-    def expect_gpu(self, path: Path, held: Device, gpu: Device) -> None:
-        """Refuse to add to the file of another GPU model.
+    def runs(self, folder: Path, gpu: Device) -> tuple[Any, ...]:
+        """Return the runs in a GPU's file; empty if there is no file.
 
         Raises:
-            LabError: the models differ.
+            LabError: the file cannot be read, or is of another GPU.
         """
-        if held.name != gpu.name:
+        path = self.path(folder, gpu.name)
+        if not path.exists():
+            return ()
+        found: Any = self.load(path)
+        if found.gpu.name != gpu.name:
             raise LabError(
-                f"The {self.noun} file {path} is of {held.name}, and this GPU is {gpu.name}. "
+                f"The {self.noun} file {path} is of {found.gpu.name}, and this GPU is {gpu.name}. "
                 "Choose another folder with --out."
             )
+        return tuple(found.runs)
+
+    def add_run(self, folder: Path, gpu: Device, run: Dated) -> Path:
+        """Add a run to a GPU's file atomically, and return the file's path.
+
+        It replaces a run of the same date: an earlier state of it. A lock orders concurrent
+        processes, so no run is lost.
+
+        Raises:
+            LabError: the existing file cannot be read, or is of another GPU, or the run is not
+                valid, or the file cannot be written; it is not changed.
+        """
+        path = self.path(folder, gpu.name)
+        with locked(path.parent):
+            runs = [one for one in self.runs(folder, gpu) if one.date != run.date]
+            self.save(path, cast(Any, self.form)(gpu, (*runs, run)))
+        return path
 
     def _data(self, record: T) -> dict[str, Any]:
         return {"format": self.number, **encode(record)}
@@ -148,6 +166,11 @@ class Kind(Generic[T]):
             raise LabError(f"The {name} is not a valid {self.noun}: {fault}.") from None
 
 
+@lru_cache(maxsize=32)
+def _load_once(kind: Kind[Any], path: Path, _state: tuple[int, int, int]) -> Any:
+    return kind._decoded(kind._read(path), path)
+
+
 class RunFile(Generic[R]):
     """A run that grows item by item. Each change replaces the whole file."""
 
@@ -164,8 +187,8 @@ class RunFile(Generic[R]):
             LabError: the existing file cannot be read, or is of another GPU.
         """
         self.path = kind.path(folder, gpu.name)
-        self._kind, self._gpu, self.run = kind, gpu, run
-        self.other_runs()
+        self._kind, self._folder, self._gpu, self.run = kind, folder, gpu, run
+        self.earlier: tuple[R, ...] = kind.runs(folder, gpu)
 
     def put(self, **fields: Any) -> None:
         """Set fields of the run and write the file.
@@ -174,21 +197,7 @@ class RunFile(Generic[R]):
             LabError: the run is not valid, or the file cannot be written.
         """
         self.run = replace(self.run, **fields)
-        with locked(self.path.parent):
-            runs = sorted((*self.other_runs(), self.run), key=lambda run: run.date)
-            self._kind.save(self.path, self._kind.form(self._gpu, tuple(runs)))
-
-    def other_runs(self) -> tuple[R, ...]:
-        """Return the other runs in the file; empty if there is no file.
-
-        Raises:
-            LabError: the file cannot be read, or is of another GPU.
-        """
-        if not self.path.exists():
-            return ()
-        found = self._kind.load(self.path)
-        self._kind.expect_gpu(self.path, found.gpu, self._gpu)
-        return tuple(run for run in found.runs if run.date != self.run.date)
+        self._kind.add_run(self._folder, self._gpu, self.run)
 
 
 def record_path(folder: Path, gpu: str) -> Path:

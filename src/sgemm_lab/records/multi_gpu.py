@@ -231,7 +231,7 @@ class MultiGpuFile(RunFile[MultiGpuRun]):
             LabError: the existing file cannot be read, or is of another GPU.
         """
         super().__init__(MULTI_GPU_RECORDS, folder, gpu, run)
-        for earlier in self.other_runs():
+        for earlier in self.earlier:
             if not earlier.complete and earlier.is_like(run):
                 self.run = replace(earlier, failures=())
 

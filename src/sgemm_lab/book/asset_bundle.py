@@ -4,15 +4,18 @@ Each is joined from files of the site, in the order in which a page would load t
 are pruned to what the site shows. What only some pages need stays with those pages.
 """
 
+import json
 import posixpath
 import re
+import subprocess
+from collections.abc import Iterable
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
 from sphinx.application import Sphinx
 
-from sgemm_lab.book import css_pruning
+from sgemm_lab import npm
 
 SHEET = "site.css"
 SCRIPT = "site.js"
@@ -41,6 +44,7 @@ _SCRIPTS = (
     "book.js",
     "scripts/pydata-sphinx-theme.js",
 )
+_PURGE = Path(__file__).with_name("purge.mjs")
 _TABS = "design-tabs.js"
 _TABS_IN_PAGE = "sd-tab-set"
 _ADDRESS = re.compile(r"""url\((["']?)(?!data:|[a-z]+:|/|#)([^"')]+)\1\)""")
@@ -74,8 +78,8 @@ def write(app: Sphinx) -> None:
     static = site / "_static"
     script = joined_script(static)
     (static / SCRIPT).write_text(script, encoding="utf-8")
-    names = _names(site, script)
-    (static / SHEET).write_text(joined_sheet(static, names), encoding="utf-8")
+    sheet = joined_sheet(static, site.rglob("*.html"), [*static.glob("*.js"), static / SCRIPT])
+    (static / SHEET).write_text(sheet, encoding="utf-8")
 
 
 def joined_script(static: Path) -> str:
@@ -85,35 +89,26 @@ def joined_script(static: Path) -> str:
     return "".join(f"{text}\n;\n" for text in texts)
 
 
-def joined_sheet(static: Path, names: set[str]) -> str:
+def joined_sheet(static: Path, pages: Iterable[Path], scripts: Iterable[Path]) -> str:
     """Return the style sheets that all pages load, as one text.
 
     Args:
         static: the folder of the site that holds them.
-        names: classes, ids and variables that pages have or read, and words of scripts.
+        pages: all pages of the site; sheets of others are pruned to what occurs in them
+        scripts: or in a script.
     """
-    theirs, ours = (
-        "\n".join(_rebased(path, static) for path in _found(static, sheets))
-        for sheets in (_THEIR_SHEETS, _OUR_SHEETS)
-    )
-    read = names | css_pruning.variables_read(ours)
-    return css_pruning.without_unread_variables(css_pruning.pruned(theirs, names), read) + ours
-
-
-def _names(site: Path, script: str) -> set[str]:
-    """Return all that may bring a rule of a sheet, or a variable, to use."""
-    static = site / "_static"
-    names = css_pruning.names_in_script(script)
-    for path in site.rglob("*.html"):
-        names |= css_pruning.names_in_page(path.read_text(encoding="utf-8"))
-    theirs = {*_found(static, _THEIR_SHEETS)}
-    for path in static.glob("*.css"):
-        if path not in theirs and path.name != SHEET:
-            names |= css_pruning.variables_read(path.read_text(encoding="utf-8"))
-    for path in static.glob("*.js"):
-        if not path.name.startswith("panel-ptx-"):  # PTX alone, in which every word may occur
-            names |= css_pruning.names_in_script(path.read_text(encoding="utf-8"))
-    return names
+    theirs, ours = (_found(static, sheets) for sheets in (_THEIR_SHEETS, _OUR_SHEETS))
+    of_pages = {*static.glob("*.css")} - {*theirs, *ours, static / SHEET}
+    request = {
+        "theirs": "\n".join(_rebased(path, static) for path in theirs),
+        "ours": "\n".join(_rebased(path, static) for path in ours),
+        "pages": [str(path) for path in pages],
+        # A file of PTX has none of our code, and any word may occur in it.
+        "scripts": [str(one) for one in (*scripts, *of_pages) if "panel-ptx-" not in one.name],
+    }
+    npm.fetch()
+    done = npm.node(str(_PURGE), input=json.dumps(request), stdout=subprocess.PIPE, check=True)
+    return str(done.stdout)
 
 
 def _found(static: Path, patterns: tuple[str, ...]) -> list[Path]:

@@ -11,7 +11,6 @@ from golden_launch import camel_case
 from in_node import answers
 
 from sgemm_lab.catalogue import load_kernel, load_kernels
-from sgemm_lab.counting.shared_arrays import shared_parts
 from sgemm_lab.errors import LabError
 from sgemm_lab.expression import UnreadableError, whole_number
 from sgemm_lab.kernel import parse_kernel
@@ -143,16 +142,3 @@ def test_constants_are_written_alike() -> None:
         ],
     )
     assert said == [python(changed, *case) for case in cases]
-
-
-def test_arrays_in_shared_memory_are_read_alike() -> None:
-    broken = load_kernel("strip").source.replace("shared);", "shared + lanes());")
-    cases = [*((one.name, one.source) for one in BOOK), ("broken", broken)]
-    said = answers(
-        {"twin": "counting/shared_arrays.ts", "kernels": "kernel.ts"},
-        "(...given) => twin.sharedParts(kernels.parseKernel(...given))",
-        cases,
-    )
-    wanted = [python(lambda *one: shared_parts(parse_kernel(*one)), *case) for case in cases]
-    assert said == json.loads(json.dumps(wanted))
-    assert any(one.get("gives") for one in said)

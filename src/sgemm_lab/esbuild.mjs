@@ -163,7 +163,7 @@ async function buildAll(out) {
     }),
   ]);
   const inNode = { platform: "node", format: "cjs" };
-  files["node/worker.cjs"] = (await bundle(`import "./checking/worker.ts";`, inNode)).js;
+  files["node/worker.cjs"] = (await bundle(`import "./lab/worker.ts";`, inNode)).js;
   files["pages/panel-code-LICENSES.txt"] = licences;
   files["inputs.json"] = JSON.stringify([...used].sort());
   for (const [name, text] of Object.entries(files)) {

@@ -20,11 +20,7 @@ from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.models import demand
 from sgemm_lab.models.count_all import picked
-from sgemm_lab.models.demand import (
-    BlockDemand,
-    block_demand,
-    simulated_demand,
-)
+from sgemm_lab.models.demand import BlockDemand, block_demand, simulated_demand
 
 KERNELS = load_kernels(variants=True)
 COUNTED = json.loads(FILE.read_text())

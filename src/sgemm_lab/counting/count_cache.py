@@ -25,7 +25,7 @@ _SIMULATED = ("simulator/*.ts", "counting/kernel_counts.py", "hardware.py")
 SOURCES = {
     LAUNCHES: _SIMULATED,
     BLOCKS: (
-        *_SIMULATED, "simulator/watches/global_pipe.ts", "formulas/tile.py", "models/demand.py",
+        *_SIMULATED, "simulator/watches/global_pipe.ts", "formulas/tile.ts", "models/demand.ts",
     ),
 }  # fmt: skip
 """The modules whose code the counts depend on."""

@@ -1,5 +1,4 @@
-// The arrays that a kernel places in its dynamic shared memory, read from its source:
-// shared_arrays.py in TypeScript; a test compares them.
+// The arrays that a kernel keeps in shared memory, read from its source.
 
 import { LabError } from "../errors.ts";
 import { UnreadableError, wholeNumber } from "../expression.ts";

@@ -1,5 +1,5 @@
-// What a kernel asks of the units of an SM, per step: demand.py in TypeScript, by simulating one
-// block. A step is one multiply-add of a warp.
+// What a kernel asks of the units of an SM, per step, by simulating one block. A step is one
+// multiply-add of a warp.
 
 import { LabError } from "../errors.ts";
 import type { Tile } from "../formulas/tile.ts";
@@ -57,12 +57,7 @@ export function perStep(
  * of C that follows from the kernel's constants, or it cannot be simulated.
  */
 export function simulatedDemand(kernel: Kernel, ptx: string): BlockDemand {
-  if (kernel.source.includes("wgmma")) {
-    throw new LabError(
-      `What a block of '${kernel.name}' asks for cannot be told: its tensor cores read shared ` +
-        "memory themselves, which no request counts.",
-    );
-  }
+  refuseOtherGrids(kernel);
   const tile = tileOf(kernel.constants);
   const window = Math.max(WARP, tile.bk);
   const [short, long] = [2 * window, 3 * window];
@@ -78,23 +73,41 @@ export function simulatedDemand(kernel: Kernel, ptx: string): BlockDemand {
   return { rows: tile.bm, columns: tile.bn, window: tile.bk, fixed, perK };
 }
 
-/**
- * Counts of one tile: those of the first block of a product that reaches further to the right. A
- * kernel that has a block for each SM computes all tiles in one block where there is one SM.
- */
-function countBlock(kernel: Kernel, ptx: string, tile: Tile, k: number): Demand {
-  const columns = Math.max(tile.bn, ALIGNED);
-  const tiles = (2 * columns) / tile.bn;
-  const size: Size = [tile.bm, 2 * columns, k];
-  const shape = launchShape(kernel, size, 1);
-  const onTwo = launchShape(kernel, size, 2).grid;
-  const sharesOut = `${shape.grid}` === "1,1" && `${onTwo}` !== "1,1";
+/** Refuse a kernel of which it is known without its PTX that a block is no tile of C. */
+export function refuseOtherGrids(kernel: Kernel) {
+  if (kernel.source.includes("wgmma")) {
+    throw new LabError(
+      `What a block of '${kernel.name}' asks for cannot be told: its tensor cores read shared ` +
+        "memory themselves, which no request counts.",
+    );
+  }
+  const { size, tiles, sharesOut } = countedRow(kernel, tileOf(kernel.constants), WARP);
   if (!sharesOut && `${launchShape(kernel, size).grid}` !== `${tiles},1`) {
     throw new LabError(
       `What a block of '${kernel.name}' asks for cannot be told: its grid is no ` +
         "grid of tiles of C, BM × BN each.",
     );
   }
+}
+
+/**
+ * The row of tiles that is counted, and whether a kernel is persistent: it has a block for each SM,
+ * which loops over tiles.
+ */
+function countedRow(kernel: Kernel, tile: Tile, k: number) {
+  const columns = Math.max(tile.bn, ALIGNED);
+  const size: Size = [tile.bm, 2 * columns, k];
+  const [one, two] = [1, 2].map((sms) => `${launchShape(kernel, size, sms).grid}`);
+  const sharesOut = one === "1,1" && two !== "1,1";
+  return { columns, size, tiles: (2 * columns) / tile.bn, sharesOut };
+}
+
+/**
+ * Counts of one tile: those of the first block of a product that reaches further to the right. A
+ * persistent kernel computes all tiles in one block where there is one SM.
+ */
+function countBlock(kernel: Kernel, ptx: string, tile: Tile, k: number): Demand {
+  const { columns, size, tiles, sharesOut } = countedRow(kernel, tile, k);
   if (sharesOut && /\bK\b/.test(kernel.workspace)) {
     return tileAlone(kernel, ptx, [tile.bm, columns, k], columns / tile.bn);
   }

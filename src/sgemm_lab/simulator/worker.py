@@ -107,7 +107,7 @@ def ask(task: str, given: Mapping[str, Any], progress: Progress | None = None) -
     """Return the answer of a task of the worker.
 
     Args:
-        task: a name among those in ``checking/worker.ts``.
+        task: a name among those in ``lab/worker.ts``.
         given: what JSON holds, and arrays.
         progress: called with (blocks done, all blocks).
 

@@ -1,5 +1,7 @@
 // The process that simulates for Python, with all its tasks.
 
+import { checkAt } from "../checking/simulated.ts";
+import { sharedParts, sharedShapes } from "../counting/shared_arrays.ts";
 import { traceSteps } from "../counting/step_trace.ts";
 import { globalRequest, sharedWavefronts } from "../formulas/memory.ts";
 import { schedule } from "../formulas/overlap.ts";
@@ -7,9 +9,9 @@ import { asked } from "../formulas/requests.ts";
 import { onPaper } from "../formulas/scaling_model.ts";
 import { sharing } from "../formulas/wave_quantization.ts";
 import { parseKernel } from "../kernel.ts";
+import { refuseOtherGrids, simulatedDemand } from "../models/demand.ts";
 import { describe } from "../simulator/description.ts";
 import { serve, simulateFor } from "../simulator/worker.ts";
-import { checkAt } from "./simulated.ts";
 
 type Asked = Parameters<typeof asked>;
 
@@ -25,14 +27,24 @@ const FORMULAS = {
   onPaper,
 };
 
+/** A kernel of the book, or of the reader. */
+const kernelOf = ({ kernel, source }: { kernel: string; source: string }) =>
+  parseKernel(kernel, source);
+
 serve({
   simulate: simulateFor,
   describe: ({ given: { ptx, entry } }) => describe(ptx, entry),
-  trace_steps: ({ given: { kernel, source, ptx, size, timeLimit } }) =>
-    traceSteps(parseKernel(kernel, source), ptx, size, timeLimit),
+  trace_steps: ({ given }) => traceSteps(kernelOf(given), given.ptx, given.size, given.timeLimit),
   check: ({ given: { kernel, source, ptx, size, ...how } }) => {
     const [{ hazards: _, ...result }, late] = checkAt(parseKernel(kernel, source), ptx, size, how);
     return { result, late };
+  },
+  shared_shapes: ({ given }) => sharedShapes(kernelOf(given)),
+  shared_parts: ({ given }) => sharedParts(kernelOf(given)),
+  refuse_other_grids: ({ given }) => refuseOtherGrids(kernelOf(given)) ?? null,
+  demand: ({ given }) => {
+    const { perK, ...rest } = simulatedDemand(kernelOf(given), given.ptx);
+    return { ...rest, per_k: perK };
   },
   formula: ({ given: { name, given } }) =>
     (FORMULAS as Record<string, (...given: unknown[]) => unknown>)[name](...given),

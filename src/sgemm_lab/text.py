@@ -84,6 +84,19 @@ def templates(path: Path) -> dict[str, str]:
     return found
 
 
+def sentences(module: str) -> Callable[..., str]:
+    """Return what fills the templates of ``sentences.json`` in a module's folder.
+
+    Args:
+        module: ``__file__`` of the module.
+
+    Returns:
+        A function of a key and of the values that its template names.
+    """
+    found = templates(Path(module).with_name("sentences.json"))
+    return lambda key, **values: filled(found[key], values)
+
+
 def filled(template: str, values: Mapping[str, Any]) -> str:
     """Fill a template, as JavaScript does too.
 

@@ -16,7 +16,7 @@ import sgemm_lab
 from sgemm_lab import text
 from sgemm_lab.bundles import bundled
 from sgemm_lab.catalogue import load_kernel
-from sgemm_lab.formulas import occupancy, sentences, wave_quantization
+from sgemm_lab.formulas import occupancy, sentence, wave_quantization
 from sgemm_lab.formulas.roofs import reference_levels, roof_at
 from sgemm_lab.gemm.dispatch.candidates import is_candidate
 from sgemm_lab.gemm.dispatch.pick import Picker
@@ -34,6 +34,7 @@ MODULES = {
     "sentences": "formulas/sentences.ts",
     "waves": "formulas/wave_quantization.ts",
 }
+TEMPLATES = text.templates(PACKAGE / "formulas" / "sentences.json")
 ROOFED = complete_gpus(GPUS)
 SMS = {
     gpu["id"]: gpu
@@ -81,8 +82,8 @@ def gpus() -> st.SearchStrategy[dict[str, Any]]:
 @st.composite
 def filled_sentences(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
     """A sentence's key, and a value for each of its places: numbers where they are formatted."""
-    key = draw(st.sampled_from([*sentences.TEMPLATES]))
-    places = re.findall(r"\{(\w+)(:?)", sentences.TEMPLATES[key])
+    key = draw(st.sampled_from([*TEMPLATES]))
+    places = re.findall(r"\{(\w+)(:?)", TEMPLATES[key])
     numbers = st.integers(1, 10**6)
     return key, {name: draw(numbers) if formatted else "x" for name, formatted in places}
 
@@ -164,7 +165,7 @@ TWINS = [
     Twin(
         "sentences",
         filled_sentences(),
-        lambda key, values: sentences.sentence(key, **values),
+        lambda key, values: sentence(key, **values),
         "(key, values) => sentences.sentence(key, values)",
     ),
     Twin(

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from sgemm_lab.checking.sentences import TEMPLATES, sentence
+from sgemm_lab.checking import sentence
 from sgemm_lab.kernel import ARITHMETICS, Size
 
 AWKWARD_SIZES: tuple[Size, ...] = (
@@ -151,7 +151,7 @@ def bound_text(arithmetic: str) -> str:
     Raises:
         KeyError: the arithmetic is none of ``ARITHMETICS``.
     """
-    return TEMPLATES[f"bound.{arithmetic}"]
+    return sentence(f"bound.{arithmetic}")
 
 
 def first_fault(results: Iterable[CheckResult]) -> str | None:

@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 import numpy.typing as npt
 
-from sgemm_lab.counting.sentences import sentence
+from sgemm_lab.counting import sentence
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Size
 

@@ -6,7 +6,7 @@ identifies the element it is a copy of.
 
 from typing import Literal, TypedDict, cast
 
-from sgemm_lab.counting.sentences import sentence
+from sgemm_lab.counting import sentence
 from sgemm_lab.cuda.shipped_ptx import kernel_ptx
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Kernel, Size

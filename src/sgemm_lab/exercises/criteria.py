@@ -14,10 +14,11 @@ from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.cuda.compiler import compile_kernel
 from sgemm_lab.errors import LabError
 from sgemm_lab.exercises.quantities import counts
-from sgemm_lab.exercises.sentences import sentence
 from sgemm_lab.hardware import WARP
 from sgemm_lab.kernel import Kernel, Size
-from sgemm_lab.text import filled
+from sgemm_lab.text import filled, sentences
+
+sentence = sentences(__file__)
 
 BLOCK = "block"
 """What a count may be told per, besides other counts."""

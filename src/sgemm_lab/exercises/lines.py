@@ -14,8 +14,10 @@ from sgemm_lab.cuda.compiler import CompileError
 from sgemm_lab.errors import LabError
 from sgemm_lab.exercises.criteria import Criteria
 from sgemm_lab.exercises.model import Exercise, Judgement, Machine
-from sgemm_lab.exercises.sentences import sentence
 from sgemm_lab.kernel import Kernel, Size, body_start, parse_kernel
+from sgemm_lab.text import sentences
+
+sentence = sentences(__file__)
 
 _LINE = re.compile(r"(?:\bat |\b\w+\.cu, )line (\d+)\b")
 _COMPILE_ERROR = re.compile(r"^Line (\d+): (.+)$")

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from sgemm_lab.checking import sentence
 from sgemm_lab.checking.judge import QUICK_SIZES, TIME_LIMIT, CheckResult, Judge, WrongResultError
-from sgemm_lab.checking.sentences import sentence
 from sgemm_lab.counting.launch_limits import Matrix, check_size
 from sgemm_lab.errors import LabError
 from sgemm_lab.external_cuda.analysis import count_prepared, matrices

@@ -19,7 +19,7 @@ from math import ceil
 from typing import Literal
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.formulas.sentences import sentence
+from sgemm_lab.formulas import sentence
 from sgemm_lab.hardware import MAX_REGISTERS, WARP
 
 Resource = Literal["blocks", "warps", "registers", "shared"]

@@ -40,8 +40,6 @@ Text
     ``{value}`` applies (see :mod:`sgemm_lab.book.inline_values`).
 """
 
-from typing import Any
-
 from sgemm_lab import choice
 from sgemm_lab.external_cuda.prediction_accuracy import seen as external_kernels
 from sgemm_lab.gpu import GPUS, Gpu, find_gpu
@@ -143,7 +141,10 @@ RENAMED = {
 """Old names of verbs, as notebooks made from earlier editions have them."""
 
 
-def __getattr__(name: str) -> Any:
+__all__ = ["GPUS", *(name for name, one in globals().items() if callable(one))]  # all verbs above
+
+
+def __getattr__(name: str) -> object:
     """Return the verb that an old name stands for.
 
     Raises:
@@ -152,116 +153,3 @@ def __getattr__(name: str) -> Any:
     if name in RENAMED:
         return globals()[RENAMED[name]]
     raise AttributeError(f"sgemm_lab.lab has no verb '{name}'.")
-
-
-__all__ = [
-    "GPUS",
-    "Gpu",
-    "Hardware",
-    "Recorded",
-    "Request",
-    "agreement",
-    "bank_phases",
-    "banks",
-    "barrier_ring",
-    "block_turns",
-    "bound",
-    "bytes_moved",
-    "bytes_text",
-    "cancellation_steps",
-    "card",
-    "check",
-    "choice",
-    "closing",
-    "coalescing",
-    "code",
-    "compare",
-    "contributions",
-    "copies",
-    "copy_counts",
-    "copy_path",
-    "count",
-    "curves",
-    "drawn_shapes",
-    "effects",
-    "error_text",
-    "errors",
-    "exercise",
-    "external_kernels",
-    "figure",
-    "find_gpu",
-    "formats",
-    "fragment_map",
-    "frames",
-    "gpu_layout",
-    "gpu_tiles",
-    "gpu_timeline",
-    "hardware",
-    "issue_slots",
-    "k_split",
-    "k_split_lengths",
-    "kernel",
-    "kernel_choice",
-    "l1_queue",
-    "ladder",
-    "ladder_strip",
-    "latency_hiding",
-    "library",
-    "machine_code",
-    "machine_map",
-    "many_gpus",
-    "matmul",
-    "measure",
-    "memory_ladder",
-    "mine",
-    "multi_gpu_results",
-    "multicast",
-    "my_gpu",
-    "no_difference",
-    "number",
-    "occupancy",
-    "one_element",
-    "other_libraries",
-    "owners",
-    "owns",
-    "padded_rows",
-    "predict",
-    "product_steps",
-    "public_bugs",
-    "quote_gpu",
-    "reads",
-    "recorded",
-    "request",
-    "roofline",
-    "run_on_gpus",
-    "runs",
-    "sanitizer",
-    "say",
-    "scoreboard",
-    "seven_products",
-    "share_bars",
-    "shared_words",
-    "show",
-    "source",
-    "speed",
-    "speed_over_error",
-    "spread",
-    "stage_ring",
-    "step",
-    "strassen",
-    "strassen_results",
-    "swizzle",
-    "table",
-    "tf32_split",
-    "tile_waves",
-    "timeline",
-    "tried",
-    "verdicts",
-    "warp_group_steps",
-    "warp_group_sums",
-    "wavefronts",
-    "wgsl",
-    "wgsl_climb",
-    "written",
-    "wrong_picks",
-]

@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass
 
-from sgemm_lab.simulator.sentences import sentence
+from sgemm_lab.text import sentences
+
+sentence = sentences(__file__)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from typing import Any, TypedDict
 
 import traitlets
 
-from sgemm_lab.formulas.sentences import sentence
+from sgemm_lab.formulas import sentence
 from sgemm_lab.text import number
 from sgemm_lab.widgets.base import LabWidget, html_table
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import traitlets
 
-from sgemm_lab.counting.sentences import sentence
+from sgemm_lab.counting import sentence
 from sgemm_lab.counting.step_trace import StepTrace
 from sgemm_lab.errors import LabError
 from sgemm_lab.widgets.base import LabWidget, html_table

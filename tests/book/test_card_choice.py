@@ -1,5 +1,6 @@
 """One choice of GPU for the boxes, tables and widgets of a page, which the browser remembers."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from playwright.sync_api import Browser, Page, expect
 import sgemm_lab
 from sgemm_lab import lab
 from sgemm_lab.bundles import bundled
-from sgemm_lab.lab.output import of_gpus
+from sgemm_lab.lab.output import Output, of_gpus
 
 SCRIPT = Path(sgemm_lab.__file__).parent / "book" / "page_scripts" / "card_choice.ts"
 H200, H100 = "NVIDIA H200", "NVIDIA H100 80GB HBM3"
@@ -52,7 +53,7 @@ def gpus(page: Page) -> list[str]:
 def test_boxes_and_widgets_follow_the_choice_and_the_browser_remembers_it(page: Page) -> None:
     parts = ((H200, "<p>two</p>"), (H100, "<p>one</p>"))
     show(page, *parts)
-    choice = page.get_by_label("GPU of closing boxes")
+    choice = page.get_by_label("GPU of boxes")
     expect(choice).to_have_value(H200)
     expect(page.get_by_text("two", exact=True)).to_be_visible()
     expect(page.get_by_text("one", exact=True)).to_be_hidden()
@@ -72,7 +73,7 @@ def test_a_page_with_results_of_one_gpu_has_no_choice(page: Page) -> None:
 
 
 def test_a_box_holds_the_same_step_on_the_other_gpus() -> None:
-    box = lab.closing("split", gap="For a reason of the H200.")
+    box = lab.closing("split", gap="For a reason.")
     (other,) = box.elsewhere
     html = box._repr_html_()
     assert f'<div data-gpu="{H200}">' in html
@@ -82,8 +83,48 @@ def test_a_box_holds_the_same_step_on_the_other_gpus() -> None:
         other.measured.below
         == lab.recorded("H100").record.score(lab.kernel("float4_tile"), (4096, 4096, 4096)).gflops
     )
-    assert html.count("For a reason of the H200.") == 1
+    assert html.count("For a reason.") == 2
     assert html.count("data-program") == 1
+
+
+def test_what_a_function_returns_is_shown_for_each_gpu_that_has_it() -> None:
+    def table() -> Output:
+        return lab.table(["speed"], [[f"{lab.speed('split'):.0f}"]])
+
+    both = lab.each_gpu(table)
+    assert [float(one) for one in re.findall(r"<td>(\d+)</td>", both.html)] == pytest.approx(
+        [lab.recorded(gpu).record.score(lab.kernel("split"), (4096,) * 3).gflops
+         for gpu in ("H200", "H100")], abs=0.5
+    )  # fmt: skip
+    assert both.text == lab.table(["speed"], [[f"{lab.speed('split'):.0f}"]]).text
+
+    def vectors() -> Output:
+        return lab.table(["speed"], [[f"{lab.speed('one_row', (1, 4096, 4096)):.0f}"]])
+
+    assert lab.each_gpu(vectors).html.startswith(f'<div data-gpu-alone="{H200}">')
+
+
+def test_what_is_of_one_gpu_alone_says_so_where_another_is_chosen(page: Page) -> None:
+    show(page, (H200, "<p>two</p>"), (H100, "<p>one</p>"))
+    page.evaluate(
+        """(alone) => {
+            document.querySelector('select').remove();
+            document.body.insertAdjacentHTML('afterbegin', '<article><h1>Title</h1></article>');
+            document.body.insertAdjacentHTML('beforeend', alone);
+        }""",
+        of_gpus([(H100, "<p>single</p>")]),
+    )
+    page.evaluate(f"() => {{{bundled(SCRIPT, 'labChoice')}}}")
+    single, text = (
+        page.get_by_text("Recorded on the H100 only."),
+        page.get_by_text("The text quotes"),
+    )
+    expect(single).to_be_visible()
+    expect(text).to_be_hidden()
+    page.get_by_label("GPU of boxes").select_option("H100")
+    expect(single).to_be_hidden()
+    expect(text).to_have_text("The text quotes the H200.")
+    expect(page.get_by_text("single", exact=True)).to_be_visible()
 
 
 def test_a_race_holds_the_same_kernels_on_the_other_gpus() -> None:
@@ -91,4 +132,4 @@ def test_a_race_holds_the_same_kernels_on_the_other_gpus() -> None:
     assert html.count("<table") == 2
     assert f'<div data-gpu="{H100}" hidden>' in html
     alone = lab.measure("float4_tile", "per_warp_stages:BAND=8", size=16384)
-    assert "data-gpu" not in alone._repr_html_()
+    assert f'<div data-gpu-alone="{H100}">' in alone._repr_html_()

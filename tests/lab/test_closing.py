@@ -97,7 +97,7 @@ def test_texts_take_what_was_counted() -> None:
 
 
 def test_an_estimate_is_divided_too() -> None:
-    box = lab.closing("double_buffer", CHANGED, estimate=(5, 4, "clocks"))
+    box = lab.closing("double_buffer", CHANGED, estimate=lambda: (5, 4, "clocks"))
     assert lines(box)["Estimated"] == "5 ÷ 4 clocks = 1.25"
 
 
@@ -314,11 +314,20 @@ def test_kernels_that_never_met_cannot_be_compared(monkeypatch: pytest.MonkeyPat
         lab.closing("tiled", CHANGED)
 
 
-def test_a_box_states_the_speed_and_bound_on_the_other_gpu() -> None:
-    now = lab.closing("one_row", CHANGED, size=4096)
-    other = lines(now)["Other GPU"]
-    assert other.startswith("NVIDIA H100 80GB HBM3: ")
-    assert "% slower" in other  # its DRAM and its L2 are slower and smaller
+def test_texts_are_filled_with_the_numbers_of_each_gpu() -> None:
+    box = lab.closing(
+        "one_row",
+        gap=lambda: f"DRAM copies {lab.card().bandwidth['copy']:,.0f} GB/s.",
+        why="{share:.1f} %.",
+        size=4096,
+    )
+    (other,) = box.elsewhere
+    assert (box.now.score.gpu, other.now.score.gpu) == ("NVIDIA H200", "NVIDIA H100 80GB HBM3")
+    assert [one.why for one in (box, other)] == [
+        f"{100 * one.now.share:.1f} %." for one in (box, other)
+    ]
+    speeds = [float(one.gap.split()[2].replace(",", "")) for one in (box, other)]
+    assert speeds[1] < 0.8 * speeds[0]  # its DRAM is slower
 
 
 def test_a_factor_within_two_percent_is_no_difference() -> None:

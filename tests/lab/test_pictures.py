@@ -275,13 +275,6 @@ def test_multicast_halves_what_l2_delivers() -> None:
     assert "Block 1 copies rows 128 to 255 of A for both blocks. L2 delivers 32 KB" in cluster.text
 
 
-def test_padding_moves_rows_to_other_banks() -> None:
-    by_length = lab.padded_rows(range(32, 41))
-    waves = [panel.text.rpartition(" wavefront")[0].split()[-1] for panel in by_length.values()]
-    assert waves == ["32", "1", "2", "1", "4", "1", "2", "1", "8"]
-    assert "begins 1 bank further" in by_length["33 words"].text
-
-
 def test_in_serpentine_order_every_product_shares_a_factor() -> None:
     steps = list(lab.product_steps().values())
     assert "from the top: reads a0 and b1. serpentine: keeps a7, reads b1." in steps[8].text

@@ -18,7 +18,7 @@ Figures
     ``issue_slots``, ``k_split``, ``k_split_lengths``, ``formats``,
     ``swizzle``, ``multicast``, ``tf32_split``, ``gpu_layout``, ``share_bars``,
     ``warp_group_sums``; for ``frames``:
-    ``cancellation_steps``, ``padded_rows``, ``product_steps``, ``warp_group_steps``;
+    ``cancellation_steps``, ``product_steps``, ``warp_group_steps``;
     ``machine_map``, with a chapter's limit; plots: ``curves``, ``spread``,
     ``drawn_shapes``, ``other_libraries``;
     tables: ``wrong_picks`` of a search, what was ``tried``; ``no_difference`` of two speeds.
@@ -34,7 +34,8 @@ Products
 Records
     ``recorded``, ``runs``, ``card``, ``find_gpu``, ``agreement``, ``effects``, ``errors``,
     ``contributions``, ``library`` (cuBLAS), ``external_kernels``, ``public_bugs``,
-    ``sanitizer``; ``quote_gpu`` chooses the GPU that a page quotes.
+    ``sanitizer``; ``quote_gpu`` chooses the GPU that a page quotes, ``each_gpu`` shows one thing
+    for each of them.
 Text
     ``say``, ``code``, ``table``, ``number``, ``bytes_text``, ``error_text``; ``written`` is what
     ``{value}`` applies (see :mod:`sgemm_lab.book.inline_values`).
@@ -52,6 +53,7 @@ from sgemm_lab.lab.closing import closing
 from sgemm_lab.lab.comparison import compare
 from sgemm_lab.lab.demand import shared_words, wavefronts
 from sgemm_lab.lab.drawn_chart import drawn_shapes
+from sgemm_lab.lab.each_gpu import each_gpu
 from sgemm_lab.lab.exercise import exercise, predict
 from sgemm_lab.lab.fragment_map import fragment_map
 from sgemm_lab.lab.frames import frames
@@ -74,7 +76,7 @@ from sgemm_lab.lab.occupancy_calculator import occupancy
 from sgemm_lab.lab.output import code, say, table, written
 from sgemm_lab.lab.own_kernels import kernel, mine, source
 from sgemm_lab.lab.pick_costs import wrong_picks
-from sgemm_lab.lab.pictures.bank_rows import padded_rows, swizzle
+from sgemm_lab.lab.pictures.bank_rows import swizzle
 from sgemm_lab.lab.pictures.banks import bank_phases
 from sgemm_lab.lab.pictures.bars import share_bars
 from sgemm_lab.lab.pictures.cancellation import cancellation_steps

@@ -3,9 +3,9 @@
 Every number comes from ``models.measured_bound``.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import NamedTuple, TypeAlias
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.hardware import FLOP_PER_WARP_FMA
@@ -13,6 +13,7 @@ from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.lab import session
 from sgemm_lab.lab.arguments import AnySize, kernel_of, size_of
 from sgemm_lab.lab.closing_box import CUBE, Bars, Box, Rows
+from sgemm_lab.lab.each_gpu import by_gpu
 from sgemm_lab.lab.output import Unavailable, of_gpus, sentence
 from sgemm_lab.lab.speeds import find_scores
 from sgemm_lab.lab.stalls import Parts, PerWarp, parts, per_warp, plain, time_text, waits
@@ -23,7 +24,6 @@ from sgemm_lab.models.measured_bound import (
     at_size,
     nearest_ancestor,
     of_ladder,
-    on_other_gpus,
     parent_of,
     required_ancestor,
 )
@@ -39,6 +39,19 @@ _SAME_BOUND = 0.005
 """Limits that differ by less are called the same."""
 _UNEVEN = 1.25
 """From this many times its even share of the work on, the busiest SM bounds a kernel."""
+
+
+Text: TypeAlias = str | Callable[[], str]
+"""A text with numbers in braces, or what returns a text."""
+
+
+class Texts(NamedTuple):
+    """What an author says of a step."""
+
+    gap: Text
+    why: Text
+    by: str
+    estimate: Callable[[], tuple[float, float, str]] | None
 
 
 class Factor(NamedTuple):
@@ -77,10 +90,8 @@ class Closing:
     why: str = ""
     by: str = ""
     estimate: Factor | None = None
-    on_others: tuple[MeasuredBound, ...] = ()
-    """The same kernel at the same size on other GPUs."""
     elsewhere: tuple["Closing", ...] = ()
-    """The boxes of the same step on other GPUs, without the reasons: those are of this GPU."""
+    """The boxes of the same step on other GPUs."""
     here: str = ""
     """What this session measured of the kernel on this machine's GPU; empty where there is none."""
 
@@ -171,7 +182,6 @@ class Closing:
             ("Demand", f"{_demand_text(cap)}; {cap.source}."),
             ("A warp's time", time_text(one.numbers)),
             *self._factor_rows(),
-            *(("Other GPU", self._other_text(other)) for other in self.on_others),
         ]  # fmt: skip
         return [(term, text) for term, text in rows if text]
 
@@ -194,11 +204,6 @@ class Closing:
             ("Estimated", self.estimate.text if self.estimate else ""),
             ("By counters", counted),
         ]
-
-    def _other_text(self, other: MeasuredBound) -> str:
-        ratio = other.score.gflops / self.now.score.gflops
-        how = comparison(ratio) if differ(ratio) else "the same speed"
-        return f"{other.score.gpu}: {number(other.score.gflops)} GFLOP/s, {how}."
 
     @property
     def bars(self) -> Bars:
@@ -281,10 +286,10 @@ def closing(
     kernel: str | Kernel,
     changed: str = "",
     *,
-    gap: str = "",
-    why: str = "",
+    gap: Text = "",
+    why: Text = "",
     by: str = "",
-    estimate: tuple[float, float, str] | None = None,
+    estimate: Callable[[], tuple[float, float, str]] | None = None,
     size: AnySize | None = None,
 ) -> Closing | Unavailable:
     """Close a kernel: what bounds it now, what changed, why it is that much faster or slower.
@@ -294,45 +299,57 @@ def closing(
         gap: why the factor is what it is: one cause, in a sentence or two.
         why: why the kernel does not reach all of its bound, in place of what its warps wait for.
         by: what bounds it, where that is neither a unit of the GPU nor latency, such as "power".
-        estimate: a quotient of a model that is no bound: two numbers, and what they count.
+        estimate: returns a quotient of a model that is no bound: two numbers, and what they count.
         size: where the kernel belongs, if that is not 4096³. Its parent is compared there, if it
             was measured.
 
     The texts may name numbers in braces, such as ``{share:.0f}``, ``{issue_active_percent:.0f}`` or
-    ``{was_rest:.3f}``: those of ``MeasuredBound.numbers``, and the ancestor's with ``was_``.
+    ``{was_rest:.3f}``: those of ``MeasuredBound.numbers``, and the ancestor's with ``was_``. A text
+    with other numbers is a function, called once for each recorded GPU (``session.only``).
 
-    Returns a box that says so where the kernel is not yet measured.
+    Returns a box for each GPU that measured the kernel and the same ancestor; where none did, one
+    that says so.
 
     Raises:
         LabError: a text names an unknown number, or no ancestor was measured at the same size.
     """
-    kernel = kernel_of(kernel)
+
+    def box() -> Closing | None:
+        return _closing(of, at, changed, Texts(gap, why, by, estimate))
+
+    of, at = kernel_of(kernel), None if size is None else size_of(size)
+    with session.measured_before():
+        first = box()
+        if first is None:
+            return _open_box(of, at)
+        others = [other for gpu, other in by_gpu(box) if gpu != first.now.score.gpu]
+    same = [one for one in others if one and _name(one.before) == _name(first.before)]
+    here = _measured_here(first.before, first.now)
+    return replace(first, elsewhere=tuple(same), here=here)
+
+
+def _name(one: MeasuredBound | None) -> str:
+    return one.kernel.name if one else ""
+
+
+def _closing(kernel: Kernel, at: Size | None, changed: str, texts: Texts) -> Closing | None:
+    """Return the box of the first record that measured a kernel; None if none did."""
     records = session.book_records()
-    at = None if size is None else size_of(size)
     now = of_ladder(kernel, records) if at is None else at_size(kernel, at, records)
     if now is None:
-        return _open_box(kernel, at)
+        return None
     before = required_ancestor(now) if at is None else nearest_ancestor(now)
     numbers = now.numbers
     if before is not None:
         numbers |= {f"was_{name}": value for name, value in before.numbers.items()}
-    changed = _filled(changed, numbers) or _change(kernel)
-    others = tuple(on_other_gpus(now, records))
-    reasons = f"Choose the {now.score.gpu} at the top of the page to read the reasons."
     return Closing(
         before,
         now,
-        changed,
-        gap=_filled(gap, numbers),
-        why=_filled(why, numbers),
-        by=by,
-        estimate=Factor(*estimate) if estimate else None,
-        on_others=others,
-        elsewhere=tuple(
-            Closing(nearest_ancestor(one), one, changed, gap=reasons, by=by, on_others=(now,))
-            for one in others
-        ),
-        here=_measured_here(before, now),
+        _filled(changed, numbers) or _change(kernel),
+        gap=_filled(texts.gap, numbers),
+        why=_filled(texts.why, numbers),
+        by=texts.by,
+        estimate=Factor(*texts.estimate()) if texts.estimate else None,
     )
 
 
@@ -385,7 +402,10 @@ def _demand_text(cap: Cap) -> str:
     return f"{each}, {SCHEDULERS} a clock" if cap.unit == ISSUE else each
 
 
-def _filled(text: str, numbers: Mapping[str, float]) -> str:
+def _filled(given: Text, numbers: Mapping[str, float]) -> str:
+    if callable(given):
+        return given()
+    text = given
     try:
         return text.format(**numbers)
     except (KeyError, IndexError, ValueError) as fault:

@@ -59,11 +59,13 @@ def unavailable(missing: MissingToolError) -> Unavailable:
 def of_gpus(parts: Iterable[tuple[str, str]]) -> str:
     """Return the HTML of one thing on several GPUs, each with the GPU's name: the first is shown.
 
-    On a page the reader chooses another GPU (``book/page_scripts/card_choice.ts``).
+    On a page the reader chooses another GPU (``book/page_scripts/card_choice.ts``). What is of one
+    GPU alone stays, and the page names that GPU where another is chosen.
     """
     found = list(parts)
     if len(found) == 1:
-        return found[0][1]
+        ((gpu, html),) = found
+        return f'<div data-gpu-alone="{escape(gpu)}">{html}</div>'
     return "".join(
         f'<div data-gpu="{escape(gpu)}"{" hidden" if number else ""}>{html}</div>'
         for number, (gpu, html) in enumerate(found)

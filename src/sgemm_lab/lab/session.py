@@ -4,7 +4,8 @@ On a GPU a verb measures there and then, and its result joins the session's reco
 the committed records answer, and say so.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 
 from sgemm_lab.cuda.compiler import suits
@@ -23,6 +24,12 @@ _here: list[Record] = []
 
 _quoted: list[str] = []
 """At most one name: of the GPU whose record comes first in this session."""
+
+_only: list[str] = []
+"""The name of the GPU whose record alone answers, the last of nested ones."""
+
+_measuring = [True]
+"""Whether verbs measure again what they have, the last of nested ones."""
 
 
 def measure_here(
@@ -91,8 +98,39 @@ def quote_gpu(name: str) -> None:
 
 
 def book_records() -> list[Record]:
-    """Return the book's records, that of the quoted GPU first."""
-    return sorted(load_records(), key=lambda one: not all(name in one.gpu.name for name in _quoted))
+    """Return the book's records, that of the quoted GPU first; inside ``only`` one of them."""
+    found = [one for one in load_records() if not _only or one.gpu.name == _only[-1]]
+    return sorted(found, key=lambda one: not all(name in one.gpu.name for name in _quoted))
+
+
+@contextmanager
+def only(gpu: str) -> Iterator[None]:
+    """Let the record of one GPU, by its full name, be the only one of the book."""
+    _only.append(gpu)
+    try:
+        yield
+    finally:
+        _only.pop()
+
+
+@contextmanager
+def measured_before() -> Iterator[None]:
+    """Let nothing be measured that this session or the book has."""
+    _measuring.append(False)
+    try:
+        yield
+    finally:
+        _measuring.pop()
+
+
+def measures() -> bool:
+    """Say whether verbs measure what is asked for, whether or not it was measured before."""
+    return live() and _measuring[-1]
+
+
+def recorded_gpus() -> list[str]:
+    """Return the names of the recorded GPUs, the quoted one first."""
+    return [record.gpu.name for record in book_records()]
 
 
 def forget() -> None:

@@ -73,7 +73,9 @@ class Speeds:
         return self.of(kernel).gflops
 
     def _repr_html_(self) -> str:
-        parts = [(self.scores[0].gpu if self.scores else "", self._table().html)]
+        if not self.scores:
+            return self._table().html
+        parts = [(self.scores[0].gpu, self._table().html)]
         for found in self.elsewhere:
             gpu = found[0].gpu
             parts.append((gpu, Speeds(found, f"{gpu}, {found[0].date[:10]}.")._table().html))
@@ -110,7 +112,7 @@ def speeds(kernels: Sequence[Kernel], sizes: Sequence[Size]) -> Speeds:
     one of them needs, all come from the book's records, so that they can be compared.
     """
     lacking = session.lacking(kernels) if session.live() else []
-    if session.live() and not lacking:
+    if session.measures() and not lacking:
         session.measure_here(kernels, sizes)
     records = session.book_records() if lacking else session.all_records()
     found = find_scores(kernels, sizes, records)

@@ -84,19 +84,6 @@ def at_size(kernel: Kernel, size: Size, records: Sequence[Record]) -> MeasuredBo
     return None
 
 
-def on_other_gpus(now: MeasuredBound, records: Sequence[Record]) -> list[MeasuredBound]:
-    """Return the same kernel at the same size on every other recorded GPU, with its bound there."""
-    found = []
-    for record in records:
-        if record.gpu == now.record.gpu:
-            continue
-        score, gpu = record.score(now.kernel, now.score.size), sheet_of(record)
-        limit = bound_of(now.kernel, score, gpu, record, partial=True) if score and gpu else None
-        if score and limit:
-            found.append(MeasuredBound(now.kernel, score, record, limit))
-    return found
-
-
 def nearest_ancestor(now: MeasuredBound) -> MeasuredBound | None:
     """Return the nearest ancestor that the same record measured at the same size, if any."""
     gpu = sheet_of(now.record)

@@ -1,5 +1,6 @@
-// One choice of GPU for a page: boxes and tables that were computed for several (`data-gpu`, all but
-// the first hidden) show that of the choice, and so do widgets. This browser remembers it.
+// One choice of GPU for a page: boxes, tables and figures that were computed for several (`data-gpu`,
+// all but the first hidden) show that of the choice, and so do widgets. What is of one GPU alone
+// (`data-gpu-alone`), the text included, says so where another is chosen. This browser remembers it.
 
 (() => {
   const KEY = "sgemm-lab:gpu";
@@ -20,10 +21,17 @@
   const select = document.createElement("select");
   select.className = "lab-gpu-choice";
   select.append(...names.map((name) => new Option(modelOf(name) ?? name, name)));
-  const what = "GPU of closing boxes, races and widgets";
-  select.setAttribute("aria-label", what);
-  select.title = `${what}. Text and figures are of the ${names[0]}.`;
+  select.setAttribute("aria-label", "GPU of boxes, tables, figures and widgets");
   header.prepend(select);
+
+  const quoted = modelOf(names[0]) ?? names[0];
+  const notes: { line: HTMLElement; gpu: string }[] = [];
+  note(document.querySelector("article h1"), "after", `The text quotes the ${quoted}.`, names[0]);
+  const single: NodeListOf<HTMLElement> = document.querySelectorAll("[data-gpu-alone]");
+  for (const part of single) {
+    const name = part.dataset.gpuAlone ?? "";
+    note(part, "append", `Recorded on the ${modelOf(name) ?? name} only.`, name);
+  }
 
   select.addEventListener("change", () => {
     try {
@@ -39,10 +47,20 @@
   } catch {
     select.value = names[0];
   }
-  if (select.value !== names[0]) show();
+  show();
+
+  /** Write a line beside an element, to be shown where another GPU is chosen than the element's. */
+  function note(place: Element | null, where: "after" | "append", text: string, gpu: string) {
+    const line = document.createElement("p");
+    line.className = "lab-provenance";
+    line.textContent = text;
+    place?.[where](line);
+    notes.push({ line, gpu });
+  }
 
   async function show() {
     for (const part of parts) part.hidden = part.dataset.gpu !== select.value;
+    for (const { line, gpu } of notes) line.hidden = gpu === select.value;
     await window.labWidgetsDrawn;
     const places: NodeListOf<HTMLElement & { labDrawn?: { model: object } }> =
       document.querySelectorAll(".lab-widget");

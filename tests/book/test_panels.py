@@ -44,11 +44,6 @@ MARKED = """([mark, wanted]) => {
   const lines = [...document.querySelectorAll(`.lab-bench-code .${mark}`)];
   return JSON.stringify(lines.map((line) => line.textContent)) === JSON.stringify(wanted);
 }"""
-EITHER = pytest.mark.parametrize(
-    "plain",
-    [False, pytest.param(True, marks=pytest.mark.whole)],
-    ids=["CodeMirror", "text area"],
-)
 
 
 def toy(kernel: Kernel) -> panels.StepExample:
@@ -83,11 +78,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class OpenedPanel(Opened):
-    """A page with a panel, whose editor is CodeMirror, or ``plain`` as in a site without it."""
+    """A page with a panel."""
 
-    def __init__(self, page: Page, folder: Path, *, plain: bool) -> None:
+    def __init__(self, page: Page, folder: Path) -> None:
         super().__init__(page)
-        self.folder, self.plain = folder, plain
+        self.folder = folder
 
     def goto(self, name: str = "tiled", fragment: str = "", mode: str = "light") -> "OpenedPanel":
         self.page.goto("about:blank")
@@ -97,19 +92,15 @@ class OpenedPanel(Opened):
     def turn_to_the_editor(self) -> None:
         self.part("editor").focus()
         self.page.wait_for_selector("[data-ready]")
-        if not self.plain:
-            self.page.wait_for_selector(".cm-editor")
+        self.page.wait_for_selector(".cm-editor")
 
     @property
     def text(self) -> str:
         """The reader's copy."""
-        self.page.wait_for_selector("[data-ready]")
-        if self.plain or not self.page.locator(".cm-editor").count():
-            return str(self.part("editor").input_value())
+        self.turn_to_the_editor()
         return "\n".join(self.page.locator(".cm-line").all_text_contents())
 
     def edit(self, old: str, new: str) -> None:
-        self.turn_to_the_editor()
         assert old in self.text
         wanted = self.text.replace(old, new)
         self.part("editor").fill(wanted)
@@ -140,12 +131,8 @@ class OpenedPanel(Opened):
 def opened(reading: Any, folder: Path) -> Any:
     """Return a function that opens a page with a panel, cut off from the network."""
 
-    def make(plain: bool = False, **options: Any) -> OpenedPanel:
-        context = reading(offline=True, **options)
-        if plain:
-            empty = "// no CodeMirror"
-            context.route("**/panel-code.js", lambda route: route.fulfill(body=empty))
-        return OpenedPanel(context.new_page(), folder, plain=plain)
+    def make(**options: Any) -> OpenedPanel:
+        return OpenedPanel(reading(offline=True, **options).new_page(), folder)
 
     return make
 
@@ -164,16 +151,14 @@ def test_the_books_kernel_is_right_and_counted(opened: Any) -> None:
     assert panel.complaints == []
 
 
-@EITHER
-def test_a_race_names_both_lines_and_both_threads(opened: Any, plain: bool) -> None:
-    panel = opened(plain).goto("missing_second_barrier")
+def test_a_race_names_both_lines_and_both_threads(opened: Any) -> None:
+    panel = opened().goto("missing_second_barrier")
     assert panel.run().startswith("✗ Threads race at ")
     said = panel.part("verdict").inner_text()
     assert "with no barrier between" in said
     assert said.count("thread (") == 2
-    named = panel.lines("is-named")
-    assert len(named) == 2
-    for line in named:
+    expect(panel.page.locator(".cm-line.is-named")).to_have_count(2)
+    for line in panel.lines("is-named"):
         assert line.partition("  //")[0].strip() in said
     assert panel.complaints == []
 
@@ -209,9 +194,8 @@ def test_an_edit_that_needs_the_compiler_says_so(opened: Any) -> None:
     assert panel.complaints == []
 
 
-@EITHER
-def test_by_keyboard_alone(opened: Any, plain: bool) -> None:
-    panel = opened(plain).goto()
+def test_by_keyboard_alone(opened: Any) -> None:
+    panel = opened().goto()
     page = panel.page
 
     panel.press_until('[data-lab="run"]')
@@ -229,9 +213,8 @@ def test_by_keyboard_alone(opened: Any, plain: bool) -> None:
 
 
 @pytest.mark.chromium_only("an editor that a script writes into")
-@EITHER
-def test_an_edit_is_kept_and_reset_forgets_it(opened: Any, plain: bool) -> None:
-    panel = opened(plain).goto()
+def test_an_edit_is_kept_and_reset_forgets_it(opened: Any) -> None:
+    panel = opened().goto()
     panel.edit("TILE = 32", "TILE = 16")
     panel.page.wait_for_url("**#edit=*")
     address = panel.page.url
@@ -331,13 +314,11 @@ def test_codemirror_comes_when_the_reader_turns_to_the_editor(opened: Any) -> No
     panel.part("run").focus()
     panel.page.wait_for_selector("[data-ready]")
     box = panel.page.locator(".lab-bench-code").bounding_box()
-    letters = panel.page.locator('[data-lab="marks"] > .is-changed').count()
     assert "panel.js" in asked
     assert "panel-code.js" not in asked
     panel.turn_to_the_editor()
     assert "panel-code.js" in asked
     assert panel.page.locator(".lab-bench-code").bounding_box() == box
-    assert letters == 0
     assert panel.complaints == []
 
 
@@ -390,7 +371,7 @@ def test_an_error_is_marked_at_its_line_and_the_mark_goes_with_the_next_edit(ope
     assert panel.complaints == []
 
 
-DEVICES = {"desktop": {}, "phone, text area": {**PHONE, "plain": True}}
+DEVICES = {"desktop": {}, "phone": PHONE}
 
 
 @pytest.mark.chromium_only("a system whose colours change")

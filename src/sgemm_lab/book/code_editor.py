@@ -20,9 +20,8 @@ def code_field(label: str, text: str, first: int, shown: int) -> str:
     return (
         f'<div class="lab-bench-code" style="--lines:{shown}">'
         f'<pre class="lab-bench-numbers" aria-hidden="true">{numbers}</pre>'
-        '<div class="lab-bench-text"><pre aria-hidden="true" data-lab="marks"></pre>'
         f'<textarea data-lab="editor" aria-label="{escape(label)}" spellcheck="false" '
         'autocapitalize="off" autocomplete="off" wrap="off" '
-        f'rows="{lines}">\n{escape(text, quote=False)}</textarea></div></div>'
+        f'rows="{lines}">\n{escape(text, quote=False)}</textarea></div>'
         f'<p class="lab-bench-keys" data-lab="keys">{_KEYS}</p>'
     )

@@ -21,7 +21,25 @@ import {
 import type { DecorationSet } from "@codemirror/view";
 import { Decoration, EditorView, keymap, lineNumbers } from "@codemirror/view";
 import { tagHighlighter, tags } from "@lezer/highlight";
-import type { Field, Marks } from "./plain_field.ts";
+
+/** For each line the classes of its mark, "" where it has none. */
+type Marks = string[];
+
+/** What holds the text; a text area is one that draws nothing. */
+export interface Field {
+  value: string;
+  readOnly: boolean;
+  focus: () => void;
+  draw: (marks: Marks) => void;
+  /** those that the reader should know of, in words */
+  keys: string;
+}
+
+/** Called when the reader edits or runs. */
+export interface Callbacks {
+  edited: () => void;
+  run: () => void;
+}
 
 /** The classes that the book's listings have, so that the same words have the same colours. */
 const COLOURS = tagHighlighter([
@@ -75,11 +93,11 @@ function drawnMarks(text: Text, kinds: Marks) {
  * @param above lines of the file that stand before the first one
  * @param callbacks called when the reader edits or runs
  */
-function codeField(
+export function codeField(
   into: HTMLElement,
   area: HTMLTextAreaElement,
   above: number,
-  callbacks: { edited: () => void; run: () => void },
+  callbacks: Callbacks,
 ): Field {
   const reading = new Compartment();
   const runs = () => {
@@ -115,10 +133,10 @@ function codeField(
   view.scrollDOM.scrollTo(scrollLeft, scrollTop);
   if (focused) view.contentDOM.focus({ preventScroll: true });
   return {
-    get text() {
+    get value() {
       return view.state.doc.toString();
     },
-    set text(text) {
+    set value(text) {
       const changes = { from: 0, to: view.state.doc.length, insert: text };
       // A step of its own, so that who pressed Reset by mistake can take it back.
       view.dispatch({ changes, annotations: [ours.of(true), isolateHistory.of("full")] });

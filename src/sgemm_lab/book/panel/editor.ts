@@ -1,23 +1,25 @@
-// The place where code is typed. At first it is a text area; when the reader turns to it, CodeMirror
-// takes its place, where the site has it.
+// The place where code is typed. At first it is a text area; when the reader turns to it, or a line
+// has to be marked, CodeMirror takes its place.
 
+import type { Callbacks, Field } from "./codemirror.ts";
 import { differences, lineKinds } from "./marks.ts";
-import type { Callbacks, Field } from "./plain_field.ts";
-import { PlainField } from "./plain_field.ts";
 import { script } from "./worker.ts";
 
 /** The editor of a panel or of an exercise. */
 export class Editor {
   #named: Set<number> = new Set();
   #loading = false;
+  /** what the reader is in the middle of: a press of a button, a letter of several keys */
+  doing: Set<string> = new Set();
 
   code: HTMLElement;
   keys;
+  area;
   first;
-  field: Pick<Field, "text" | "readOnly" | "focus" | "draw">;
+  field: Pick<Field, "value" | "readOnly" | "focus"> & Partial<Field>;
 
   /**
-   * @param element has the text area, the marks and the numbers
+   * @param element has the text area and the line numbers
    * @param above lines of the file that stand before the first one
    */
   constructor(
@@ -27,20 +29,36 @@ export class Editor {
   ) {
     this.code = element.querySelector(".lab-bench-code") as HTMLElement;
     this.keys = element.querySelector('[data-lab="keys"]') as HTMLElement;
-    const plain = new PlainField(this.code, above, callbacks);
-    this.first = plain.area.defaultValue;
-    this.field = plain;
-    const load = () => this.load(plain);
-    for (const event of ["focusin", "pointerenter"]) this.code.addEventListener(event, load);
-    if (this.code.matches(":focus-within, :hover")) load();
+    this.area = this.code.querySelector("textarea") as HTMLTextAreaElement;
+    this.first = this.area.defaultValue;
+    this.field = this.area;
+    const on = (name: string, react: (event: Event) => void) =>
+      this.area.addEventListener(name, react);
+    on("input", () => callbacks.edited());
+    on("keydown", (event) => {
+      const { key, ctrlKey, metaKey } = event as KeyboardEvent;
+      if (key !== "Enter" || !(ctrlKey || metaKey)) return;
+      event.preventDefault();
+      callbacks.run();
+    });
+    on("pointerdown", () => this.doing.add("press"));
+    for (const end of ["pointerup", "pointercancel"]) {
+      addEventListener(end, () => this.doing.delete("press"));
+    }
+    on("compositionstart", () => this.doing.add("composition"));
+    on("compositionend", () => this.doing.delete("composition"));
+    for (const event of ["focusin", "pointerenter"]) {
+      this.code.addEventListener(event, () => this.load());
+    }
+    if (this.code.matches(":focus-within, :hover")) this.load();
   }
 
   get text() {
-    return this.field.text;
+    return this.field.value;
   }
 
   set text(text) {
-    this.field.text = text;
+    this.field.value = text;
   }
 
   set readOnly(readOnly: boolean) {
@@ -57,7 +75,7 @@ export class Editor {
   }
 
   /**
-   * Draw lines, numbers and marks; gives how many lines there are.
+   * Mark lines; gives how many there are.
    * @param named lines of the file that a verdict names
    */
   draw(named: Set<number>) {
@@ -65,12 +83,14 @@ export class Editor {
     const mine = this.text.split("\n");
     const differing = differences(this.first.split("\n"), mine);
     const here = new Set([...named].map((line) => line - this.above - 1));
-    this.field.draw(lineKinds(mine.length, differing, here));
+    const kinds = lineKinds(mine.length, differing, here);
+    if (kinds.some(Boolean)) this.load();
+    this.field.draw?.(kinds);
     return mine.length;
   }
 
   /** Let CodeMirror take the place of the text area. */
-  async load(plain: PlainField) {
+  async load() {
     if (this.#loading) return;
     this.#loading = true;
     try {
@@ -79,11 +99,9 @@ export class Editor {
       this.#loading = false; // the network is gone: what is there goes on, and is asked again
       return;
     }
-    if (!window.labCodeField) return;
-    await plain.atRest();
-    const field = window.labCodeField(this.code, plain.area, this.above, this.callbacks);
-    this.field = field;
+    while (this.doing.size) await new Promise(requestAnimationFrame);
+    this.field = window.labCodeField(this.code, this.area, this.above, this.callbacks);
     this.draw(this.#named);
-    this.keys.textContent = field.keys;
+    this.keys.textContent = this.field.keys ?? "";
   }
 }

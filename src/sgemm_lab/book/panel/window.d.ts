@@ -18,13 +18,8 @@ interface Window {
     name: string,
     callbacks: import("./lines.ts").Callbacks,
   ) => void;
-  /** Puts CodeMirror in place of a text area; not there in a site that was built without it. */
-  labCodeField?: (
-    into: HTMLElement,
-    area: HTMLTextAreaElement,
-    above: number,
-    callbacks: import("./plain_field.ts").Callbacks,
-  ) => import("./plain_field.ts").Field;
+  /** Puts CodeMirror in place of a text area. */
+  labCodeField: typeof import("./codemirror.ts").codeField;
   /** Whether this device can compile what a reader writes, as far as the page knows. */
   labCompiles: boolean;
   /** Sphinx's search cuts what is searched for into words by this. */

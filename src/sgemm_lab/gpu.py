@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.formulas.occupancy import THREADS_PER_BLOCK, limits_of
+from sgemm_lab.formulas.occupancy import limits_of
 from sgemm_lab.hardware import WAVEFRONT_BYTES
 
 
@@ -51,11 +51,6 @@ class Gpu:
     def threads_per_sm(self) -> int:
         """Maximum number of resident threads of an SM."""
         return limits_of(self.compute_capability).threads_per_sm
-
-    @property
-    def threads_per_block(self) -> int:
-        """Maximum number of threads of a block."""
-        return THREADS_PER_BLOCK
 
     @property
     def peak_gflops(self) -> float:

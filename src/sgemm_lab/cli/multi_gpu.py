@@ -1,6 +1,7 @@
 """The command ``multi-gpu``: a product on several GPUs or in NumPy, and its records."""
 
 import argparse
+import math
 import os
 import sys
 from typing import Any, NoReturn
@@ -68,7 +69,7 @@ def add_multi_gpu_arguments(parser: argparse.ArgumentParser) -> None:
     )
     recording.add_argument("--most", type=_count, metavar="GPUS", help="GPUs that take part")
     recording.add_argument(
-        "--time-limit", type=seconds, default=None, metavar="SECONDS",
+        "--time-limit", type=seconds, default=math.inf, metavar="SECONDS",
         help="stop after this; a later run resumes",
     )  # fmt: skip
     board = add_part(commands, "scoreboard", "show the measurements")

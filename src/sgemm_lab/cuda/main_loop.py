@@ -45,7 +45,7 @@ _KINDS = {
 _KIND_OF = {name: kind for kind, names in _KINDS.items() for name in names}
 
 _APART = {SHARED, GLOBAL, STORE, BARRIER}
-"""Kinds that leave the registers kept for multiply-adds as they are."""
+"""Kinds across which registers marked ``.reuse`` stay."""
 
 _LABEL = re.compile(r"^(\.L\w+):")
 _LINE = re.compile(r"^\s+(?:/\*[0-9a-f]+\*/\s+)?(?P<text>[@A-Z].*?) *;")
@@ -115,10 +115,8 @@ class Step:
     """Clocks beyond the first that its registers take: 0, but for multiply-adds."""
     always: bool
     """Every turn of the loop comes past it."""
-    fresh: tuple[int, ...]
+    fetched: tuple[int, ...]
     """The registers that a multiply-add has to fetch from a bank."""
-    kept: tuple[int, ...]
-    """The registers that the instruction before has left for it."""
 
 
 @dataclass(frozen=True)
@@ -136,16 +134,6 @@ class Loop:
     def multiply_adds(self) -> int:
         """Multiply-adds of a turn."""
         return sum(step.instruction.kind == MULTIPLY for step in self.each_turn)
-
-    @property
-    def share(self) -> float:
-        """Share of multiply-adds among the instructions of every turn."""
-        return self.multiply_adds / len(self.each_turn)
-
-    @property
-    def bank_cost(self) -> float:
-        """Clocks that a multiply-add keeps its scheduler, on average: 1 without bank conflicts."""
-        return 1 + self.extra / self.multiply_adds
 
     @property
     def extra(self) -> int:
@@ -176,11 +164,6 @@ class Loop:
             ahead.append(sum(one.kind == MULTIPLY for one in after[:first]))
         return float(median(ahead)) if ahead else 0.0
 
-    @property
-    def estimate(self) -> float:
-        """Share of the FP32 peak that remains: multiply-adds over all clocks of the scheduler."""
-        return self.multiply_adds / (len(self.each_turn) + self.extra)
-
 
 def instructions(listing: str) -> list[Instruction]:
     """Read the instructions of a listing: ``nvdisasm``'s, or one that :func:`loop_text` wrote."""
@@ -207,9 +190,9 @@ def main_loop(listing: str) -> Loop:
     steps = []
     before: Instruction | None = None
     for i, now in enumerate(body):
-        fresh, kept = _registers(before, now)
-        extra = max(0, max(sum(r % 2 == bank for r in fresh) for bank in (0, 1)) - 1)
-        steps.append(Step(now, extra, i in always, fresh, kept))
+        fetched = _fetched(before, now)
+        extra = max(0, max(sum(r % 2 == bank for r in fetched) for bank in (0, 1)) - 1)
+        steps.append(Step(now, extra, i in always, fetched))
         if now.kind not in _APART:
             before = now
     return Loop(tuple(steps))
@@ -249,15 +232,13 @@ def _main(code: Sequence[Instruction]) -> tuple[int, int]:
     return max(innermost, key=lambda one: multiplying[one])
 
 
-def _registers(
-    before: Instruction | None, now: Instruction
-) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the registers that a multiply-add fetches, and those left for it; each one once."""
+def _fetched(before: Instruction | None, now: Instruction) -> tuple[int, ...]:
+    """Return the registers that a multiply-add fetches from a bank, each one once."""
     if now.kind != MULTIPLY:
-        return (), ()
+        return ()
     left = before.operands[1:] if before else []
-    fresh: set[int] = set()
-    kept: set[int] = set()
+    fetched: set[int] = set()
+    reused: set[int] = set()
     for place, operand in enumerate(now.operands[1:]):
         found = _REGISTER.fullmatch(operand)
         if found is None:  # RZ, a constant, a register of the whole warp
@@ -265,8 +246,8 @@ def _registers(
         number = int(found[1])
         marked = _REGISTER.fullmatch(left[place]) if place < len(left) else None
         is_left = marked and int(marked[1]) == number and ".reuse" in left[place]
-        (kept if is_left else fresh).add(number)
-    return tuple(sorted(fresh - kept)), tuple(sorted(kept))
+        (reused if is_left else fetched).add(number)
+    return tuple(sorted(fetched - reused))
 
 
 def _always(body: Sequence[Instruction]) -> set[int]:

@@ -21,6 +21,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from functools import lru_cache
 from time import sleep
 from types import TracebackType
 from typing import Any
@@ -99,7 +100,7 @@ def cublas(*, tf32: bool = False) -> Product:
             one.ctypes.data, b.data.ptr, n, a.data.ptr, k, zero.ctypes.data, c.data.ptr, n,
         )  # fmt: skip
         if cupy.cuda.get_current_stream().is_capturing():
-            _sgemm_in_graph(library.getVersion(handle), given, workspace[0].data)
+            captured_sgemm(library.getVersion(handle), given, workspace[0].data.ptr)
             return
         if not workspace:
             workspace.append(cupy.empty(WORKSPACE_BYTES, "uint8"))
@@ -136,33 +137,38 @@ def cublas_fp16() -> Product:
     return multiply
 
 
-def _sgemm_in_graph(version: int, given: tuple[int, ...], workspace: Any) -> None:
-    """Call cublasSgemm during a stream capture, which CuPy refuses.
+def captured_sgemm(version: int, given: tuple[int, ...], workspace: int) -> None:
+    """Call cublasSgemm, also during a stream capture, where CuPy refuses.
 
-    The handle uses the stream of the latest call outside of a capture, so one must precede.
+    The handle uses the stream that was set for it, or of the latest call outside of a capture.
+
+    Args:
+        version: of the cuBLAS that CuPy has loaded, such as 130100.
+        given: the arguments of cublasSgemm.
+        workspace: address of ``WORKSPACE_BYTES``.
 
     Raises:
         LabError: cuBLAS refuses the call.
     """
-    library = cublas_library(version)
+    library = _cublas_library(version // 10000)
     pointer, count = ctypes.c_void_p, ctypes.c_int
     handle, first, second, n, m, k, one, b, ldb, a, lda, zero, c, ldc = given
     status = library.cublasSetWorkspace_v2(
-        pointer(handle), pointer(workspace.ptr), ctypes.c_size_t(WORKSPACE_BYTES)
+        pointer(handle), pointer(workspace), ctypes.c_size_t(WORKSPACE_BYTES)
     )
     status = status or library.cublasSgemm_v2(
         pointer(handle), count(first), count(second), count(n), count(m), count(k), pointer(one),
         pointer(b), count(ldb), pointer(a), count(lda), pointer(zero), pointer(c), count(ldc),
     )  # fmt: skip
     if status:
-        raise LabError(f"cuBLAS cannot be captured in a CUDA graph (status {status}).")
+        raise LabError(f"cuBLAS refuses (status {status}). Is the GPU's memory used up?")
 
 
-def cublas_library(version: int) -> Any:
-    """Return the cuBLAS that CuPy has loaded, of a version such as 130100."""
-    major = version // 10000
-    name = f"cublas64_{major}.dll" if sys.platform == "win32" else f"libcublas.so.{major}"
-    return ctypes.CDLL(name)
+@lru_cache(maxsize=1)
+def _cublas_library(major: int) -> Any:
+    return ctypes.CDLL(
+        f"cublas64_{major}.dll" if sys.platform == "win32" else f"libcublas.so.{major}"
+    )
 
 
 def contenders(kernels: Iterable[Kernel]) -> dict[str, Product]:

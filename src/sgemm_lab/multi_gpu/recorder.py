@@ -5,6 +5,7 @@ failure, and the rest of its group continues in a new process.
 """
 
 import json
+import math
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -74,7 +75,7 @@ def take_record(
     gpus: int | None = None,
     sizes: Sequence[int] = SIZES,
     parts: Sequence[str] = PARTS,
-    seconds: float | None = None,
+    seconds: float = math.inf,
     progress: Progress = lambda _: None,
     run_requests: RunRequests = run_worker,
 ) -> Summary:
@@ -87,7 +88,7 @@ def take_record(
         gpus: maximum number of GPUs; default: all.
         sizes: n of the large products n³.
         parts: some of ``cases.PARTS``.
-        seconds: time limit, which also ends the case in progress; None: no limit.
+        seconds: time limit, which also ends the case in progress.
         progress: called with a line of text.
         run_requests: runs requests in a process.
 
@@ -115,69 +116,57 @@ def record(
     file: MultiGpuFile,
     todo: Sequence[Group],
     *,
-    seconds: float | None = None,
+    seconds: float = math.inf,
     progress: Progress = lambda _: None,
     run_requests: RunRequests = run_worker,
     clock: Callable[[], float] = time.monotonic,
 ) -> Summary:
     """Measure groups of cases and write each result at once; arguments as in ``take_record``."""
-    end = None if seconds is None else clock() + seconds
+    end = clock() + seconds
     summary = Summary(file.path)
     total, number = sum(len(group.requests) for group in todo), 0
+
+    def fail(request: Request, why: str) -> None:
+        summary.failed += 1
+        file.add(Failure(request.label, why))
+        progress(f"The measurement failed: {why}")
+
     for group in todo:
         left = [request for request in group.requests if not request.is_in(file.run)]
         summary.known += len(group.requests) - len(left)
         number += len(group.requests) - len(left)
         while left:
-            limit = CASE_LIMIT if end is None else min(CASE_LIMIT, end - clock())
+            limit = min(CASE_LIMIT, end - clock())
             if limit <= 0:
                 summary.complete = False
                 return summary
             progress(f"{number + 1} of {total}, {left[0].label}")
-            done = _run_group(file, left, group, limit, summary, progress, run_requests, end, clock)
+            done = 0
+            try:
+                for answer in run_requests(left, group.block_limit, limit):
+                    request = left[done]
+                    done += 1
+                    if "refused" in answer:
+                        fail(request, answer["refused"])
+                    else:
+                        item: Any = decode(_FORMS[request.do], answer["item"])
+                        file.add(item)
+                        summary.measured += 1
+                        progress(_result(item))
+                    if clock() >= end:
+                        break
+                    if done < len(left):
+                        progress(left[done].label)
+            except TimeLimitError:
+                if clock() < end:
+                    fail(left[done], f"It did not finish in {limit:.0f} seconds and was stopped.")
+                    done += 1
+            except LabError as fault:
+                done = min(done, len(left) - 1)
+                fail(left[done], str(fault))
+                done += 1
             left, number = left[done:], number + done
     return summary
-
-
-def _run_group(
-    file: MultiGpuFile, left: list[Request], group: Group, limit: float, summary: Summary,
-    progress: Progress, run_requests: RunRequests, end: float | None, clock: Callable[[], float],
-) -> int:  # fmt: skip
-    """Run the remaining cases of a group in one process; return the number of finished cases."""
-    done = 0
-    try:
-        for answer in run_requests(left, group.block_limit, limit):
-            request = left[done]
-            done += 1
-            if "refused" in answer:
-                _fail(file, request, answer["refused"], summary, progress)
-            else:
-                item: Any = decode(_FORMS[request.do], answer["item"])
-                file.add(item)
-                summary.measured += 1
-                progress(_result(item))
-            if end is not None and clock() >= end:
-                return done
-            if done < len(left):
-                progress(left[done].label)
-    except TimeLimitError:
-        if end is not None and clock() >= end:
-            return done
-        why = f"It did not finish in {limit:.0f} seconds and was stopped."
-        _fail(file, left[done], why, summary, progress)
-        done += 1
-    except LabError as fault:
-        _fail(file, left[min(done, len(left) - 1)], str(fault), summary, progress)
-        done += 1
-    return done
-
-
-def _fail(
-    file: MultiGpuFile, request: Request, why: str, summary: Summary, progress: Progress
-) -> None:
-    summary.failed += 1
-    file.add(Failure(request.label, why))
-    progress(f"The measurement failed: {why}")
 
 
 def _result(item: Any) -> str:

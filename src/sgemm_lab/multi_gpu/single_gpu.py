@@ -1,13 +1,14 @@
 """The product of one GPU: cuBLAS, or the book's own kernels by their dispatcher."""
 
-import ctypes
 from typing import Any, Protocol
+
+import numpy as np
 
 from sgemm_lab.cuda.launch import require_gpu
 from sgemm_lab.errors import LabError
 from sgemm_lab.gemm.dispatch.product import dispatcher
 from sgemm_lab.hardware import FLOAT_BYTES
-from sgemm_lab.measuring.interleaved import WORKSPACE_BYTES, cublas_library
+from sgemm_lab.measuring.interleaved import WORKSPACE_BYTES, captured_sgemm
 
 CUBLAS, BOOK = "cublas", "book"
 LOCAL_PRODUCTS = (CUBLAS, BOOK)
@@ -47,40 +48,32 @@ def scratch_bytes(inside: str, elements: int) -> int:
 class _Cublas:
     """cublasSgemm in FP32, without TF32.
 
-    It uses the C interface, because CuPy refuses cuBLAS calls while a stream is captured. Each
-    object has its own handle, so stream and workspace are set once.
+    Each object has its own handle, so its stream is set once.
     """
 
     def __init__(self, stream: Any) -> None:
         from cupy_backends.cuda.libs import cublas as library
 
-        cupy = require_gpu()
         self._handle = library.create()
         library.setStream(self._handle, stream.ptr)
         library.setMathMode(self._handle, library.CUBLAS_DEFAULT_MATH)
-        self._library = cublas_library(library.getVersion(self._handle))
-        self._workspace = cupy.empty(WORKSPACE_BYTES, "uint8")
-        self._call("cublasSetWorkspace_v2", self._workspace.data.ptr, WORKSPACE_BYTES)
-        self._one, self._zero = ctypes.c_float(1), ctypes.c_float(0)
+        self._version = library.getVersion(self._handle)
+        self._workspace = require_gpu().empty(WORKSPACE_BYTES, "uint8")
+        self._factors = np.array([0, 1], "float32")
+        self._zero = self._factors.ctypes.data
+        self._one = self._zero + FLOAT_BYTES
 
     def __call__(self, a: Any, b: Any, c: Any, *, adds: bool) -> None:
         (m, k), n = a.shape, b.shape[1]
-        count, pointer = ctypes.c_int, ctypes.c_void_p
-        factor = self._one if adds else self._zero
         # cuBLAS is column-major and reads these as Aᵀ, Bᵀ and Cᵀ; Cᵀ = Bᵀ·Aᵀ.
-        status = self._library.cublasSgemm_v2(
-            pointer(self._handle), count(0), count(0), count(n), count(m), count(k),
-            ctypes.byref(self._one), pointer(b.data.ptr), count(n), pointer(a.data.ptr), count(k),
-            ctypes.byref(factor), pointer(c.data.ptr), count(n),
+        captured_sgemm(
+            self._version,
+            (
+                self._handle, 0, 0, n, m, k, self._one, b.data.ptr, n, a.data.ptr, k,
+                self._one if adds else self._zero, c.data.ptr, n,
+            ),
+            self._workspace.data.ptr,
         )  # fmt: skip
-        _check_status("cublasSgemm_v2", status)
-
-    def _call(self, name: str, *given: int) -> None:
-        pointer, size = ctypes.c_void_p, ctypes.c_size_t
-        status = getattr(self._library, name)(
-            pointer(self._handle), pointer(given[0]), size(given[1])
-        )
-        _check_status(name, status)
 
 
 class _Book:
@@ -104,8 +97,3 @@ class _Book:
             product = self._scratch[: c.size].reshape(c.shape)
             self._dispatcher(a, b, product)
             self._cupy.add(c, product, out=c)
-
-
-def _check_status(name: str, status: int) -> None:
-    if status:
-        raise LabError(f"cuBLAS refuses {name} (status {status}). Is the GPU's memory used up?")

@@ -511,16 +511,6 @@ def test_matmul_waits_for_nothing_but_its_stream(cupy: Any) -> None:
     assert right(a, a, c)
 
 
-def test_the_search_finds_right_kernels_and_is_kept(tmp_path: Path) -> None:
-    options = ["--size", "256", "--size", "255,257,254", "--out", str(tmp_path), "--json"]
-    done = command("tune", *options)
-    assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
-    assert (told["faults"], told["known"]) == ([], 0)
-    again = json.loads(command("tune", *options).stdout)
-    assert (again["measured"], again["known"]) == (0, told["measured"])
-
-
 def test_the_dispatcher_is_recorded_and_shown(tmp_path: Path) -> None:
     out = str(tmp_path)
     sizes = ["--size", "256", "--size", "4096"]

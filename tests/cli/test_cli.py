@@ -17,17 +17,13 @@ from sgemm_lab.checking import on_gpu, sandbox
 from sgemm_lab.checking.judge import CheckResult
 from sgemm_lab.cli import arguments, listing, measure
 from sgemm_lab.cli import check as checking
-from sgemm_lab.cli.main import main
+from sgemm_lab.cli.main import COMMANDS, main
 from sgemm_lab.cuda import compiler
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Kernel
 from sgemm_lab.records.gpu_record import Spread
 from sgemm_lab.records.store import RECORDS, not_yet_measured
 
-COMMANDS = (
-    "doctor", "kernels", "check", "record", "tune", "shapes", "counters", "errors", "add", "count",
-    "export", "launch", "multi-gpu", "strassen", "scoreboard", "others",
-)  # fmt: skip
 NAMES = [kernel.name for kernel in load_kernels(variants=True)]
 
 

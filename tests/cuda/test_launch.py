@@ -27,70 +27,58 @@ def matrix(rows: int, columns: int, dtype: str = "float32") -> Any:
     return np.zeros((rows, columns), dtype).view(Array)
 
 
-def refusal(a: Any, b: Any, c: Any) -> str:
-    with pytest.raises(LabError) as caught:
-        check_arrays(np, a, b, c)
-    return str(caught.value)
-
-
 def test_matrices_that_fit_give_their_sizes() -> None:
     assert check_arrays(np, matrix(2, 5), matrix(5, 3), matrix(2, 3)) == (2, 3, 5)
 
 
-def test_another_dtype_is_refused() -> None:
-    assert refusal(matrix(2, 5), matrix(5, 3, "float64"), matrix(2, 3)) == (
-        "B holds float64. The kernels compute in float32: convert it with B.astype('float32')."
-    )
+NO_ARRAY = "not an array on the GPU. Move it there with cupy.asarray(A)."
+TALL = np.broadcast_to(np.float32(0), (MAX_DIMENSION + 1, 1))
+REFUSED = {
+    "another dtype": (
+        (matrix(2, 5), matrix(5, 3, "float64"), matrix(2, 3)),
+        "B holds float64. The kernels compute in float32: convert it with B.astype('float32').",
+    ),
+    "transposed": (
+        (matrix(5, 2).T, matrix(5, 3), matrix(2, 3)),
+        "A is not stored row by row without gaps (it is a transposed or sliced view). "
+        "Copy it with cupy.ascontiguousarray(A).",
+    ),
+    "sliced": ((matrix(2, 5), matrix(5, 3), matrix(2, 6)[:, ::2]), "C is not stored row by row"),
+    "no rows": ((matrix(0, 3), matrix(5, 3), matrix(2, 3)), "A is empty (0×3). Give it elements."),
+    "no columns": ((matrix(3, 0), matrix(5, 3), matrix(2, 3)), "A is empty (3×0)."),
+    "a vector": (
+        (np.zeros(3, "float32"), matrix(5, 3), matrix(2, 3)),
+        "A has 1 dimension(s). A matrix has two",
+    ),
+    "a batch": ((np.zeros((2, 3, 4), "float32"), matrix(5, 3), matrix(2, 3)), "A has 3 dimension"),
+    "another K": (
+        (matrix(2, 5), matrix(4, 3), matrix(2, 3)),
+        "A is 2×5 and B is 4×3. A must have as many columns as B has rows.",
+    ),
+    "another C": (
+        (matrix(2, 5), matrix(5, 3), matrix(3, 2)),
+        "C is 3×2. The product of A and B is 2×3.",
+    ),
+    "a list": (([[1.0]], matrix(5, 3), matrix(2, 3)), f"A is a builtins.list, {NO_ARRAY}"),
+    "too tall": (
+        (TALL, matrix(1, 1), TALL),
+        "A is 16777217×1. A dimension can be at most 16,777,216; multiply in parts.",
+    ),
+}
 
 
-def test_a_transposed_view_is_refused() -> None:
-    said = refusal(matrix(5, 2).T, matrix(5, 3), matrix(2, 3))
-    assert said.startswith("A is not stored row by row without gaps (it is a transposed or sliced")
-    assert said.endswith("Copy it with cupy.ascontiguousarray(A).")
-
-
-def test_a_sliced_view_is_refused() -> None:
-    assert "sliced view" in refusal(matrix(2, 5), matrix(5, 3), matrix(2, 6)[:, ::2])
-
-
-@pytest.mark.parametrize(("rows", "columns"), [(0, 3), (3, 0)])
-def test_an_empty_matrix_is_refused(rows: int, columns: int) -> None:
-    said = refusal(matrix(rows, columns), matrix(5, 3), matrix(2, 3))
-    assert said == f"A is empty ({rows}×{columns}). Give it elements."
-
-
-@pytest.mark.parametrize("shape", [(), (3,), (2, 3, 4)])
-def test_an_array_that_is_no_matrix_is_refused(shape: tuple[int, ...]) -> None:
-    said = refusal(np.zeros(shape, "float32"), matrix(5, 3), matrix(2, 3))
-    assert said.startswith(f"A has {len(shape)} dimension(s). A matrix has two")
-
-
-def test_shapes_that_do_not_meet_are_refused() -> None:
-    assert refusal(matrix(2, 5), matrix(4, 3), matrix(2, 3)) == (
-        "A is 2×5 and B is 4×3. A must have as many columns as B has rows."
-    )
-    assert refusal(matrix(2, 5), matrix(5, 3), matrix(3, 2)) == (
-        "C is 3×2. The product of A and B is 2×3."
-    )
-
-
-@pytest.mark.parametrize(("value", "kind"), [([[1.0]], "builtins.list"), (None, "NoneType")])
-def test_what_is_no_array_of_the_gpu_is_refused(value: Any, kind: str) -> None:
-    said = refusal(value, matrix(5, 3), matrix(2, 3))
-    assert kind in said
-    assert said.endswith("not an array on the GPU. Move it there with cupy.asarray(A).")
+@pytest.mark.parametrize("why", REFUSED)
+def test_what_no_kernel_can_take_is_refused(why: str) -> None:
+    arrays, sentence = REFUSED[why]
+    with pytest.raises(LabError) as caught:
+        check_arrays(np, *arrays)
+    assert str(caught.value).startswith(sentence)
 
 
 def test_a_numpy_array_is_not_on_the_gpu() -> None:
     cupy = SimpleNamespace(ndarray=type("ndarray", (), {}))
     with pytest.raises(LabError, match=r"A is a numpy.ndarray, not an array on the GPU"):
         check_arrays(cupy, np.zeros((1, 1)), matrix(1, 1), matrix(1, 1))
-
-
-def test_a_dimension_past_the_largest_is_refused() -> None:
-    tall = np.broadcast_to(np.float32(0), (MAX_DIMENSION + 1, 1))
-    said = refusal(tall, matrix(1, 1), tall)
-    assert said == ("A is 16777217×1. A dimension can be at most 16,777,216; multiply in parts.")
 
 
 def test_missing_cupy_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:

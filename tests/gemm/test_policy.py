@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from record_samples import DEVICE
 
 from sgemm_lab.catalogue import load_kernel
+from sgemm_lab.cuda.compiler import suits
 from sgemm_lab.errors import LabError
 from sgemm_lab.gemm import policy
 from sgemm_lab.gemm.dispatch.pick import Picker
@@ -25,7 +26,9 @@ from sgemm_lab.gemm.strassen.model import WORTH
 from sgemm_lab.kernel import Size
 from sgemm_lab.records.dispatch_table import load_tables
 from sgemm_lab.records.store import load_records
+from sgemm_lab.records.strassen import Inside
 
+T4 = replace(DEVICE, name="Tesla T4", compute_capability="7.5", sms=40)
 L4 = replace(DEVICE, name="NVIDIA L4", compute_capability="8.9", sms=58)
 
 
@@ -161,6 +164,20 @@ def test_only_supported_kernels_are_chosen() -> None:
     assert [cube(4096, error, known).name for error in (3e-7, 1e-3)] == [
         "promoted", "mma_tf32:BK=32",
     ]  # fmt: skip
+
+
+def test_kernels_that_need_a_newer_gpu_are_never_chosen() -> None:
+    known, cubes = gpu_records(T4), [(n, n, n) for n in (64, 512, 4096)]
+    assert all(suits(choose(size, None, known).kernel, "sm_75") for size in cubes)
+    assert not any(suits(choose(size, None, book()).kernel, "sm_75") for size in cubes)
+    assert book().strassen
+    inside = Inside("wgmma_3xfp16", load_kernel("wgmma_3xfp16").fingerprint, "3xfp16")
+    measured = replace(book(), strassen=replace(book().strassen, inside=(inside,)))
+    leaves = [
+        [one.kernel((4096, 4096, 4096)).name for one in policy._leaves(4096, known)]
+        for known in (measured, replace(measured, gpu=L4))
+    ]
+    assert leaves == [["per_warp_stages", "wgmma_3xfp16"], ["per_warp_stages"]]
 
 
 def test_bound_and_workspace_limit_the_levels_of_strassens_product() -> None:

@@ -1,6 +1,5 @@
 """The record of Strassen's product: its file, how it is taken, and the book's record."""
 
-import json
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -25,7 +24,6 @@ from sgemm_lab.gemm.strassen.error import (
 from sgemm_lab.gemm.strassen.model import best_plan, book_machine, predict
 from sgemm_lab.gemm.strassen.plan import make_plan
 from sgemm_lab.records.gpu_record import Measurement
-from sgemm_lab.records.json_files import RunFile
 from sgemm_lab.records.strassen import STRASSEN_RECORDS, StrassenRun, latest, scores
 
 EMPTY = StrassenRun("2026-01-02T03:04:05Z", "580", "13.0", "13.0", "14.2", "0.1.0", "cublasSgemm")
@@ -141,21 +139,6 @@ def test_a_wrong_product_ends_the_record(monkeypatch: pytest.MonkeyPatch, tmp_pa
     monkeypatch.setattr(Watched, "__call__", wrong)
     with pytest.raises(LabError, match="C of whole numbers is not exact"):
         measure.take_strassen_record(tmp_path, ())
-
-
-def test_an_invalid_file_is_refused(tmp_path: Path) -> None:
-    store = RunFile(STRASSEN_RECORDS, tmp_path, DEVICE, EMPTY)
-    store.put(exact=3)
-    RunFile(STRASSEN_RECORDS, tmp_path, DEVICE, EMPTY).put(complete=True)
-    assert len(STRASSEN_RECORDS.load(store.path).runs) == 1
-    data = json.loads(store.path.read_text())
-    for change, words in (({"format": 9}, "has format 9"), ({"gpu": 3}, "is not a valid record")):
-        store.path.write_text(json.dumps({**data, **change}))
-        with pytest.raises(LabError, match=words):
-            STRASSEN_RECORDS.load(store.path)
-    store.path.write_text("{")
-    with pytest.raises(LabError, match="is not complete JSON"):
-        STRASSEN_RECORDS.load(store.path)
 
 
 @pytest.mark.parametrize("inputs", [one for one in INPUTS if one != POSITIVE])

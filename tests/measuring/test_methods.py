@@ -138,10 +138,3 @@ def test_the_error_is_relative_to_the_bound(taken: dict[tuple[str, int], Reading
 
 def test_first_launches_are_timed_one_by_one(taken: dict[tuple[str, int], Reading]) -> None:
     assert taken["effect.launches", SMALL].samples == (2 * SMALL**3 / 2e-3 / 1e9,) * 20
-
-
-def test_progress_is_reported(gpu: Gpu) -> None:
-    told: list[str] = []
-    list(effects(told.append))
-    assert told[0] == f"ways of measuring at {SMALL}³"
-    assert len(told) == 2 + 1 + 2 + 1

@@ -8,12 +8,12 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from record_samples import DEVICE
+from record_samples import DEVICE, record, run, samples
 
 import sgemm_lab.records
 from sgemm_lab.files import data_folder
 from sgemm_lab.records import dispatch_table, multi_gpu, others, sanitizer, strassen
-from sgemm_lab.records.gpu_record import Spread
+from sgemm_lab.records.gpu_record import CUBLAS_MODES, Spread
 
 KINDS = {
     "several": multi_gpu.MULTI_GPU_RECORDS,
@@ -64,10 +64,10 @@ def test_a_product_is_rated_by_the_median_of_its_samples() -> None:
 
 @pytest.mark.parametrize("size", [(8, 8, 9), (8, 8, 7), (8, 9, 8), (7, 8, 8)])
 def test_only_products_of_equal_sides_have_scores(size: tuple[int, int, int]) -> None:
-    run = multi_gpu.MultiGpuRun(ENVIRONMENT[0], 4, "", "", "", "", "", "")
+    base = multi_gpu.MultiGpuRun(ENVIRONMENT[0], 4, "", "", "", "", "", "")
     for wanted, scores in ((size, 0), ((8, 8, 8), 1)):
         times = multi_gpu.ProductTimes(case(*wanted), (1e-6,), 0.1, alone=(1e-6,))
-        found = multi_gpu.MultiGpuRecord(DEVICE, (replace(run, products=(times,)),))
+        found = multi_gpu.MultiGpuRecord(DEVICE, (replace(base, products=(times,)),))
         assert len(multi_gpu.scores([found])) == scores
 
 
@@ -78,10 +78,10 @@ def test_only_products_of_equal_sides_have_scores(size: tuple[int, int, int]) ->
 def test_only_an_incomplete_run_of_the_same_machine_goes_on(
     earlier: dict[str, Any], taken_up: bool, tmp_path: Path
 ) -> None:
-    run = multi_gpu.MultiGpuRun("2026-01-01T00:00:00Z", 4, "", "", "", "", "", "")
+    base = multi_gpu.MultiGpuRun("2026-01-01T00:00:00Z", 4, "", "", "", "", "", "")
     failure = multi_gpu.Failure("a case", "No room.")
-    multi_gpu.MultiGpuFile(tmp_path, DEVICE, replace(run, **earlier)).add(failure)
-    later = multi_gpu.MultiGpuFile(tmp_path, DEVICE, replace(run, date="2026-02-02T00:00:00Z"))
+    multi_gpu.MultiGpuFile(tmp_path, DEVICE, replace(base, **earlier)).add(failure)
+    later = multi_gpu.MultiGpuFile(tmp_path, DEVICE, replace(base, date="2026-02-02T00:00:00Z"))
     assert later.run.date[5:7] == ("01" if taken_up else "02")
     assert later.run.failures == ()
 
@@ -104,8 +104,8 @@ def test_a_score_is_the_fastest_plan_with_levels_and_the_error_of_as_many() -> N
         strassen.Errors("uniform", n, n, n, 4, 1e-7, levels)
         for n, levels in ((8, (2e-7, 3e-7, 5e-7)), (16, (2e-7, 3e-7)))
     ]
-    run = strassen.StrassenRun(*ENVIRONMENT, times=tuple(times), errors=tuple(errors))
-    first, second = strassen.scores(strassen.StrassenRecord(DEVICE, (run,)))
+    taken = strassen.StrassenRun(*ENVIRONMENT, times=tuple(times), errors=tuple(errors))
+    first, second = strassen.scores(strassen.StrassenRecord(DEVICE, (taken,)))
     assert (first.levels, first.error, first.cublas_error) == (2, 5e-7, 1e-7)
     assert first.gflops == pytest.approx(2 * 8**3 / 3e-6 / 1e9, rel=1e-12)
     assert first.share == pytest.approx(2 / 3)
@@ -114,10 +114,32 @@ def test_a_score_is_the_fastest_plan_with_levels_and_the_error_of_as_many() -> N
 
 def test_sizes_that_are_no_cube_of_a_power_of_two_are_the_other_sizes() -> None:
     sizes = [(8, 8, 8), (12, 12, 12), (8, 8, 16), (8, 16, 8)]
-    run = strassen.StrassenRun(*ENVIRONMENT, times=tuple(map(strassen_times, sizes)))
-    assert [times.size for times in run.other_sizes] == sizes[1:]
+    taken = strassen.StrassenRun(*ENVIRONMENT, times=tuple(map(strassen_times, sizes)))
+    assert [times.size for times in taken.other_sizes] == sizes[1:]
 
 
 def test_a_spread_is_of_what_was_read() -> None:
     assert Spread.of([]) is None
     assert Spread.of([3.0, 1.0, 2.5]) == Spread(1.0, 2.5, 3.0)
+
+
+def test_tflops_of_a_library() -> None:
+    times = multi_gpu.LibraryTimes("cuBLASMp", "1", 2, 1000, "rows", (0.002, 0.001, 0.004))
+    assert times.tflops == 1.0
+
+
+def test_strassen_names_its_arithmetic_unless_it_is_fp32() -> None:
+    assert strassen.strassen_over("tf32").endswith("+tf32")
+    assert strassen.strassen_over("tf32").removesuffix("+tf32") == strassen.strassen_over("fp32")
+
+
+def test_the_library_is_the_latest_run_in_that_arithmetic_at_that_size() -> None:
+    fp16, size = CUBLAS_MODES["fp16"], (100, 100, 100)
+    old = samples(fp16, 0.004, fingerprint="")
+    new, larger = replace(old, seconds=(0.002,)), samples(fp16, 0.001, size=200, fingerprint="")
+    plain = samples("cublas", 0.009, fingerprint="")
+    found = record(run(old, plain), run(new, larger, date="2026-01-03T03:04:05Z"))
+    assert found.library("fp16", size) == new
+    assert found.library("fp16", (200, 200, 200)) == larger
+    assert found.library("fp16", (1, 1, 1)) is None
+    assert found.library("tf32", size) is None

@@ -53,22 +53,6 @@ def test_points_of_a_later_search_replace_earlier_ones() -> None:
     assert found.sizes == ((8, 8, 8),)
 
 
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        ('{"format": 1', "is not complete JSON"),
-        ("[]", "has format None"),
-        ('{"format": 2}', "has format 2"),
-        ('{"format": 1, "gpu": {}, "searches": []}', "is not a valid table"),
-    ],
-)
-def test_an_invalid_file_raises_an_error(text: str, sentence: str, tmp_path: Path) -> None:
-    path = tmp_path / "x.json"
-    path.write_text(text)
-    with pytest.raises(LabError, match=sentence):
-        TABLES.load(path)
-
-
 def test_a_gpu_uses_its_own_table_or_that_of_the_most_similar_gpu(tmp_path: Path) -> None:
     a100 = replace(DEVICE, name="A100", compute_capability="8.0", sms=108)
     t4 = replace(DEVICE, name="T4", compute_capability="7.5", sms=40, memory_bus_bits=256)

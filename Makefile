@@ -112,7 +112,7 @@ counts: .venv/.book
 golden: .venv/.test
 	@$(BIN)/python -m sgemm_lab.bundles
 	@PYTHONPATH=tests:tests/samples:tests/simulator $(BIN)/python tests/golden/golden.py \
-		$(addprefix --group ,$(GROUPS)) write $(if $(ALL),--all)
+		$(addprefix --group ,$(GROUPS)) $(if $(ALL),--all)
 
 bench: .venv/.test
 	@$(BIN)/python -m sgemm_lab.bundles

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
-from golden_launch import camel_case
 from in_node import answers
 
 from sgemm_lab.catalogue import load_kernel, load_kernels
@@ -33,6 +32,11 @@ def python(function: Callable[..., Any], *given: Any) -> dict[str, Any]:
         return {"gives": function(*given)}
     except (LabError, UnreadableError) as error:
         return {"says": str(error), "kind": type(error).__name__}
+
+
+def camel_case(fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a dataclass under their names in TypeScript."""
+    return {re.sub("_(.)", lambda m: m[1].upper(), name): one for name, one in fields.items()}
 
 
 def drawn_expressions() -> list[str]:

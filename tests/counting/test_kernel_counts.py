@@ -41,6 +41,25 @@ BY_TMA = [load_kernel(name) for name in (
 """Kernels whose factors TMA copies, which no counter of a warp's loads counts."""
 WRONG = sorted((Path(__file__).parents[1] / "wrong_kernels").glob("*.cu"))
 
+FAULTS = {
+    "clobbered_input": "of A, which it may only read",
+    "double_buffer_race": "writes As[8], which thread 47",
+    "doubled_term": "wrong by more than rounding explains",
+    "dropped_tail": "wrong on whole numbers",
+    "hidden_nan": "wrong where A and B hold NaN and infinity",
+    "misaligned_vector": "is not at a multiple of 16 bytes",
+    "missing_copy_wait": "which nothing has written",
+    "missing_filled_wait": "with no barrier between",
+    "missing_first_barrier": "with no barrier between",
+    "missing_second_barrier": "with no barrier between",
+    "outside_load": "of A, which has",
+    "outside_store": "which has",
+    "skipped_zeros": "wrong where A and B hold NaN and infinity",
+    "transposed_index": "wrong on whole numbers",
+    "unwritten_edge": "never written",
+}
+"""What a verdict says about each kernel that is wrong on purpose."""
+
 MORE_ON_THE_GPU = {
     # ptxas writes the loop that fills the strip of A out 16, 8 and 4 times. Lanes 30 and 31 of a
     # warp make one turn less than the others, so they take the copy for 4 turns where the others
@@ -95,7 +114,8 @@ def test_comparison_names_what_differs_and_leaves_out_what_was_not_counted() -> 
 
 @pytest.mark.parametrize("path", WRONG, ids=lambda path: path.stem)
 def test_wrong_kernel_is_caught_at_the_sizes_checked_by_default(path: Path) -> None:
-    assert any(verdict.fault for verdict in check_simulated(wrong_kernel(path.stem)))
+    faults = [verdict.fault for verdict in check_simulated(wrong_kernel(path.stem))]
+    assert any(fault and FAULTS[path.stem] in fault for fault in faults), faults
 
 
 def test_checking_waits_for_no_one() -> None:

@@ -58,18 +58,7 @@ def of_book(names: Iterable[str], size: Size, **options: Any) -> Iterator[Case]:
 
 
 def of_every_kernel(size: Size) -> Iterator[Case]:
-    return of_book((kernel.name for kernel in load_kernels() if not _has_clusters(kernel)), size)
-
-
-def of_clusters() -> Iterator[Case]:
-    for size in (RAGGED, ALIGNED):
-        yield from of_book(
-            (kernel.name for kernel in load_kernels() if _has_clusters(kernel)), size
-        )
-
-
-def _has_clusters(kernel: Kernel) -> bool:
-    return "barrier.cluster" in kernel.source
+    return of_book((kernel.name for kernel in load_kernels()), size)
 
 
 def of_orders() -> Iterator[Case]:

@@ -74,29 +74,6 @@ DRAWN = 20
 """Lists of steps for each form of the kernel."""
 
 
-def of_targets() -> list[Case]:
-    """The tests' own kernels, for a target that has other addresses of shared memory too."""
-    cases = []
-    for name, (source, (rows, columns), block, oldest) in GEMMS.items():
-        for target in sorted({oldest, "sm_90"}):
-            m, n, k = 13, 11, 9
-            grid = (-(-n // columns), -(-m // rows))
-            shared = 2 * 8 * k * 4 if name == "strip" else 0
-            cases.append(
-                Case(
-                    f"{name} for {target}",
-                    ptx_of(source, target),
-                    name,
-                    grid,
-                    block,
-                    gemm_inputs(m, n, k),
-                    shared,
-                    {"unwritten": ["C"]},
-                )
-            )
-    return cases
-
-
 def gemm(name: str, *defines: str, size: tuple[int, int, int], **options: Any) -> Case:
     """One of the kernels of the simulator's own tests, such as one with a barrier left out."""
     source, (rows, columns), block, oldest = GEMMS[name]
@@ -168,13 +145,12 @@ def all_small_cases() -> list[Case]:
     return cases
 
 
-def drawn_cases(parts: bool, narrow: bool) -> Iterator[Case]:
+def drawn_cases() -> Iterator[Case]:
     """Threads that load and store at random, with barriers between at random."""
-    defines = [*(["PARTS"] if parts else []), *(["BYTES"] if narrow else [])]
-    ptx = ptx_of(STEPS, "sm_90", *defines)
-    kinds = [LOAD, LOAD, STORE, STORE, 2, 3, BLOCK, BLOCK, WARP, WARP]
-    kinds += [LOAD_BYTE] * narrow + [GROUP, GROUP, ARRIVE] * parts
-    for seed in range(DRAWN):
+    for parts, narrow, seed in product((False, True), (False, True), range(DRAWN)):
+        defines = [*(["PARTS"] if parts else []), *(["BYTES"] if narrow else [])]
+        kinds = [LOAD, LOAD, STORE, STORE, 2, 3, BLOCK, BLOCK, WARP, WARP]
+        kinds += [LOAD_BYTE] * narrow + [GROUP, GROUP, ARRIVE] * parts
         random = np.random.default_rng([seed, parts, narrow])
         steps, threads = int(random.integers(2, 9)), int(random.choice([32, 64, 96]))
         if parts:
@@ -185,7 +161,7 @@ def drawn_cases(parts: bool, narrow: bool) -> Iterator[Case]:
         places = np.where(random.random((steps, 1)) < 0.4, own, places)
         off = random.random(places.shape) < random.choice([0.0, 0.5, 0.97], (steps, 1))
         if seed % 3 == 0:
-            # A few threads that meet again and again: who of them is named is told by many rules.
+            # A few threads that meet again and again: many rules decide who of them is named.
             off = (random.random(places.shape) < 0.5) | ~np.isin(np.arange(threads), [0, 1, 2, 33])
         args = {
             "kinds": random.choice(kinds, steps).astype(np.int32),
@@ -194,9 +170,9 @@ def drawn_cases(parts: bool, narrow: bool) -> Iterator[Case]:
             "steps": steps,
         }
         options = {"schedule": QUICK[seed % 2], "max_basic_blocks": 20_000}
-        yield Case(
-            " ".join([*defines, f"seed {seed}"]), ptx, "k", (2,), (threads,), args, 0, options
-        )
+        name = " ".join([*defines, f"seed {seed}"])
+        ptx = ptx_of(STEPS, "sm_90", *defines)
+        yield Case(name, ptx, "k", (2,), (threads,), args, 0, options)
 
 
 MEETINGS = {

@@ -1,6 +1,5 @@
 """The simulator against the golden corpus, and the corpus against what is known otherwise."""
 
-import base64
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
@@ -10,37 +9,18 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from exact_reference import chain_of_fma
-from golden_groups import GROUPS, RESULTS
-from golden_launch import Case
-from golden_other import SCHEDULES
-from golden_record import differences, record_of
+from golden_launch import Case, differences, record_of
 from simulator_kernels import GEMMS, gemm_inputs
-from test_uninitialized_values import HARMFUL, HARMLESS
 from turns import TODAY
 
+from golden import GROUPS, RESULTS, answer
 from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.checking.judge import rounding_shares
 from sgemm_lab.kernel import Kernel, Size
+from sgemm_lab.simulator import Result
 
 IN_PARTS = {"stream_k", "per_warp_stages", "split_k", "one_row", "one_column"}
 """Kernels that add up parts of K, and not all of it in one chain."""
-FAULTS = {
-    "clobbered_input": "of A, which it may only read",
-    "double_buffer_race": "writes As[8], which thread 47",
-    "dropped_tail": "wrong on whole numbers",
-    "hidden_nan": "wrong where A and B hold NaN and infinity",
-    "misaligned_vector": "is not at a multiple of 16 bytes",
-    "missing_copy_wait": "which nothing has written",
-    "missing_filled_wait": "with no barrier between",
-    "missing_first_barrier": "with no barrier between",
-    "missing_second_barrier": "with no barrier between",
-    "outside_load": "of A, which has",
-    "outside_store": "which has",
-    "skipped_zeros": "wrong where A and B hold NaN and infinity",
-    "transposed_index": "wrong on whole numbers",
-    "unwritten_edge": "never written",
-}
-"""What a verdict says about each kernel that is wrong on purpose."""
 HOW = "If the change is wanted: make golden, and read the diff."
 
 
@@ -52,19 +32,19 @@ def test_the_simulator_gives_the_golden_results(group: str, half: int) -> None:
     assert [*cases] == [*golden], f"The launches of '{group}' are others now. {HOW}"
     found = {}
     for case in [*cases.values()][half::2]:
-        answer = case.answer()
-        if different := differences(golden[case.name], record_of(case, answer)):
+        answered = answer(case)
+        if different := differences(golden[case.name], record_of(case, answered)):
             found[case.name] = different
-        if group.startswith("book") and "raised" not in answer:
-            assert answer["hazards"] == [], case.name
-            assert_right(load_kernel(case.name.split()[0]), case, answer["arrays"]["C"])
+        if group.startswith("book") and isinstance(answered, Result):
+            assert answered.hazards == [], case.name
+            assert_right(load_kernel(case.name.split()[0]), case, answered.arrays["C"])
     assert not found, f"{found}\n{HOW}"
 
 
-def assert_right(kernel: Kernel, case: Case, text: str) -> None:
-    """Hold C, as text, to the chain of fused multiply-adds; where there is none, to a bound."""
+def assert_right(kernel: Kernel, case: Case, found: npt.NDArray[np.float32]) -> None:
+    """Hold C to the chain of fused multiply-adds; where there is none, to a bound."""
     a, b = case.args["A"], case.args["B"]
-    c = np.frombuffer(base64.b64decode(text), np.float32).reshape(len(a), -1)
+    c = found.reshape(len(a), -1)
     chain = chain_at((case.args["M"], case.args["N"], case.args["K"]))
     if kernel.arithmetic != "fp32":
         assert rounding_shares(a, b, c, kernel.arithmetic).max() <= 1, kernel.name
@@ -95,7 +75,7 @@ def test_every_kind_of_hazard_and_error_is_in_the_corpus() -> None:
     }  # fmt: skip
     assert min(kinds.values()) >= 5
     errors = {record["raised"] for record in records if "raised" in record}
-    assert errors == {"PtxError", "LabError", "EndlessLoopError", "DeadlockError", "TimeLimitError"}
+    assert errors == {"PtxError", "DeadlockError"}
     assert any(record.get("warnings") for record in records)
     assert any(record.get("trace", {}).get("faults") for record in records)
 
@@ -112,24 +92,6 @@ def test_every_wrong_kernel_is_found_out_or_gives_a_wrong_c() -> None:
     }  # fmt: skip
 
 
-def test_every_wrong_kernel_gets_the_verdict_of_its_fault() -> None:
-    golden = GROUPS["verdicts"].golden()
-    for name, words in FAULTS.items():
-        said = [one["fault"] or "" for one in golden[name]["verdicts"]]
-        assert any(words in fault for fault in said), (name, said)
-
-
-@pytest.mark.parametrize("schedule", SCHEDULES)
-def test_an_uninitialized_value_is_a_hazard_where_it_does_harm(schedule: str) -> None:
-    golden = GROUPS["uninitialized_values"].golden()
-    for name in HARMLESS:
-        assert "hazards" not in golden[f"{name}, {schedule}"], name
-    for name in HARMFUL:
-        found = {(h["kind"], h["location"]) for h in golden[f"{name}, {schedule}"]["hazards"]}
-        line = 10 if name == "added to what nothing wrote" else 9
-        assert ("unwritten", f"test.cu, line {line}") in found, name
-
-
 def test_a_right_kernel_gives_the_same_c_in_every_order_of_warps_and_threads() -> None:
     products: dict[str, set[str]] = {}
     for name, record in GROUPS["barriers"].golden().items():
@@ -138,19 +100,6 @@ def test_a_right_kernel_gives_the_same_c_in_every_order_of_warps_and_threads() -
             products.setdefault(name.split()[0], set()).add(record["arrays"]["C"]["sha256"])
     assert len(products) == len(GEMMS)
     assert {len(found) for found in products.values()} == {1}
-
-
-def test_golden_requests_cost_what_an_h200_counted() -> None:
-    records = GROUPS["hardware_requests"].golden()
-    assert len(records) == 276
-    for name, record in records.items():
-        counts = record["lines"]["request.cu:3"]
-        wrong = {
-            counter: (counts.get(counter, 0), value)
-            for counter, value in record["hardware"].items()
-            if counts.get(counter, 0) != value
-        }
-        assert not wrong, name
 
 
 def test_no_golden_file_is_left_over() -> None:

@@ -38,7 +38,7 @@ def test_naive_by_hand() -> None:
     assert total.ffma_thread_instructions == 64**3
     assert total.flop == 2 * 64**3
     assert total.shared_load_requests == total.barriers == 0
-    assert total.active_lanes == 32
+    assert total.thread_instructions == 32 * total.warp_instructions
     moved = warps * 32 * (64 * 5 + 4)
     assert result.counts.intensity() == {"global": 2 * 64**3 / moved}
 

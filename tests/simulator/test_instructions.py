@@ -150,6 +150,7 @@ def test_32_bit_integers(body: str) -> None:
     assert run_ptx(body, A, B, C, np.dtype(np.uint32)).tolist() == expected
 
 
+SIGNED = "cvt.s64.s32 %x, %a; cvt.s64.s32 %y, %b;"
 U64: dict[str, Model] = {
     "mul.wide.s32 %e, %a, %b;": lambda a, b, c: signed(a) * signed(b),
     "mul.wide.u32 %e, %a, %b;": lambda a, b, c: a * b,
@@ -157,6 +158,23 @@ U64: dict[str, Model] = {
     "cvt.u64.u32 %e, %a; shl.b64 %e, %e, 33;": lambda a, b, c: a << 33,
     "cvt.s64.s32 %e, %a; neg.s64 %e, %e;": lambda a, b, c: -signed(a),
     "mov.b64 %e, {%a, %b};": lambda a, b, c: b << 32 | a,
+    "mul.wide.u32 %x, %a, %b; mul.wide.s32 %y, %b, %c; sub.s64 %e, %x, %y;": lambda a, b, c: (
+        a * b - signed(b) * signed(c)
+    ),
+    "mul.wide.u32 %x, %a, %b; not.b64 %e, %x;": lambda a, b, c: ~(a * b),
+    "mul.wide.u32 %x, %a, %b; shl.b64 %e, %x, %c;": lambda a, b, c: a * b << min(c, 64),
+    "mul.wide.s32 %x, %a, %b; shr.s64 %e, %x, 7;": lambda a, b, c: signed(a) * signed(b) >> 7,
+    f"{SIGNED} mul.lo.s64 %e, %x, %y;": lambda a, b, c: signed(a) * signed(b),
+    f"{SIGNED} min.s64 %e, %x, %y;": lambda a, b, c: min(signed(a), signed(b)),
+    f"{SIGNED} or.b64 %y, %x, 1; mul.wide.u32 %x, %b, %c; div.s64 %e, %x, %y;": lambda a, b, c: (
+        truncated(signed(b * c, 64), signed(a) | 1)
+    ),
+    f"{SIGNED} setp.lt.s64 %p, %x, %y; selp.b64 %e, %x, %y, %p;": lambda a, b, c: min(
+        signed(a), signed(b)
+    ),
+    f"{SIGNED} setp.hi.u64 %p, %x, %y; selp.b64 %e, %x, %y, %p;": lambda a, b, c: max(
+        signed(a), signed(b), key=lambda value: value % 2**64
+    ),
 }
 
 

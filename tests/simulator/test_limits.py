@@ -1,10 +1,11 @@
 """What a simulation refuses, and when it gives up."""
 
 import time
+from typing import Any
 
 import numpy as np
 import pytest
-from simulator_kernels import ptx_of
+from simulator_kernels import SHIFTED_STORE, ptx_of
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.simulator import TimeLimitError, simulate
@@ -45,9 +46,23 @@ def test_a_grid_that_no_gpu_takes_or_that_takes_hours_is_refused(
     assert time.monotonic() - start < 5
 
 
-def test_a_block_that_is_too_deep_is_refused() -> None:
-    with pytest.raises(LabError, match="block has 65 along z; a GPU takes at most 64"):
-        simulate(ptx_of(FILL), "k", (1,), (1, 1, 65), C)
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"block": (1, 1, 65)}, "block has 65 along z; a GPU takes at most 64"),
+        ({"block": (0,)}, r"block needs one to three sizes of 1 or more, not \(0,\)"),
+        ({"block": (1025,)}, "A block has at most 1024 threads, not 1025"),
+        ({"grid": (1, 1, 1, 1)}, "grid needs one to three sizes of 1 or more"),
+        ({"entry": "other"}, "no kernel 'other'. It has: k"),
+        ({"args": C}, "takes 2 arguments, but 1 were given"),
+        ({"args": {**C, "by": C["C"]}}, "Argument 'by' of the kernel 'k' must be a number"),
+        ({"unwritten": ["D"]}, "'D' is named as unwritten, but is no array argument"),
+    ],
+)
+def test_a_launch_that_cannot_be_is_refused(changed: dict[str, Any], message: str) -> None:
+    usual = {"entry": "k", "grid": (1,), "block": (32,), "args": {**C, "by": 0}}
+    with pytest.raises(LabError, match=message):
+        simulate(ptx_of(SHIFTED_STORE), **{**usual, **changed})
 
 
 def test_more_static_shared_memory_than_the_compiler_takes_is_refused() -> None:

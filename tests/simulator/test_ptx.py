@@ -145,6 +145,8 @@ def test_an_unknown_opcode_is_named_with_its_line() -> None:
         ("mov.u32 %r1;", "cannot run 'mov.u32' with these operands at"),
         ("mov.u32 %r1, 0xzz;", r"cannot read 'mov.u32 %r1, 0xzz' at"),
         ("mov.u32 %r1, %envreg3;", "line 28: The simulator does not know the special register"),
+        ("mov.u32 %r1, somewhere;", "line 28: The kernel uses 'somewhere', which is neither"),
+        ("ld.param.u32 %r1, [nothing];", "A parameter load at kernel.cu, line 28 names no para"),
         ("add.s32 %r1, %p1, 1;", "line 28: The PTX mixes predicates and numbers in %p1"),
     ],
 )
@@ -161,6 +163,20 @@ def test_what_cannot_be_run_is_a_sentence_with_its_line(line: str, message: str)
         ("", "no kernel"),
         (".visible .entry k() { mov.u32 %r1, 1;", "ends in the middle"),
         (".visible .entry k()\n{\n.reg .b32 %r<2>;\nbra $nowhere;\n}", "does not exist"),
+        (".visible .entry k(.param .what C) { ret; }", "in an unknown way"),
+        *(
+            (f".visible .entry k() {{ .reg .b32 %r<9>; {line} ret; }}", line[-6:-1])
+            for line in (
+                "add.s32 %r1, %r2, 12Q;",
+                "shfl.sync.bfly.b32 %r1|%p|%r2, %r1, 16, 31, -1;",
+                "ld.shared.u32 %r1, [{%r1}];",
+                "ld.shared.u32 %r1, [];",
+                "ld.shared.u32 %r1, [%r1+%r2];",
+                ".shared .align 4 .what tile[4];",
+                ".shared .align 4;",
+                ".reg %x;",
+            )
+        ),
     ],
 )
 def test_broken_text_is_a_sentence(text: str, message: str) -> None:

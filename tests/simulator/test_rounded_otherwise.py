@@ -1,6 +1,6 @@
 """Approximations, directed rounding and 16-bit floats: against exact numbers."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 
 import numpy as np
@@ -39,42 +39,11 @@ FLOATS = {
     "cos.approx.f32 %d, %a;": np.cos,
     "tanh.approx.f32 %d, %a;": np.tanh,
 }
-OTHERS = [
-    "div.full.f32 %d, %a, %b;",
-    "cvt.sat.f32.f32 %d, %a;",
-    "fma.rm.f32 %d, %a, %b, %c;",
-    "fma.rp.f32 %d, %a, %b, %c;",
-    "fma.rz.f32 %d, %a, %b, %c;",
-]
 DIRECTED = {
     "add.rz.f32 %d, %a, %b;": "fma.rz.f32 %d, %a, 0f3F800000, %b;",
     "sub.rm.f32 %d, %a, %b;": "neg.f32 %c, %b; fma.rm.f32 %d, %a, 0f3F800000, %c;",
     "mul.rp.f32 %d, %a, %b;": "fma.rp.f32 %d, %a, %b, 0f00000000;",
 }  # fmt: skip
-HALVES = [
-    f"{operation}.{type_}x2 %d, {operands};"
-    for type_ in ("f16", "bf16")
-    for operation, operands in (
-        ("add", "%a, %b"), ("sub.rn", "%a, %b"), ("mul", "%a, %b"), ("fma.rn", "%a, %b, %c"),
-        ("min", "%a, %b"), ("max", "%a, %b"), ("neg", "%a"), ("abs", "%a"),
-    )
-]  # fmt: skip
-HALVES += [
-    f"set.{compare}.{type_}x2.{type_}x2 %d, %a, %b;"
-    for compare in ("eq", "ne", "lt", "geu", "neu")
-    for type_ in ("f16", "bf16")
-]
-COMPARED = [
-    f"mov.b32 {{%h, %k}}, %a; mov.b32 {{%i, %l}}, %b; setp.{compare}.{type_} %p, %h, %i; "
-    "selp.b32 %d, 1, 0, %p;"
-    for compare in ("gt", "leu")
-    for type_ in ("f16", "bf16")
-]
-SINGLE = [
-    f"mov.b32 {{%h, %k}}, %a; mov.b32 {{%i, %l}}, %b; {op}.{type_} %h, %h, %i; cvt.u32.u16 %d, %h;"
-    for op in ("add", "mul.rn", "max")
-    for type_ in ("f16", "bf16")
-]
 
 
 @pytest.fixture(autouse=True)
@@ -167,15 +136,6 @@ def test_sums_and_products_are_rounded_as_multiply_adds(body: str) -> None:
     np.testing.assert_array_equal(found, right)
 
 
-WIDE = "cvt.f64.f32 %x, %a; cvt.f64.f32 %y, %b; cvt.f64.f32 %f, %c; {} cvt.rn.f32.f64 %d, %e;"
-DOUBLES = [
-    # Factors of 53 bits: a third of each, and the product is nearly cancelled by the sum.
-    WIDE.format("div.rn.f64 %x, %x, %f; div.rn.f64 %y, %y, %x; mul.rn.f64 %g, %x, %y; "
-                "neg.f64 %g, %g; fma.rn.f64 %e, %x, %y, %g;"),
-    WIDE.format("div.rn.f64 %x, %x, %y; fma.rn.f64 %e, %x, %y, %f;"),
-]  # fmt: skip
-
-
 def test_double_multiply_add_is_rounded_once() -> None:
     a, b = (RANDOM.normal(0, 1, 400) / 3 for _ in range(2))
     c = np.where(RANDOM.random(400) < 0.5, -a * b, RANDOM.normal(0, 1, 400) * 2.0**-40)
@@ -202,7 +162,7 @@ def parts(words: np.ndarray, type_: str) -> np.ndarray:
 
 
 @pytest.mark.parametrize("type_", ["f16", "bf16"])
-@pytest.mark.parametrize("op", ["add", "mul", "fma.rn"])
+@pytest.mark.parametrize("op", ["add", "sub.rn", "mul", "fma.rn"])
 def test_pairs_of_16_bit_floats_are_rounded_once(op: str, type_: str) -> None:
     operands = "%a, %b, %c" if op == "fma.rn" else "%a, %b"
     found = parts(run(f"{op}.{type_}x2 %d, {operands};", tuple(WORDS)), type_)
@@ -213,12 +173,36 @@ def test_pairs_of_16_bit_floats_are_rounded_once(op: str, type_: str) -> None:
         if not np.isfinite([x, y, z, got]).all():
             continue
         x, y, z = map(Fraction, (x, y, z))
-        exact = x * y if op == "mul" else x + y if op == "add" else x * y + z
+        exact = {"add": x + y, "sub.rn": x - y, "mul": x * y, "fma.rn": x * y + z}[op]
         exponent = np.frexp(float(got))[1] if got else least
         unit = Fraction(2) ** max(int(exponent) - steps, least)
         assert abs(Fraction(float(got)) - exact) <= unit / 2
         checked += 1
     assert checked > 150
+
+
+@pytest.mark.parametrize("type_", ["f16", "bf16"])
+@pytest.mark.parametrize(
+    ("op", "right"),
+    [("min", np.fmin), ("max", np.fmax), ("neg", lambda a, b: -a), ("abs", lambda a, b: abs(a))],
+)
+def test_the_smaller_the_larger_and_the_sign_of_16_bit_floats(
+    op: str, right: Callable[..., np.ndarray], type_: str
+) -> None:
+    operands = "%a, %b" if op in ("min", "max") else "%a"
+    found = parts(run(f"{op}.{type_}x2 %d, {operands};", tuple(WORDS)), type_)
+    np.testing.assert_array_equal(found, right(*(parts(one, type_) for one in WORDS[:2])))
+
+
+@pytest.mark.parametrize("type_", ["f16", "bf16"])
+@pytest.mark.parametrize("op", ["add", "mul.rn", "max"])
+def test_a_16_bit_float_alone_is_the_lower_one_of_a_pair(op: str, type_: str) -> None:
+    alone = (
+        "mov.b32 {%h, %k}, %a; mov.b32 {%i, %l}, %b; "
+        f"{op}.{type_} %h, %h, %i; cvt.u32.u16 %d, %h;"
+    )
+    pair = run(f"{op}.{type_}x2 %d, %a, %b;", tuple(WORDS))
+    assert run(alone, tuple(WORDS)).tolist() == (pair & 0xFFFF).tolist()
 
 
 @pytest.mark.parametrize("type_", ["f16", "bf16"])

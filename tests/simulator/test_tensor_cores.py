@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from inside import inside
 from simulator_kernels import LDMATRIX_16_BIT as HALF
-from simulator_kernels import ptx_of
+from simulator_kernels import MMA_HALF, MMA_TF32, ptx_of
 
 from sgemm_lab.simulator import PtxError, simulate
 
@@ -89,6 +89,28 @@ def test_no_order_of_terms_changes_a_sum() -> None:
     c = random.uniform(-1, 1, 50).astype(np.float32)
     turned = random.permutation(8)
     assert sums(a, b, c) == sums(a[:, turned], b[:, turned], c)
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "type_", "depth", "added"),
+    [(MMA_TF32, "sm_80", "f32", 8, 0), (MMA_HALF, "sm_75", "f32", 8, 0),
+     (HALF, "sm_80", "f16", 16, 1), (HALF, "sm_80", "bf16", 16, 1)],
+    ids=["tf32", "f16 of 8 k", "f16 of 16 k", "bf16 of 16 k"],
+)  # fmt: skip
+def test_whole_numbers_give_their_product(
+    source: str, target: str, type_: str, depth: int, added: int
+) -> None:
+    random = np.random.default_rng(11)
+    a, b = (random.integers(-9, 10, shape).astype("f4") for shape in ((16, depth), (depth, 8)))
+    stored = {
+        "f32": lambda values: values,
+        "f16": lambda values: values.astype(np.float16).view(np.uint16),
+        "bf16": lambda values: (values.view(np.uint32) >> 16).astype(np.uint16),
+    }[type_]
+    ptx = ptx_of(source, target, "TYPE=unsigned short", f'NAME="{type_}"')
+    args = {"A": stored(a), "B": stored(b), "C": np.zeros((16, 8), np.float32)}
+    found = simulate(ptx, "k", (1,), (32,), args).arrays["C"]
+    assert np.array_equal(found, a @ b + added)
 
 
 def test_ldmatrix_needs_the_whole_warp() -> None:

@@ -4,6 +4,7 @@ Each kernel reads words of shared memory that nothing wrote. What becomes of the
 """
 
 import numpy as np
+import pytest
 from golden_launch import Case
 from inside import inside, plain_launch
 from simulator_kernels import gemm_inputs, ptx_of
@@ -119,6 +120,20 @@ def edge(rows: str, schedule: str) -> Case:
 
 def hazards(one: Case) -> list[tuple[str, int]]:
     return [(hazard.kind, hazard.location.line) for hazard in one.simulate().hazards]
+
+
+@pytest.mark.parametrize("schedule", ["lockstep", "warps"])
+def test_an_uninitialized_value_is_a_hazard_where_it_does_harm(schedule: str) -> None:
+    for name, body in HARMLESS.items():
+        assert hazards(case(name, body, schedule)) == [], name
+    for name, body in HARMFUL.items():
+        line = 10 if name == "added to what nothing wrote" else 9
+        assert ("unwritten", line) in hazards(case(name, body, schedule)), name
+
+
+def test_elements_beyond_an_edge_are_no_hazard_and_a_row_left_out_is() -> None:
+    assert hazards(edge("row < M", "lockstep")) == []
+    assert "unwritten" in dict(hazards(edge("row < M - 1", "lockstep")))
 
 
 def test_hazards_stand_in_the_order_in_which_they_were_met() -> None:

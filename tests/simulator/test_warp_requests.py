@@ -3,7 +3,9 @@
 import itertools
 from dataclasses import replace
 
+import numpy as np
 import pytest
+from request_samples import RECORDED
 
 from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.counting.kernel_counts import count
@@ -11,6 +13,7 @@ from sgemm_lab.counting.shared_arrays import shared_shapes
 from sgemm_lab.counting.warp_requests import Request, warp_requests
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Kernel
+from sgemm_lab.simulator import simulate
 from sgemm_lab.simulator.formulas import global_sectors, shared_wavefronts
 
 
@@ -121,3 +124,47 @@ def test_what_is_not_there_is_said() -> None:
         warp_requests(tiled, (16, 16, 16), line=1)
     with pytest.raises(LabError, match="512×512×512 is more than a pattern of addresses needs"):
         warp_requests(tiled, (512, 512, 512))
+
+
+REQUEST = """
+.version 8.0
+.target sm_90
+.visible .entry k(.param .u64 A, .param .u64 index) {{
+.reg .b32 %t, %i, %s, %w<4>; .reg .b64 %a, %x; .reg .pred %p;
+.shared .align 128 .b8 tile[16384];
+.loc 1 2 0
+mov.u32 %t, %tid.x;
+mov.u32 %w0, 0; mov.u32 %w1, 0; mov.u32 %w2, 0; mov.u32 %w3, 0;
+ld.param.u64 %x, [index]; mul.wide.u32 %a, %t, 4; add.s64 %x, %x, %a;
+ld.global.s32 %i, [%x];
+setp.lt.s32 %p, %i, 0;
+@%p bra END;
+mul.lo.s32 %i, %i, {width};
+mov.u32 %s, tile; add.s32 %s, %s, %i;
+ld.param.u64 %x, [A]; cvt.s64.s32 %a, %i; add.s64 %x, %x, %a;
+.loc 1 3 0
+{access}
+END: ret;
+}}
+.file 1 "request.cu"
+"""
+"""One request of one warp, alone at line 3: an index below 0 is a lane that is off."""
+
+
+def test_requests_cost_what_an_h200_counted() -> None:
+    assert len(RECORDED) == 276
+    for one in RECORDED:
+        words = one["bits"] // 32
+        names = ", ".join(f"%w{word}" for word in range(words))
+        vector, register = (f".v{words}", f"{{{names}}}") if words > 1 else ("", names)
+        space, direction = one["access"].split()
+        place = "[%s]" if space == "shared" else "[%x]"
+        operands = f"{register}, {place}" if direction == "load" else f"{place}, {register}"
+        access = f"{'ld' if direction == 'load' else 'st'}.{space}{vector}.u32 {operands};"
+        ptx = REQUEST.format(width=4 * words, access=access)
+        args = {"A": np.zeros(4096, np.uint32), "index": np.array(one["index"], np.int32)}
+        lines = simulate(ptx, "k", (1,), (32,), args, check_hazards=False).counts.lines
+        counts = next(counts for where, counts in lines.items() if where.line == 3)
+        units = {"shared": ("wavefronts", "bank_conflicts"), "global": ("sectors", "requests")}
+        for unit in units[space]:
+            assert getattr(counts, f"{space}_{direction}_{unit}") == one[unit], one

@@ -56,6 +56,15 @@ def races(case: Case) -> list[str]:
     return [str(hazard) for hazard in case.simulate().hazards if hazard.kind == "race"]
 
 
+@pytest.mark.parametrize("schedule", ["lockstep", "warps"])
+@pytest.mark.parametrize("head", ["", FULL], ids=["barriers", "clocks"])
+@pytest.mark.parametrize("store", STORES)
+def test_only_different_values_at_one_word_are_a_race(store: str, head: str, schedule: str) -> None:
+    text, same, different = STORES[store]
+    assert races(together(text, same, head, schedule)) == []
+    assert races(together(text, different, head, schedule))
+
+
 SPLIT = {
     "tile[t] = t; C[t] = tile[63 - t];": "Put a __syncthreads() between the two",
     "if (t < 32) {{ tile[t] = t; C[t] = tile[t ^ 1]; }}": "Put a __syncwarp() between the two",

@@ -61,13 +61,6 @@ class LineCounts:
     """PTX instructions executed, one for each active lane."""
 
     @property
-    def active_lanes(self) -> float:
-        """Mean number of lanes active in an instruction, at most 32."""
-        if not self.warp_instructions:
-            return 0.0
-        return self.thread_instructions / self.warp_instructions
-
-    @property
     def global_bytes_moved(self) -> int:
         """Bytes of all sectors that global requests touch, before any cache."""
         sectors = self.global_load_sectors + self.global_store_sectors

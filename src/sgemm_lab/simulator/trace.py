@@ -1,6 +1,6 @@
 """Every memory access and multiply-add of a small launch, for stepping through."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy.typing as npt
@@ -60,20 +60,3 @@ class Trace:
 
     def __len__(self) -> int:
         return len(self.columns["step"])
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain lists, ready for ``json.dumps``; NaN becomes None."""
-        return {
-            "arrays": self.arrays,
-            "complete": self.complete,
-            "faults": [asdict(fault) for fault in self.faults],
-            **_plain(self.columns),
-            "products": _plain(self.products),
-        }
-
-
-def _plain(columns: dict[str, Array]) -> dict[str, list[Any]]:
-    return {
-        name: [value if value == value else None for value in column.tolist()]
-        for name, column in columns.items()
-    }

@@ -82,4 +82,4 @@ def test_nothing_that_a_cell_draws_is_lost(chapter: Path) -> None:
     for cell in cells(chapter):
         *before, _ = ast.parse(cell).body
         values = [ast.unparse(one) for one in before if isinstance(one, ast.Expr)]
-        assert [one for one in values if re.match(r"lab\.(?!quote_gpu\()", one)] == []
+        assert [one for one in values if one.startswith("lab.")] == []

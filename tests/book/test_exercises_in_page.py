@@ -217,7 +217,7 @@ def test_list_of_chapters_tells_how_many_are_answered(specimen: Site, contexts: 
 
 
 def right_answer(exercise: Question) -> str:
-    found = exercise.judging(machine_of_records(exercise.gpu))["expected"]
+    found = exercise.judging(machine_of_records())["expected"]
     return found if isinstance(found, str) else repr(found)
 
 

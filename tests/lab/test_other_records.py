@@ -135,7 +135,7 @@ def test_a_kernel_that_is_not_yet_measured_is_shown_as_such(new_kernel: str) -> 
         ". Here: ", " → "
     )
     assert repr(lab.curves("tiled", new_kernel, conclusion="It grows.")) == (
-        f"It grows. {not_yet_measured([new_kernel])}"
+        f"It grows. {not_yet_measured([new_kernel])} {lab.recorded().gpu.name}."
     )
     points = lab.roofline("tiled", new_kernel).points
     assert {p["kind"] for p in points if p["kernel"] == new_kernel} == {"predicted"}

@@ -147,7 +147,7 @@ class TestEveryPlotShowsIt:
 
     def test_the_curves(self) -> None:
         picture = lab.curves("naive", "tiled", conclusion="It grows.")
-        assert repr(picture) == "It grows. Open marks: NVIDIA Z40, measured here."
+        assert repr(picture) == "It grows. NVIDIA H200. Open marks: NVIDIA Z40, measured here."
 
 
 def test_the_card_alone_is_measured_here_though_the_book_has_one(
@@ -165,7 +165,7 @@ def test_curves_of_kernels_that_were_not_measured_here_show_the_record_alone(
     tiled = tuple(m for m in run.measurements if m.kernel in ("tiled", "cublas"))
     here = Record(DEVICE, (replace(run, measurements=tiled),))
     monkeypatch.setattr(session, "_here", [here])
-    assert repr(lab.curves("naive", conclusion="It grows.")) == "It grows."
+    assert repr(lab.curves("naive", conclusion="It grows.")) == "It grows. NVIDIA H200."
 
 
 def test_curves_of_every_gpu_name_the_others_and_how_they_are_drawn() -> None:

@@ -312,7 +312,7 @@ def question_data(exercise: Question) -> JudgingData:
     Raises:
         LabError: no record has what is asked for.
     """
-    return exercise.judging(machine_of_records(exercise.gpu))
+    return exercise.judging(machine_of_records())
 
 
 @cache
@@ -325,7 +325,7 @@ def answer_lines(exercise: Exercise) -> tuple[list[str], str]:
     if isinstance(exercise, Lines):
         return ["```cuda", *_outdented(exercise.solution), "```", ""], ""
     assert isinstance(exercise, Question)
-    answer = exercise.correct_answer(machine_of_records(exercise.gpu))
+    answer = exercise.correct_answer(machine_of_records())
     return [answer.says, ""], answer.source
 
 

@@ -76,14 +76,12 @@ EXERCISES = (
 PREDICTIONS = (
     Estimate(
         name="tf32-gain",
-        gpu="H100",
         unit="times as fast",
         close=0.25,
         found=times_as_fast("mma_tf32", "stages", _SQUARE),
     ),
     Estimate(
         name="groups-gain",
-        gpu="H100",
         unit="times as fast",
         close=0.3,
         found=times_as_fast("wgmma_minimal:BN=128", "mma_tf32", _SQUARE),

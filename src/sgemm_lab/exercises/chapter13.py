@@ -68,7 +68,6 @@ EXERCISES = (
 PREDICTIONS = (
     Estimate(
         name="halves-gain",
-        gpu="H100",
         unit="times as fast",
         close=0.15,
         found=times_as_fast("wgmma_fp16", "wgmma_tf32", _SQUARE),

@@ -89,8 +89,6 @@ class Question(Exercise):
 
     unit: str = ""
     """Stands behind the place for the answer and behind the answer, such as "GB"."""
-    gpu: str = ""
-    """A part of the name of the GPU whose record answers on a page; "" for the book's first."""
 
     @abstractmethod
     def judging(self, machine: Machine) -> JudgingData:

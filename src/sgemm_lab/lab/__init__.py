@@ -34,8 +34,7 @@ Products
 Records
     ``recorded``, ``runs``, ``card``, ``find_gpu``, ``agreement``, ``effects``, ``errors``,
     ``contributions``, ``library`` (cuBLAS), ``external_kernels``, ``public_bugs``,
-    ``sanitizer``; ``quote_gpu`` chooses the GPU that a page quotes, ``each_gpu`` shows one thing
-    for each of them.
+    ``sanitizer``; ``each_gpu`` shows one thing for each recorded GPU.
 Text
     ``say``, ``code``, ``table``, ``number``, ``bytes_text``, ``error_text``; ``written`` is what
     ``{value}`` applies (see :mod:`sgemm_lab.book.inline_values`).
@@ -102,7 +101,6 @@ from sgemm_lab.lab.roofs import roofline
 from sgemm_lab.lab.sample_picture import spread
 from sgemm_lab.lab.sanitizer import sanitizer
 from sgemm_lab.lab.scores import scoreboard
-from sgemm_lab.lab.session import quote_gpu
 from sgemm_lab.lab.speed_error import speed_over_error
 from sgemm_lab.lab.speeds import curves, measure, speed
 from sgemm_lab.lab.stepper import step

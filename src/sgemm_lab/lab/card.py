@@ -277,7 +277,7 @@ def _width_picture(card: Card) -> Picture:
     conclusion = (
         f"One load of 4 bytes at a time gets {one[4] / four[16]:.0%} of what four of 16 get, four "
         f"of 4 bytes get {four[4] / four[16]:.0%}: what counts is how many bytes are in flight, "
-        "not the width of a load."
+        f"not the width of a load. {card.device.name}."
     )
     return PictureOfTwoWidths(
         partial(_draw_width, card), "Bandwidth over the width of a load", conclusion

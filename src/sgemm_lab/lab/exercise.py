@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from functools import partial
 from html import escape
 
 from sgemm_lab.catalogue import load_kernel
@@ -48,12 +47,9 @@ def predict(name: str, answer: object = None) -> Output:
     return _output(_judged(find_prediction(name), answer))
 
 
-def machine_of_records(gpu: str = "") -> Machine:
-    """Return a machine without a GPU, whose speeds are the book's records.
-
-    Those of GPUs whose name contains ``gpu`` come first.
-    """
-    return Machine(gpu=False, speeds=partial(_recorded, gpu))
+def machine_of_records() -> Machine:
+    """Return a machine without a GPU, whose speeds are the book's records."""
+    return Machine(gpu=False, speeds=_recorded)
 
 
 def _judged(found: Exercise, answer: object) -> Judgement:
@@ -79,9 +75,9 @@ def _speeds(kernels: Sequence[Kernel], size: Size) -> tuple[dict[str, float], st
     return {kernel.name: found.of(kernel.name).gflops for kernel in kernels}, found.note
 
 
-def _recorded(gpu: str, kernels: Sequence[Kernel], size: Size) -> tuple[dict[str, float], str]:
-    """Take GFLOP/s from the first of the book's records that has them all, of a GPU if it can."""
-    for record in sorted(session.book_records(), key=lambda one: gpu not in one.gpu.name):
+def _recorded(kernels: Sequence[Kernel], size: Size) -> tuple[dict[str, float], str]:
+    """Take GFLOP/s from the first of the book's records that has them all."""
+    for record in session.book_records():
         found = [record.score(kernel, size) for kernel in kernels]
         known = [score for score in found if score is not None]
         if len(known) == len(kernels):

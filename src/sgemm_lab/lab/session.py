@@ -10,7 +10,6 @@ from dataclasses import replace
 
 from sgemm_lab.cuda.compiler import suits
 from sgemm_lab.cuda.launch import current_device, device_target, has_gpu
-from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.measuring.interleaved import Budget, Progress
 from sgemm_lab.measuring.recorder import measure_run
@@ -21,9 +20,6 @@ from sgemm_lab.text import REWRITE_LINE
 
 _here: list[Record] = []
 """At most one record: what this session measured on this machine's GPU."""
-
-_quoted: list[str] = []
-"""At most one name: of the GPU whose record comes first in this session."""
 
 _only: list[str] = []
 """The name of the GPU whose record alone answers, the last of nested ones."""
@@ -86,21 +82,9 @@ def here() -> list[Record]:
     return list(_here)
 
 
-def quote_gpu(name: str) -> None:
-    """Quote the record of the GPU whose name contains ``name`` in what follows.
-
-    Raises:
-        LabError: no such GPU was recorded.
-    """
-    if not any(name in record.gpu.name for record in load_records()):
-        raise LabError(f"No record is of a GPU whose name contains '{name}'.")
-    _quoted[:] = [name]
-
-
 def book_records() -> list[Record]:
-    """Return the book's records, that of the quoted GPU first; inside ``only`` one of them."""
-    found = [one for one in load_records() if not _only or one.gpu.name == _only[-1]]
-    return sorted(found, key=lambda one: not all(name in one.gpu.name for name in _quoted))
+    """Return the book's records, the chapters' first; inside ``only`` one of them."""
+    return [one for one in load_records() if not _only or one.gpu.name == _only[-1]]
 
 
 @contextmanager
@@ -129,7 +113,7 @@ def measures() -> bool:
 
 
 def recorded_gpus() -> list[str]:
-    """Return the names of the recorded GPUs, the quoted one first."""
+    """Return the names of the recorded GPUs, the chapters' first."""
     return [record.gpu.name for record in book_records()]
 
 

@@ -199,6 +199,8 @@ def curves(*names: str, conclusion: str, every_gpu: bool = False, shares: bool =
     if others:
         dashed = [f"{word}: {gpu}" for gpu, (word, _) in zip(others, _DASHES, strict=False)]
         conclusion += f" Solid: {known[0].gpu}. {'. '.join(dashed)}."
+    else:
+        conclusion += f" {known[0].gpu}."
     here = [s for s in scores(session.here()) if s.kernel in names and s.m == s.n == s.k]
     if here:
         conclusion += f" Open marks: {here[0].gpu}, measured here."

@@ -1,11 +1,13 @@
 """One map of the GPU for all chapters, with the part that limits the kernels marked on it."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.gpu import Gpu
 from sgemm_lab.hardware import BANKS, FLOAT_BYTES
 from sgemm_lab.lab.card import Card, measured_card
+from sgemm_lab.lab.each_gpu import each_gpu
 from sgemm_lab.lab.output import Output
 from sgemm_lab.lab.pictures.frame import (
     PANEL_WIDTH,
@@ -36,11 +38,13 @@ class _Part(NamedTuple):
     width: float
 
 
-def machine_map(now: str = "", *, was: str = "", reached: float = 1.0, says: str = "") -> Output:
-    """Draw the map of the machine and mark the limit that a chapter moves.
+def machine_map(
+    now: str = "", *, was: str = "", reached: Callable[[], float] | None = None, says: str = ""
+) -> Output:
+    """Draw the map of the machine and mark the limit that a chapter moves, for each GPU.
 
     Each chapter from 1 to 10 shows it once, near its top. Rates are per clock and SM: of DRAM and
-    L2 as measured on this machine's GPU or the recorded one, of the rest by design.
+    L2 as measured on this machine's GPU or the recorded ones, of the rest by design.
 
     Args:
         now: the part that limits the chapter's last kernel: "DRAM", "L2", "L1", "shared memory",
@@ -48,13 +52,17 @@ def machine_map(now: str = "", *, was: str = "", reached: float = 1.0, says: str
             are too few blocks; without it nothing is marked.
         was: the part that limited the kernel before; the same part where the limit stays, none in
             the first chapter.
-        reached: the share of this limit that the kernel reaches. A kernel far below it mostly
-            waits: then the map says that latency bounds it.
+        reached: returns the share of this limit that the kernel reaches. A kernel far below it
+            mostly waits: then the map says that latency bounds it.
         says: what the caption adds to the first sentence.
 
     Raises:
         LabError: there is no such part; no record has microbenchmarks.
     """
+    return each_gpu(lambda: _map(now, was, reached() if reached else 1.0, says))
+
+
+def _map(now: str, was: str, reached: float, says: str) -> Output:
     card = measured_card()
     gpu = card.sheet
     parts = _parts(card, gpu, tensor_cores="tensor cores" in (now, was))

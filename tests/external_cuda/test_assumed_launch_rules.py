@@ -8,7 +8,8 @@ from sgemm_lab.errors import LabError
 from sgemm_lab.external_cuda.analysis import ExternalRun, count_external
 from sgemm_lab.external_cuda.compile_file import Pasted
 from sgemm_lab.external_cuda.launch import ExternalKernel
-from sgemm_lab.simulator.hazards import OUT_OF_BOUNDS
+from sgemm_lab.external_cuda.severity import severity_of
+from sgemm_lab.simulator.hazards import OUT_OF_BOUNDS, UNWRITTEN
 
 ADD = """
 #define THREADS 128
@@ -42,6 +43,12 @@ def launched(done: ExternalRun) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
         "  int n = argc > 1 ? atoi(argv[1]) : 1000; if (argc > 2) n = atoi(argv[2]);"
         "  size_t bytes = n * sizeof(*a); float *a, *b; CHECK(cudaMallocManaged(&a, bytes));"
         "  CHECK(cudaMallocManaged(&b, bytes)); run(a, b, n); }",
+        # a field of a struct, and the length of a vector
+        "struct Job { int id, n; float* y; };"
+        "int main() { Job job{3, 1000, nullptr}; std::vector<float> host(job.n, 1.f), other(2);"
+        "  float* a; cudaMalloc(&a, host.size() * sizeof(float));"
+        "  cudaMalloc(&job.y, sizeof(float) * job.n);"
+        "  add<<<(job.n + 127) / 128, 128>>>(a, job.y, job.n); }",
     ],
 )
 def test_the_file_tells_arguments_and_launch(main: str) -> None:
@@ -387,3 +394,78 @@ def test_far_behind_an_assumed_array_lies_a_variable_that_is_not_blamed() -> Non
         "void run(float* x) { far<<<2, 256>>>(x); }"
     )
     assert not done.result.hazards
+
+
+PITCHED = """
+__global__ void scale(float* x, size_t pitch, int w, int h) {
+    int i = threadIdx.x, j = blockIdx.x;
+    if (i < w && j < h) ROW[i] *= 2;
+}
+int main() {
+    int w = 90, h = 50; size_t pitch; float* x;
+    cudaMallocPitch((void**)&x, &pitch, w * sizeof(float), h);
+    scale<<<h, 128>>>(x, pitch, w, h);
+}
+"""
+
+
+def test_rows_of_pitched_memory_are_as_far_apart_as_it_makes_them() -> None:
+    right = counted(PITCHED.replace("ROW", "((float*)((char*)x + j * pitch))"))
+    assert launched(right)[0] == "x:inout:6400 pitch=512 w=90 h=50"
+    assert not right.result.hazards
+    wrong = counted(PITCHED.replace("ROW", "(x + j * pitch)"))
+    assert {hazard.kind for hazard in wrong.result.hazards} == {OUT_OF_BOUNDS}
+
+
+@pytest.mark.parametrize(
+    ("bytes_", "more", "kinds"),
+    [
+        ("n * sizeof(float)", "", set()),
+        ("n", "", {UNWRITTEN}),
+        ("n", "cudaMemcpy(x, y, n * sizeof(float), cudaMemcpyHostToDevice);", set()),
+        ("n", "fill(x);", set()),
+    ],
+)
+def test_what_a_memset_leaves_out_holds_nothing(bytes_: str, more: str, kinds: set[str]) -> None:
+    done = counted(
+        "__global__ void count(float* x, int n) { atomicAdd(x + threadIdx.x % n, 1.0f); }"
+        "int main() { int n = 64; float *x, *y; cudaMalloc(&x, n * sizeof(float));"
+        f"  cudaMemset(x, 0, {bytes_}); {more} count<<<2, 128>>>(x, n); }}"
+    )
+    assert {hazard.kind for hazard in done.result.hazards} == kinds
+
+
+EDGES = """
+__global__ void shift(const float* x, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = x[i + LAST];
+}
+int main() {
+    const int h = 1024, w = 1000, n = h * w; float *x, *y;
+    cudaMalloc(&x, h * w * sizeof(float)); cudaMalloc(&y, n * sizeof(float));
+    shift<<<(n + 255) / 256, 256>>>(x, y, n);
+}
+"""
+"""n is h * w, and no size can be made smaller alone."""
+
+
+@pytest.mark.parametrize(("last", "kinds"), [("0", set()), ("(i > 900000)", {OUT_OF_BOUNDS})])
+def test_the_outer_blocks_run_at_the_sizes_of_the_file(last: str, kinds: set[str]) -> None:
+    done = counted(EDGES.replace("LAST", last))
+    (outer,) = done.further
+    assert {hazard.kind for hazard in outer.result.hazards} == kinds
+    assert not done.result.hazards
+
+
+def test_each_launch_of_the_file_runs() -> None:
+    """The second one's size is too large for the shared array."""
+    done = counted(
+        "__global__ void sum(const float* x, float* y, int n) { __shared__ float s[256];"
+        "  for (int i = threadIdx.x; i < n; i += blockDim.x) s[i] = x[i];"
+        "  __syncthreads(); if (threadIdx.x == 0) y[0] = s[0] + s[n - 1]; }"
+        "void run(const float* x, float* y) {"
+        "  sum<<<1, 64>>>(x, y, 200); sum<<<1, 64>>>(x, y, 300); }"
+    )
+    assert not done.result.hazards
+    assert {hazard.array for hazard in done.further[0].result.hazards} == {"s"}
+    assert severity_of(done.further[0].result.hazards[0], done.further[0].prepared) == "error"

@@ -19,6 +19,12 @@ def found(body: str) -> list[str]:
     return [str(hazard) for hazard in case("", body).simulate().hazards]
 
 
+SHARED_FLAG = """__shared__ volatile int flag; __shared__ int v; int t = threadIdx.x;
+        if (t == 0) flag = 0;
+        __syncthreads();
+        if (t == 0) { v = z[1]; __threadfence_block(); flag = 1; }
+        if (t == 32) { while (!flag) {} __threadfence_block(); y[blockIdx.x] = v; }"""
+
 NAMED = [
     ("y[0] += threadIdx.x;", "y\\[0\\], which thread .* accesses at line 3"),
     ("y[threadIdx.x] = blockIdx.x;", "block . writes y.*block . accesses at line 3"),
@@ -33,6 +39,8 @@ NAMED = [
     ("__shared__ int s[32]; int t = threadIdx.x % 32; if (threadIdx.x < 32) { s[t] = t;\n"
      "__syncwarp(t < 16 ? 0xffffu : 0xffff0000u); y[64 * blockIdx.x + t] = s[t ^ 16]; }",
      "s\\[.*no barrier between"),
+    (SHARED_FLAG.replace("__threadfence_block(); flag = 1", "flag = 1"),
+     "reads v\\[0\\].*no barrier between"),
 ]  # fmt: skip
 """Bodies that race, and what is said of each."""
 
@@ -72,6 +80,14 @@ FINE = {
                 atomicExch(&z[0], 0);
                 done = true;
             }""",
+    "blocks that wait for the one before": """volatile int* done = z; int b = blockIdx.x;
+        if (threadIdx.x == 63) {
+            if (b) { while (!done[b - 1]) {} __threadfence(); }
+            y[b] = (b ? y[b - 1] : 0) + 1;
+            __threadfence();
+            done[b] = 1;
+        }""",
+    "a flag in shared memory": SHARED_FLAG,
     "a barrier of half a warp": """__shared__ int s[32];
         int t = threadIdx.x % 32;
         if (threadIdx.x >= 32) return;

@@ -5,7 +5,7 @@ code, or, for a matrix product, from the parameters' names and types.
 """
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,7 +16,7 @@ from sgemm_lab.counting.launch_limits import check_size
 from sgemm_lab.cuda.compiler import DEFAULT_TARGET
 from sgemm_lab.errors import LabError
 from sgemm_lab.external_cuda.arguments import Array, Matrix, Number, called, named_numbers
-from sgemm_lab.external_cuda.assumed_launch import tries
+from sgemm_lab.external_cuda.assumed_launch import Try, further_tries, tries
 from sgemm_lab.external_cuda.contents import other_contents
 from sgemm_lab.external_cuda.elements import Element
 from sgemm_lab.external_cuda.expected import expected_values, read_expectation
@@ -96,6 +96,8 @@ class ExternalRun:
     """All arrays before it."""
     harmless: tuple[Hazard, ...] = ()
     """Races of threads that write the same value; they are not among the hazards."""
+    further: tuple["ExternalRun", ...] = ()
+    """Other launches of the file, and its outer blocks at its own sizes."""
 
     @property
     def wrong(self) -> bool:
@@ -248,12 +250,33 @@ def count_assumed(
             fault = fault or error
             continue
         found = None if one.certain else _left(done, one.launched)
-        if found is not None and found in lasting(done, limited):
-            return done
-        if found is None and not (one.narrowed and done.result.hazards):
-            return done
+        settled = found is not None and found in lasting(done, limited)
+        if settled or (found is None and not (one.narrowed and done.result.hazards)):
+            return replace(done, further=tuple(_further(one, size, settings, end)))
         outside = outside or (_outside(done, found) if found else None)
     raise outside or fault or unknown
+
+
+def _further(one: Try, size: Size, settings: Settings, end: float) -> Iterator[ExternalRun]:
+    """Run what else there is of the file's launches, without accesses outside assumed arrays."""
+    for other in further_tries(one):
+        seconds = min(TRY_SECONDS, settings.time_limit, end - time.monotonic())
+        if seconds <= 0:
+            return
+        limited = replace(settings, time_limit=seconds, corners=other.outer)
+        try:
+            done = count_prepared(other.prepared, size, (), None, limited)
+        except LabError:
+            continue
+        if not other.certain:
+            certain = lasting(done, limited)
+            assumed = _assumed_arrays(done)
+            kept = [
+                hazard for hazard in done.result.hazards
+                if hazard.kind != OUT_OF_BOUNDS or hazard in certain or hazard.array not in assumed
+            ]  # fmt: skip
+            done = replace(done, result=replace(done.result, hazards=kept))
+        yield done
 
 
 def lasting(done: ExternalRun, settings: Settings) -> list[Hazard]:
@@ -280,11 +303,16 @@ def _left(done: ExternalRun, launched: bool) -> Hazard | None:
     Shared arrays have known sizes, but an assumed block may be too large for them: they count
     unless the launch is known.
     """
-    assumed = {None, *(called(one) for one in done.prepared.given)}
-    # Behind an array lies a variable of the file, which is named where it is the nearest.
-    assumed |= {variable.name for variable in done.prepared.opened.compiled.variables}
+    assumed = _assumed_arrays(done)
     found = (h for h in done.result.hazards if h.kind == OUT_OF_BOUNDS)
     return next((hazard for hazard in found if not launched or hazard.array in assumed), None)
+
+
+def _assumed_arrays(done: ExternalRun) -> set[str | None]:
+    """Return the arrays whose sizes are assumed, if any are."""
+    # Behind an array lies a variable of the file, which is named where it is the nearest.
+    variables = {variable.name for variable in done.prepared.opened.compiled.variables}
+    return {None, *(called(one) for one in done.prepared.given)} | variables
 
 
 def _outside(done: ExternalRun, found: Hazard) -> LabError:

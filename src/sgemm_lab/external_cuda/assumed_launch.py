@@ -41,6 +41,9 @@ CLIPPED, CLIPPED_ELEMENTS = (2, 2, 1), 2**24
 MOST_ELEMENTS = 2**20
 """Most elements of an array of an attempt."""
 
+MOST_OUTER_THREADS = 2**24
+"""Most threads of a launch of which only the outer blocks run."""
+
 ROOMY = 256
 """Factor by which arrays grow after an access outside those of the first attempt."""
 
@@ -110,6 +113,9 @@ class Try:
     """Whether only a few, possibly long, blocks run."""
     narrowed: bool = False
     """Whether the block was shrunk to stay inside the kernel's arrays."""
+    outer: bool = False
+    """Whether only the blocks at the corners of its grid are to run."""
+    made_by: "_Assuming | None" = None
 
 
 def tries(unknown: Prepared, said: str = "") -> Iterator[Try]:
@@ -146,6 +152,29 @@ def _every(unknown: Prepared) -> Iterator[Try]:
         found = _Assuming(unknown, None, plan, 0).found()
         if found is not None:
             yield found
+
+
+def further_tries(done: Try) -> Iterator[Try]:
+    """Yield what else to run after a launch of the file, with what it assumed.
+
+    The outer blocks at the file's own sizes, where those were made smaller; its other launches.
+    """
+    by = done.made_by
+    if by is None or by.host is None or not done.launched:
+        return
+    plan = replace(by.plan, shrunk=0, clipped=False)
+    if by.halvings or by.plan.clipped:
+        whole = _Assuming(by.unknown, by.host, plan, 0).found()
+        if whole is not None and _is_small(whole, MOST_OUTER_THREADS, CLIPPED_ELEMENTS):
+            said = f"{whole.prepared.assumed} Only the blocks at its corners ran."
+            yield replace(whole, outer=True, prepared=replace(whole.prepared, assumed=said))
+    for host in hosts_of(by.unknown)[:MOST_LAUNCHES]:
+        first = _fitting(by.unknown, host, plan) if _may_be_of(host, by.unknown) else None
+        if first is None or host.launch == by.host.launch:
+            continue
+        other = _Assuming(by.unknown, host, plan, _HALVINGS[first]).found()
+        if other is not None and other.launched and other.prepared.given != done.prepared.given:
+            yield other
 
 
 def _may_be_of(host: HostLaunch, unknown: Prepared) -> bool:
@@ -200,6 +229,10 @@ class _Assuming:
         """Whether a pointer has an unknown offset into its array."""
         self.starts: dict[int, int] = {}
         """Offsets of pointers into their arrays, in elements."""
+        self.cleared: dict[int, tuple[int, int]] = {}
+        """What ``cudaMemset`` fills arrays with, and how many of their bytes."""
+        self.filled_to: dict[str, int] = {}
+        """Bytes that an array starts with, where its rest holds nothing."""
 
     def found(self) -> Try | None:
         unknown, host = self.unknown, self.host
@@ -243,13 +276,14 @@ class _Assuming:
         indices = any(one is not None and one.whole for one in pointed) and not self.plan.zeros
         told = host is not None and bool(shape and shape[0] and shape[1])
         sure = told and not guessed
+        numbers_told = told and not (self.guessed or self.halvings or indices or None in pointed)
         prepared = replace(
             prepared, certain=sure and not indices, contents_assumed=sure and indices,
-            clipped=self.plan.clipped,
+            numbers_told=numbers_told, clipped=self.plan.clipped, filled_to=self.filled_to,
         )  # fmt: skip
         return Try(
             prepared, prepared.certain, told, wanted if self.roomy else 0, self.plan.clipped,
-            self.plan.narrowed > 0,
+            self.plan.narrowed > 0, made_by=self,
         )  # fmt: skip
 
     def _reader(self, names: Mapping[str, Value], halvings: int | None = None) -> HostValues:
@@ -306,6 +340,9 @@ class _Assuming:
                     self.starts[place] = start
                 if bytes_:
                     counts[place] = max(1, bytes_ // _width(parameter))
+                cleared = None if parameter.declared.const else reader.cleared(tokens)
+                if cleared:
+                    self.cleared[place] = cleared
             else:
                 found = reader.number(tokens)
                 if found is not None and _fits(found, parameter):
@@ -406,9 +443,12 @@ class _Assuming:
                 self.roomy = True
                 size = min(MOST_ELEMENTS, most * (ROOMY if self.plan.roomy else 1))
                 size = max(1, size // (known.lanes if known else 1))
+            value, bytes_ = self.cleared.get(place, (1, size * _width(parameter)))
+            if bytes_ < counts.get(place, 0) * _width(parameter):
+                self.filled_to[name] = bytes_
             whole = known is not None and known.whole and self.plan.zeros
-            use: Use = "in" if parameter.declared.const else "zero" if whole else "inout"
-            use = "zero" if whole else use
+            use: Use = "in" if parameter.declared.const else "inout"
+            use = "zero" if whole or (known is None and value == 0) else use
             start = self.starts.get(place, 0)
             start_text = str(start) if 0 < start < size else ""
             given.append(Array(name, use, str(size), "" if known else "float", start_text))

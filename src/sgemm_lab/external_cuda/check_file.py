@@ -42,6 +42,7 @@ from sgemm_lab.external_cuda.report import (
     place_of,
     verdict_of,
 )
+from sgemm_lab.external_cuda.signatures import is_named_product
 from sgemm_lab.kernel import Size
 from sgemm_lab.simulator import DeadlockError, EndlessLoopError
 from sgemm_lab.text import plural
@@ -123,7 +124,8 @@ def _check(kernel: ExternalKernel, options: Options) -> KernelReport:
             done = count_assumed(unknown, size, options.expect, options.tolerance, settings)
         except NeverEndsError as stuck:
             return _never_ends(stuck)
-        wrong = isinstance(unknown, NoLaunchError)
+        opened, parameters = unknown.prepared.opened, unknown.prepared.parameters
+        wrong = isinstance(unknown, NoLaunchError) and is_named_product(opened.name, parameters)
         return _of_launch(done, settings, end, [NO_PRODUCT] if wrong else [])
     if prepared.multiplies and not options.expect and takes_sizes(prepared, options.sizes):
         return check_product(prepared, options)
@@ -158,6 +160,7 @@ def _of_launch(
         finding_of(one, prepared, "error" if one in certain else None)
         for one in done.result.hazards
     ]
+    findings = _with_further(done, settings, findings)
     findings += [finding_of(one, prepared, "warning") for one in done.result.warnings]
     findings += [
         replace(found, message=f"{found.message} {SAME_VALUE}")
@@ -181,6 +184,7 @@ def _of_launch(
         message = f"It changed {changed}, which it may only read."
         findings.append(Finding("error", WRONG_RESULT, message, file, line, array=changed))
     said = [text for text in done.sentences() if text != NOT_JUDGED]
+    said += [f"Also run: {one.prepared.assumed}" for one in done.further]
     compared = bool(done.verdicts)
     if time.process_time() < end:
         in_other_orders, tried = other_orders(done, settings)
@@ -193,6 +197,21 @@ def _of_launch(
         compared = _compare(done, settings, findings, said)
     clean: Verdict = "right" if compared else "no fault found"
     return KernelReport(name, file, line, verdict_of(findings, clean), tuple(findings), tuple(said))
+
+
+def _with_further(
+    done: ExternalRun, settings: Settings, findings: Sequence[Finding]
+) -> list[Finding]:
+    """Add what further launches of the file show; of two findings of a line the graver is kept."""
+    kept = {(one.kind, one.file, one.line): one for one in findings}
+    for other in done.further:
+        certain = lasting(other, settings)
+        for hazard in other.result.hazards:
+            found = finding_of(hazard, other.prepared, "error" if hazard in certain else None)
+            place = (found.kind, found.file, found.line)
+            if place not in kept or kept[place].severity != "error":
+                kept[place] = found
+    return list(kept.values())
 
 
 def _compare(

@@ -20,8 +20,8 @@ from sgemm_lab.external_cuda.host_launch import (
     assignments,
 )
 from sgemm_lab.external_cuda.kernels import parameter_of, split, template_of
-from sgemm_lab.external_cuda.structs import POINTER_BYTES
-from sgemm_lab.external_cuda.tokens import Token
+from sgemm_lab.external_cuda.structs import POINTER_BYTES, field_names
+from sgemm_lab.external_cuda.tokens import Token, tokens_of
 
 LARGEST_KEPT, LEAST = 1024, 32
 """Values up to the first are divided only where nothing else helps; none is made smaller than the
@@ -35,9 +35,18 @@ MOST_ASSIGNMENTS = 6
 
 _ALLOCATES = {
     "cudaMalloc": 1, "cudaMallocManaged": 1, "cudaMallocHost": 1, "cudaHostAlloc": 1,
-    "cudaMallocAsync": 1, "cudaMemcpy": 2, "cudaMemcpyAsync": 2, "cudaMemset": 2,
+    "cudaMallocAsync": 1, "cudaMallocPitch": 2, "cudaMemcpy": 2, "cudaMemcpyAsync": 2,
+    "cudaMemset": 2,
 }  # fmt: skip
-"""Functions whose first argument is an array, and which argument says its bytes."""
+"""Functions whose first argument is an array, and which argument says its bytes; of
+``cudaMallocPitch`` those of a row."""
+
+_PITCH = "(({}) + 511) / 512 * 512"
+"""Bytes from row to row that ``cudaMallocPitch`` chooses."""
+
+_CLEARING = frozenset({"cudaMemset", "cudaMemsetAsync"})
+_GROWS = frozenset({"push_back", "emplace_back", "resize", "insert", "assign"})
+"""What changes the length of a vector."""
 
 _COMPARISONS: dict[str, Callable[[float, float], bool]] = {
     "<": lambda a, b: a < b, ">": lambda a, b: a > b, "==": lambda a, b: a == b,
@@ -161,7 +170,35 @@ class HostValues(Reader):
                 inside = d.tokens[place + 2 : matching(d.tokens, place + 1)]
                 parts = split(inside)
                 if len(parts) > size and name in [t.text for t in parts[0][-2:]]:
-                    yield Place(d.tokens[:place], d), parts[size]
+                    bytes_ = parts[size]
+                    if token.text == "cudaMallocPitch" and len(parts) > size + 1:
+                        rows = _text(parts[size + 1])
+                        bytes_ = tokens_of(f"{_PITCH.format(_text(bytes_))} * ({rows})")
+                    yield Place(d.tokens[:place], d), bytes_
+
+    def cleared(self, tokens: Sequence[Token]) -> tuple[int, int] | None:
+        """Return what ``cudaMemset`` fills an array with before the launch, and how many bytes.
+
+        None if nothing does, or if something else may write to the array.
+        """
+        names = {t.text for t in tokens if t.kind == "name"}
+        before = self.host.launch.before
+        found: list[list[list[Token]]] = []
+        for place, token in enumerate(before):
+            if token.kind != "name" or token.text not in names or before[place - 1].text == "*":
+                continue
+            call = _call_around(before, place)
+            if call is None:
+                return None
+            name, parts = call
+            if name in _CLEARING and [t.text for t in parts[0]] == [token.text]:
+                found.append(parts)
+            elif not name.startswith("cudaMalloc"):
+                return None
+        if len(found) != 1:
+            return None
+        value, bytes_ = (self.number(part) for part in found[0][1:3])
+        return None if value is None or bytes_ is None else (int(value) & 255, int(bytes_))
 
     def _given_by_callers(self, name: str) -> Iterator[tuple[Place, list[Token]]]:
         """What the callers of this function give for a parameter of it, or of its template."""
@@ -279,6 +316,9 @@ class HostValues(Reader):
         for found in islice(assignments(name, self.place.before), MOST_ASSIGNMENTS):
             if found is not None:
                 yield None, found
+        pitch = _pitch(name, self.place.before)
+        if pitch:
+            yield None, pitch
         yield from self._given_by_callers(name)
         constant = self.constant(name)
         if constant is not None:
@@ -286,6 +326,12 @@ class HostValues(Reader):
         macro = self.macros.get(name)
         if macro is not None and macro[0] is None:
             yield None, macro[1]
+
+    def _tried_or_unknown(self, name: str, tokens: Sequence[Token], depth: int) -> Value:
+        found = self._tried(name, tokens, depth)
+        if found is None:
+            raise UnknownError(name)
+        return found
 
     def _tried(self, name: str, tokens: Sequence[Token], depth: int) -> Value | None:
         """Return what a name stands for, divided where only numbers make it.
@@ -307,12 +353,37 @@ class HostValues(Reader):
     def named(self, tokens: list[Token], place: int, depth: int) -> tuple[int, Value]:
         """Read what begins with a name; of an array that is written out, the first number."""
         name, after = tokens[place].text, place + 1
+        if after + 1 < len(tokens) and tokens[after].text == ".":
+            found = self._member(name, tokens[after + 1].text)
+            if found:
+                called = tokens[after + 2 : after + 4]
+                end = after + 4 if [t.text for t in called] == ["(", ")"] else after + 2
+                return end, self._tried_or_unknown(name, found, depth)
         if after >= len(tokens) or tokens[after].text != "[":
             return super().named(tokens, place, depth)
         first = _first_of_list(name, self.place.before)
         if first is None:
             raise UnknownError(name)
         return matching(tokens, after) + 1, self.value(first, depth + 1)
+
+    def _member(self, name: str, member: str) -> Sequence[Token] | None:
+        """Return what a struct's field starts with, or what says how long a vector is."""
+        before = self.place.before
+        declared = _initialiser(name, before)
+        if declared is None:
+            return None
+        words, bracket, parts = declared
+        if "vector" in words:
+            grows = any(
+                before[i].text == name and before[i + 2].text in _GROWS
+                for i in range(len(before) - 2)
+            )
+            if member != "size" or grows:
+                return None
+            return parts[0] if bracket == "(" else tokens_of(str(len(parts)))
+        fields = field_names(words[-1], self.host.sources) if words and bracket == "{" else []
+        at = fields.index(member) if member in fields else len(parts)
+        return parts[at] if at < len(parts) else None
 
     def size_of(self, tokens: list[Token]) -> int:
         """Bytes of a type or a struct of the file, of a pointer, or of what ``*x`` is.
@@ -338,6 +409,17 @@ def shrunk(value: int | float, halvings: int) -> int | float:
 
 def _first_of_list(name: str, tokens: Sequence[Token]) -> Sequence[Token] | None:
     """Return the first value of ``int name[] = {…}`` or ``std::vector<int> name = {…}``."""
+    found = _initialiser(name, tokens)
+    return found[2][0] if found is not None and found[1] == "{" and found[2] else None
+
+
+def _initialiser(
+    name: str, tokens: Sequence[Token]
+) -> tuple[list[str], str, list[list[Token]]] | None:
+    """Return what a declaration ends with: of ``Pair p{1, 2};`` "Pair", "{" and its two parts.
+
+    Round brackets are those of a ``std::vector``.
+    """
     for place in range(len(tokens) - 3, 0, -1):
         if tokens[place].text != name or tokens[place - 1].text in (".", "->", "[", "("):
             continue
@@ -346,10 +428,44 @@ def _first_of_list(name: str, tokens: Sequence[Token]) -> Sequence[Token] | None
             opening = matching(tokens, opening) + 1
         if opening < len(tokens) and tokens[opening].text == "=":
             opening += 1
-        if opening < len(tokens) and tokens[opening].text == "{":
-            parts = split(tokens[opening + 1 : matching(tokens, opening)])
-            return parts[0] if parts else None
+        if opening >= len(tokens) or tokens[opening].text not in ("{", "("):
+            continue
+        start = place
+        while start > 0 and tokens[start - 1].text not in (";", "{", "}"):
+            start -= 1
+        words = [t.text for t in tokens[start:place]]
+        if tokens[opening].text == "{" or "vector" in words:
+            inside = tokens[opening + 1 : matching(tokens, opening)]
+            return words, tokens[opening].text, split(inside)
     return None
+
+
+def _pitch(name: str, tokens: Sequence[Token]) -> list[Token] | None:
+    """Return what ``cudaMallocPitch(&array, &name, …)`` sets its pitch to."""
+    for place, token in enumerate(tokens):
+        if token.text == "cudaMallocPitch":
+            parts = split(tokens[place + 2 : matching(tokens, place + 1)])
+            if len(parts) > 2 and [t.text for t in parts[1]] == ["&", name]:
+                return tokens_of(_PITCH.format(_text(parts[2])))
+    return None
+
+
+def _call_around(tokens: Sequence[Token], place: int) -> tuple[str, list[list[Token]]] | None:
+    """Return the function whose argument a token is in, and its arguments."""
+    depth = 0
+    for start in range(place - 1, 0, -1):
+        text = tokens[start].text
+        if text in (";", "{", "}"):
+            return None
+        depth += (text in ")]") - (text in "([")
+        if depth < 0 and text == "(" and tokens[start - 1].kind == "name":
+            inside = tokens[start + 1 : matching(tokens, start)]
+            return tokens[start - 1].text, split(inside)
+    return None
+
+
+def _text(tokens: Sequence[Token]) -> str:
+    return " ".join(token.text for token in tokens)
 
 
 def _parameters(function: Declaration) -> Mapping[str, int]:

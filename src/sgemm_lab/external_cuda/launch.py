@@ -98,10 +98,14 @@ class Prepared:
     """Where assumed arguments come from, in sentences; "" if they are given or inferred."""
     certain: bool = True
     """Whether caller and file give the whole launch, so that nothing of it was assumed."""
+    numbers_told: bool = False
+    """Whether the file gives grid, block and every number, and no array can hold indices."""
     contents_assumed: bool = False
     """Whether it would be certain if one knew what arrays of integers hold."""
     clipped: bool = False
     """Whether only a few blocks of the file's own grid run."""
+    filled_to: Mapping[str, int] = field(default_factory=dict)
+    """Arrays that hold nothing from a byte on, as the file's ``cudaMemset`` ends there."""
     variables: tuple[Variable, ...] = ()
     """The ``__constant__`` and ``__device__`` variables of numbers that it uses."""
 
@@ -530,6 +534,7 @@ def run(
         arguments,
         shape.shared_bytes,
         unwritten=arrays.unwritten,
+        filled_to=prepared.filled_to,
         variables={v.symbol: v.element.pack(arrays.values[v.name]) for v in prepared.variables},
         starts={
             one.name: whole(one.start, names, f"start of {one.name}")

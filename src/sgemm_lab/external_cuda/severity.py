@@ -9,7 +9,14 @@ from typing import Literal
 from sgemm_lab.external_cuda.arguments import called
 from sgemm_lab.external_cuda.launch import Prepared
 from sgemm_lab.simulator import Hazard
-from sgemm_lab.simulator.hazards import BARRIER, IN_FLIGHT, RACE
+from sgemm_lab.simulator.hazards import (
+    BARRIER,
+    IN_FLIGHT,
+    MISALIGNED,
+    OUT_OF_BOUNDS,
+    RACE,
+    UNWRITTEN,
+)
 
 Severity = Literal["error", "warning", "information"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "information")
@@ -19,17 +26,25 @@ _OF_THE_BLOCK = frozenset({RACE, IN_FLIGHT, BARRIER})
 """Kinds that follow from how the threads of one block share memory."""
 
 
+_OF_SHARED_ARRAYS = frozenset({OUT_OF_BOUNDS, MISALIGNED, UNWRITTEN})
+"""Kinds that follow in shared memory from the launch and the numbers that the kernel is given."""
+
+
 def of_the_block(hazard: Hazard, prepared: Prepared) -> bool:
     """Return whether a hazard follows from how the threads of one block share memory.
 
     With values of a template that were assumed, that is not known.
     """
-    in_global_memory = hazard.array in {
+    return hazard.kind in _OF_THE_BLOCK and not (
+        _in_global_memory(hazard, prepared) or prepared.opened.template_assumed
+    )
+
+
+def _in_global_memory(hazard: Hazard, prepared: Prepared) -> bool:
+    return hazard.array in {
         *(called(one) for one in prepared.given),
         *(variable.name for variable in prepared.variables),
     }
-    assumed = in_global_memory or prepared.opened.template_assumed
-    return hazard.kind in _OF_THE_BLOCK and not assumed
 
 
 def severity_of(hazard: Hazard, prepared: Prepared) -> Severity:
@@ -38,4 +53,7 @@ def severity_of(hazard: Hazard, prepared: Prepared) -> Severity:
     Races in shared memory and missed barriers are errors with any launch. Accesses outside an
     array, unwritten elements and races between blocks depend on grid and sizes.
     """
-    return "error" if prepared.certain or of_the_block(hazard, prepared) else "warning"
+    in_shared = hazard.array is not None and not _in_global_memory(hazard, prepared)
+    told = prepared.numbers_told and in_shared and hazard.kind in _OF_SHARED_ARRAYS
+    certain = prepared.certain or told or of_the_block(hazard, prepared)
+    return "error" if certain else "warning"

@@ -34,6 +34,7 @@ _SIDES: dict[Role, tuple[str, str]] = {"A": ("M", "K"), "B": ("K", "N"), "C": ("
 _LEADING = {"A": "K", "B": "N", "C": "N"}
 _LEADING_BY_COLUMNS = {"A": "M", "B": "K", "C": "M"}
 _PRODUCT = re.compile(r"gemm|mm|mul|mat|product|mma|hgem|tile|dot", re.I)
+_SURELY = re.compile(r"gemm|mat.*mul|mul.*mat|matrix.?prod", re.I)
 _OTHER = re.compile(r"vec|add|trans|softmax|relu|norm|reduc|scan|copy|attention|embed|gemv|conv",
                     re.I)  # fmt: skip
 
@@ -84,7 +85,7 @@ def product_arguments(
         return None
     if _OTHER.search(kernel) and not re.search(r"gemm|matmul", kernel, re.I):
         return None
-    if not _PRODUCT.search(kernel) and not _named(pointers):
+    if not _PRODUCT.search(kernel) and _named(pointers) < 2:
         return None
     roles = _roles(pointers)
     texts = _sizes(sizes, by_columns)
@@ -106,13 +107,16 @@ def _is_beta(parameter: Parameter, scalars: Sequence[Parameter]) -> bool:
     return parameter in (named or scalars[1:])
 
 
-def _named(pointers: Sequence[Parameter]) -> bool:
-    """Say whether the names of two pointers at least are those of different matrices."""
+def is_named_product(kernel: str, parameters: Sequence[Parameter]) -> bool:
+    """Return whether names, not types alone, say that a kernel multiplies matrices."""
+    pointers = [p for p in parameters if p.declared.pointer]
+    return bool(_SURELY.search(kernel)) or _named(pointers) == len(_MATRIX_NAMES)
+
+
+def _named(pointers: Sequence[Parameter]) -> int:
+    """Return how many of the three matrices the names of pointers may mean."""
     names = [plain(p.declared.of or p.declared.name) for p in pointers]
-    found = {
-        r for r, pattern in _MATRIX_NAMES.items() if any(re.fullmatch(pattern, n) for n in names)
-    }
-    return len(found) > 1
+    return sum(any(re.fullmatch(pattern, n) for n in names) for pattern in _MATRIX_NAMES.values())
 
 
 def _roles(pointers: Sequence[Parameter]) -> list[Role]:

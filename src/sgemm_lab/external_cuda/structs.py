@@ -114,8 +114,7 @@ def _fields(
         return [], -1, 1
     found: list[Placed] = []
     place, most = 0, 1
-    reader = Reader(HostLaunch(FoundLaunch(0, "", (), ()), sources), {})
-    for member, times in _members(_compiled(tokens, frozenset(reader.macros)), reader):
+    for member, times in _members(tokens, sources):
         inner = replace(member, name=f"{one.name}.{member.name}", of=one.of or one.name)
         parts, size, alignment = _fields(inner, sources, resolve, depth + 1)
         if size < 0:
@@ -187,8 +186,16 @@ def _compiled(tokens: Sequence[Token], macros: frozenset[str]) -> list[Token]:
     return kept
 
 
-def _members(tokens: Sequence[Token], reader: Reader) -> list[tuple[KernelParameter, int]]:
+def field_names(type_: str, sources: Sources) -> list[str]:
+    """Return the names of a struct's fields, in order; empty if there is no such struct."""
+    tokens = _body(type_, sources)
+    return [] if tokens is None else [member.name for member, _ in _members(tokens, sources)]
+
+
+def _members(tokens: Sequence[Token], sources: Sources) -> list[tuple[KernelParameter, int]]:
     """Each field of a struct, and how many of it there are."""
+    reader = Reader(HostLaunch(FoundLaunch(0, "", (), ()), sources), {})
+    tokens = _compiled(tokens, frozenset(reader.macros))
     found = []
     current: list[Token] = []
     place = 0

@@ -59,6 +59,8 @@ interface Code {
 
 /** Basic blocks that a path may run before others that can run have their turn. */
 const TURN = 4096;
+/** The same once one was that long while others could run: it may wait for what those write. */
+const SHORT_TURN = 64;
 /** Basic blocks that run before the clock is looked at again. */
 const BLOCKS_BETWEEN_LOOKS = 32;
 
@@ -163,6 +165,7 @@ export class Program {
   paths: Path[] = [];
   left = 0;
   begun = 0;
+  longestTurn = TURN;
 
   constructor(
     public group: ThreadGroup,
@@ -186,6 +189,7 @@ export class Program {
     }
     this.paths = masks.map((mask) => new Path(0, END, mask, null));
     this.left = group.launch.maxBasicBlocks ?? Number.POSITIVE_INFINITY;
+    this.longestTurn = TURN;
   }
 
   /** Run until every path is at its end or waits. */
@@ -304,10 +308,11 @@ export class Program {
     tally.blockLanes[block.number] += lanes;
     tally.blockWarps[block.number] += full ? group.warps : group.warpsOf(mask);
     path.turn += 1;
-    if (path.turn > TURN) {
+    if (path.turn > this.longestTurn) {
       path.turn = 0;
       this.remove(path);
       this.paths.unshift(path);
+      if (this.splitByWarp() || this.next() !== path) this.longestTurn = SHORT_TURN;
     }
   }
 

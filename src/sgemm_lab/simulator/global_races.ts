@@ -229,7 +229,8 @@ export class GlobalRaceDetector implements Observer {
         if (sameWarp && !group.inSameEpoch(lane, thread, uses.warpEpoch[index])) return;
       }
       if (use.how & IS_ATOMIC && how & (IS_ATOMIC | IS_VOLATILE)) return;
-      if (use.how & IS_VOLATILE && how & IS_ATOMIC) return;
+      if (use.how & IS_VOLATILE && how & (this.fences ? IS_ATOMIC | IS_VOLATILE : IS_ATOMIC))
+        return;
       if (this.fences && this.ordered(block, here, uses.time[index])) return;
       found.set(i, { block, thread, site: uses.site[index] });
     });

@@ -99,8 +99,8 @@ export interface BulkCopy {
  * before anything moves; `onValues` with the elements moved, one array per element, one entry per
  * legal lane; `onCopiesLanded` when asynchronous copies of some lanes become visible in shared
  * memory, with the index in bytes of every 4-byte word written; `onStored` after a store or the
- * start of such a copy, with what gives the bits of an element of the i-th legal lane. Each may be
- * left out. `forgetful`: it keeps nothing of an access after the call.
+ * start of such a copy, with what gives the bits of an element of the i-th legal lane;
+ * `onBlocksDone` when all threads of a batch have returned. Each may be left out. `forgetful`: it keeps nothing of an access after the call.
  */
 export interface Observer {
   forgetful?: boolean;
@@ -114,6 +114,7 @@ export interface Observer {
   onTensorRead?: (read: TensorRead) => void;
   /** Some products were waited for; `running` are the others of the group. */
   onTensorDone?: (done: TensorRead[], running: TensorRead[]) => void;
+  onBlocksDone?: (batch: BlockBatch) => void;
 }
 
 /**

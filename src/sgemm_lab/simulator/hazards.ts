@@ -179,6 +179,11 @@ export class HazardLog {
     this.warnings.push(hazard);
   }
 
+  /** A lane accesses shared memory of another block, which may have returned by then. */
+  blockGone({ group, site }: Access, lane: number) {
+    this.says(BARRIER, group, lane, site.instruction, sentence("hazard.gone"));
+  }
+
   /**
    * Two threads access one shared element with no barrier between.
    * @param position index of the element's first byte in shared memory

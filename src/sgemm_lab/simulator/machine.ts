@@ -265,6 +265,7 @@ export function runLockstep(
     const { batch } = program.group;
     start(batch, numbers, [program]);
     runToCompletion(batch, [program], tally);
+    for (const observer of launch.observers) observer.onBlocksDone?.(batch);
     launch.blocksDone = first + numbers.length;
     progress?.(launch.blocksDone, every.length);
   }
@@ -297,6 +298,7 @@ export function runWarpAfterWarp(
   for (let first = 0; first < numbers.length; first += cluster) {
     start(batch, numbers.slice(first, first + cluster), programs);
     runToCompletion(batch, programs, tally, threadByThread);
+    for (const observer of launch.observers) observer.onBlocksDone?.(batch);
     launch.blocksDone = first + cluster;
     progress?.(launch.blocksDone, numbers.length);
   }

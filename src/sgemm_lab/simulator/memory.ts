@@ -139,8 +139,14 @@ export function sharedBase(target: string) {
   return /^\d+$/.test(number) && Number(number) >= OLDEST_THAT_RESERVES ? RESERVED_SHARED : 0;
 }
 
-/** Lay out and fill global memory. Arrays named in `unwritten` start as never written. */
-export function globalMemory(arrays: Map<string, ShapedArray>, unwritten: ReadonlySet<string>) {
+/**
+ * Lay out and fill global memory.
+ * @param filledTo of some arrays from which byte on they are never written
+ */
+export function globalMemory(
+  arrays: Map<string, ShapedArray>,
+  filledTo: ReadonlyMap<string, number>,
+) {
   let start = GUARD;
   const placed: NamedArray[] = [];
   for (const [name, { data, shape, isHalf = false }] of arrays) {
@@ -154,8 +160,9 @@ export function globalMemory(arrays: Map<string, ShapedArray>, unwritten: Readon
   memory.arrays = placed;
   for (const where of placed) {
     const { data } = arrays.get(where.name) as ShapedArray;
-    const state = unwritten.has(where.name) ? UNWRITTEN : WRITTEN;
-    memory.state.fill(state, where.start, where.start + where.bytes);
+    const filled = where.start + Math.min(where.bytes, filledTo.get(where.name) ?? where.bytes);
+    memory.state.fill(WRITTEN, where.start, filled);
+    memory.state.fill(UNWRITTEN, filled, where.start + where.bytes);
     memory.bytes.set(new Uint8Array(data.buffer, data.byteOffset, data.byteLength), where.start);
   }
   return memory;

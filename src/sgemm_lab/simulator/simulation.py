@@ -61,6 +61,7 @@ def simulate(
     shared_bytes: int = 0,
     *,
     unwritten: Collection[str] = (),
+    filled_to: Mapping[str, int] | None = None,
     variables: Mapping[str, npt.NDArray[Any]] | None = None,
     starts: Mapping[str, int] | None = None,
     images: Mapping[str, Sampling] | None = None,
@@ -92,6 +93,7 @@ def simulate(
             the rest, a ``Struct`` for what is one. The names are used in messages.
         shared_bytes: Dynamic shared memory of one block, in bytes.
         unwritten: Names of arrays that hold nothing yet, such as C: reading them is a hazard.
+        filled_to: Of arrays of which only the first bytes hold something, how many those are.
         variables: What ``__device__`` and ``__constant__`` variables hold, by their names in the
             PTX; others start as the source says, or with zeros.
         starts: How many bytes into its array an argument points, where that is not its start.
@@ -137,6 +139,7 @@ def simulate(
         "options": {
             "sharedBytes": shared_bytes,
             "unwritten": [*unwritten],
+            "filledTo": filled_to or {},
             "starts": dict(starts or {}),
             "images": {name: asdict(sampling) for name, sampling in (images or {}).items()},
             "checkHazards": check_hazards,

@@ -61,6 +61,7 @@ type Addresses = ReadonlyMap<string, number>;
 
 /**
  * `unwritten`: names of arrays that hold nothing yet, such as C: reading them is a hazard.
+ * `filledTo`: of arrays of which only the first bytes hold something, how many those are.
  * `variables`: what `__device__` and `__constant__` variables hold, by their names in the PTX;
  * others start as the source says, or with zeros. `starts`: how many bytes into its array an
  * argument points, where that is not its start. `images`: which arguments are textures or surfaces,
@@ -80,6 +81,7 @@ type Addresses = ReadonlyMap<string, number>;
 export interface Options {
   sharedBytes?: number;
   unwritten?: Iterable<string>;
+  filledTo?: Record<string, number>;
   variables?: Record<string, ShapedArray>;
   starts?: Record<string, number>;
   images?: Record<string, Sampling>;
@@ -158,7 +160,9 @@ export function simulate(
   const given = args instanceof Map ? args : new Map(Object.entries(args));
   const arrays = arraysOf(given);
   const placed = new Map([...arrays, ...hidden(kernel, given, variables)]);
-  const memory = globalMemory(placed, checkedNames(options.unwritten ?? [], arrays));
+  const filledTo = new Map(Object.entries(options.filledTo ?? {}));
+  for (const name of checkedNames(options.unwritten ?? [], arrays)) filledTo.set(name, 0);
+  const memory = globalMemory(placed, filledTo);
   const addresses = new Map(memory.arrays.map(({ name, start }) => [name, GLOBAL_BASE + start]));
   const workspace = addresses.get(WORKSPACE) ?? 0;
   const uninitialized = new UninitializedValues(log);

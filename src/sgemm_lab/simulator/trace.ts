@@ -48,20 +48,6 @@ export interface Trace {
 const NAMES = "step block thread line array element value store window".split(" ");
 const OF_PRODUCTS = "step block thread line window a b value".split(" ");
 
-/** A trace as plain lists, ready for `JSON.stringify`; NaN becomes null. */
-export function traceToJson({ arrays, complete, faults, columns, products }: Trace) {
-  return { arrays, complete, faults, ...plain(columns), products: plain(products) };
-}
-
-function plain(columns: Record<string, number[]>) {
-  return Object.fromEntries(
-    Object.entries(columns).map(([name, column]) => [
-      name,
-      column.map((value) => (Number.isNaN(value) ? null : value)),
-    ]),
-  );
-}
-
 /** Records every global and shared access, and every multiply-add. An observer. */
 export class TraceRecorder {
   columns;

@@ -1,13 +1,14 @@
 // Race detector for kernels whose warps synchronise in parts, by vector clocks.
 
 import { WARP } from "../hardware.py";
-import type { Access, BulkCopy, TensorRead, ThreadGroup } from "./group.ts";
+import type { Access, BlockBatch, BulkCopy, TensorRead, ThreadGroup } from "./group.ts";
 import { ATOMIC, COPY_WRITE, LOAD } from "./group.ts";
 import type { HazardLog } from "./hazards.ts";
 import type { Memory } from "./memory.ts";
 import type { Instruction } from "./ptx.ts";
 import { COPY_WORD, NO_THREAD, smallestSharedAccess, WARP_BITS } from "./shared_races.ts";
-import type { VectorClocks } from "./vector_clocks.ts";
+import type { Row, VectorClocks } from "./vector_clocks.ts";
+import { mergeClock } from "./vector_clocks.ts";
 import { PIECE } from "./wgmma_operations.ts";
 import type { Stored } from "./write_conflicts.ts";
 import { losers, wordStored } from "./write_conflicts.ts";
@@ -18,6 +19,15 @@ interface Use {
   group: ThreadGroup;
   clocks: VectorClocks;
   lanes: Int32Array;
+  /** Whether the words are meant for several warps at once. */
+  volatile: boolean;
+}
+
+/** An access of shared memory of another block of the cluster. */
+interface Visit {
+  access: Access;
+  lane: number;
+  time: number;
 }
 
 /** The time of a read that goes on. */
@@ -35,6 +45,8 @@ class Shadow {
   readWarpEpoch;
   readSite;
   inFlight;
+  /** By word: the clock that a volatile store to it hands on. */
+  handed: Map<number, Row> = new Map();
 
   /** @param warps of a cluster */
   constructor(
@@ -62,6 +74,8 @@ export class VectorClockRaceDetector {
   blocks = "";
   /** words of the last store that race if its lanes stored different values */
   sameStore: number[] = [];
+  /** by slot and warp: the last access of another block's shared memory, by a warp of the cluster */
+  visits: Map<string, Visit> = new Map();
 
   constructor(
     public log: HazardLog,
@@ -73,7 +87,9 @@ export class VectorClockRaceDetector {
   /** Check one access of shared memory against those before it. */
   onAccess(access: Access) {
     const { site, positions } = access;
-    if (site.space !== "shared" || site.kind === ATOMIC) return;
+    if (site.space !== "shared") return;
+    if (access.elsewhere) this.noteVisits(access);
+    if (site.kind === ATOMIC) return;
     const [shadow, use] = [this.shadowOf(access.group), useOf(access)];
     if (site.kind !== LOAD) this.sameStore = [];
     for (let word = 0; word < site.width / this.wordBytes; word++) {
@@ -137,6 +153,32 @@ export class VectorClockRaceDetector {
     for (const read of running) this.setReadTime(read, this.wordsOf(read), READING);
   }
 
+  noteVisits(access: Access) {
+    const { group, memory, lanes, positions } = access;
+    const clocks = clocksOf(group);
+    positions.forEach((position, i) => {
+      const lane = lanes ? lanes[i] : i;
+      const slot = Math.floor(position / memory.stride);
+      if (slot === group.slot[lane]) return;
+      const visit = { access, lane, time: timeOf(group, clocks, lane) };
+      this.visits.set(`${slot} ${group.warpOf(lane)}`, visit);
+    });
+  }
+
+  /** Report accesses of shared memory whose block need not have waited for them. */
+  onBlocksDone({ clocks, launch }: BlockBatch) {
+    for (const [key, { access, lane, time }] of this.visits) {
+      const [slot, warp] = key.split(" ").map(Number);
+      const first = (slot % launch.cluster) * launch.warps;
+      const cluster = Math.floor(slot / launch.cluster);
+      const knows = Array.from({ length: launch.warps }, (_, own) => {
+        return clocks && clocks.seen[clocks.at(cluster, first + own) + warp] >= time;
+      });
+      if (!knows.includes(true)) this.log.blockGone(access, lane);
+    }
+    this.visits.clear();
+  }
+
   setReadTime({ access, lane }: TensorRead, index: Int32Array, time: number) {
     const shadow = this.shadowOf(access.group);
     const warp = access.group.clusterThread[lane] >> WARP_BITS;
@@ -177,6 +219,13 @@ export class VectorClockRaceDetector {
     const site = use.access.site.instruction.index;
     index.forEach((word, i) => {
       const thread = group.clusterThread[lanes[i]];
+      const handed = use.volatile && shadow.handed.get(word);
+      if (handed) {
+        const at = clocks.at(group.batch.clusterOf(group.slot[lanes[i]]), thread >> WARP_BITS);
+        const told = clocks.told.get(at) ?? handed.slice();
+        mergeClock(told, handed);
+        clocks.told.set(at, told);
+      }
       shadow.reader[word] = thread;
       const now = timeOf(group, clocks, lanes[i]);
       shadow.readTime[word * shadow.warps + (thread >> WARP_BITS)] = now;
@@ -197,7 +246,11 @@ export class VectorClockRaceDetector {
     this.report(use, index, afterRead, shadow.reader, shadow.readSite);
     const site = use.access.site.instruction.index;
     index.forEach((word, i) => {
-      shadow.writer[word] = group.clusterThread[lanes[i]];
+      const thread = group.clusterThread[lanes[i]];
+      const at = clocks.at(group.batch.clusterOf(group.slot[lanes[i]]), thread >> WARP_BITS);
+      const fenced = use.volatile && clocks.fenced.get(at);
+      if (fenced) shadow.handed.set(word, fenced);
+      shadow.writer[word] = thread;
       shadow.writeTime[word] = timeOf(group, clocks, lanes[i]);
       shadow.writeWarpEpoch[word] = group.warpEpoch[lanes[i]];
       shadow.writeSite[word] = site;
@@ -256,27 +309,29 @@ export class VectorClockRaceDetector {
 }
 
 /** Whether who wrote a word last is not ordered before a lane now. */
-function afterWriter(shadow: Shadow, { group, clocks }: Use, word: number, lane: number) {
+function afterWriter(shadow: Shadow, use: Use, word: number, lane: number) {
+  const { group, clocks } = use;
   const writer = shadow.writer[word];
   if (writer === NO_THREAD) return false;
   const [thread, who] = [group.clusterThread[lane], writer >> WARP_BITS];
   const warp = thread >> WARP_BITS;
   const row = clocks.at(group.batch.clusterOf(group.slot[lane]), warp);
   const time = shadow.writeTime[word];
-  if (who !== warp) return time > clocks.seen[row + who];
+  if (who !== warp) return !use.volatile && time > clocks.seen[row + who];
   const alone = shadow.writeWarpEpoch[word] === group.warpEpoch[lane];
   return alone && time === clocks.seen[row + warp] && writer !== thread;
 }
 
 /** Whether somebody read a word who is not ordered before a lane now. */
-function afterReaders(shadow: Shadow, { group, clocks }: Use, word: number, lane: number) {
+function afterReaders(shadow: Shadow, use: Use, word: number, lane: number) {
+  const { group, clocks } = use;
   const reader = shadow.reader[word];
   if (reader === NO_THREAD) return false;
   const thread = group.clusterThread[lane];
   const warp = thread >> WARP_BITS;
   const row = clocks.at(group.batch.clusterOf(group.slot[lane]), warp);
   const times = word * shadow.warps;
-  for (let other = 0; other < shadow.warps; other++) {
+  for (let other = 0; !use.volatile && other < shadow.warps; other++) {
     if (other !== warp && shadow.readTime[times + other] > clocks.seen[row + other]) return true;
   }
   if (shadow.readTime[times + warp] === READING) return true;
@@ -291,7 +346,8 @@ function afterReaders(shadow: Shadow, { group, clocks }: Use, word: number, lane
 function useOf(access: Access): Use {
   const { group } = access;
   const lanes = access.lanes ?? group.slot.map((_, lane) => lane);
-  return { access, group, clocks: clocksOf(group), lanes };
+  const volatile = access.site.instruction.parts.includes("volatile");
+  return { access, group, clocks: clocksOf(group), lanes, volatile };
 }
 
 /** A lane's own time. */

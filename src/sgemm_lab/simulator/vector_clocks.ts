@@ -9,7 +9,7 @@
 // Each warp also has a Lamport clock, its window, for traces: accesses in one window are not
 // ordered. (Lamport, Time, clocks, and the ordering of events in a distributed system, 1978.)
 
-import type { PtxKernel } from "./ptx.ts";
+import type { Instruction, PtxKernel } from "./ptx.ts";
 
 /** The latest known time of every warp, and at the end the window of the warp that knows them. */
 export type Row = Int32Array;
@@ -18,11 +18,22 @@ const PARTIAL =
   /^(?:mbarrier\.|barrier\.cluster\.|wgmma\.|cp\.async\.(?:bulk|mbarrier)\.|(?:bar|barrier)(?:\.cta)?\.arrive)/;
 const BARRIER = /^(?:bar|barrier)(?:\.cta)?\.sync/;
 
-/** Whether some barrier of a kernel is not one of all threads of its block. */
-export function synchronisesInParts(kernel: PtxKernel) {
-  return kernel.instructions.some(
-    ({ opcode, operands }) => PARTIAL.test(opcode) || (BARRIER.test(opcode) && operands.length > 1),
+const FENCE = /^(?:membar|fence)\./;
+
+/** Whether warps of a kernel may hand on data by volatile variables in shared memory and fences. */
+export function handsOnByFlags({ instructions }: PtxKernel) {
+  const isFlag = (parts: string[]) => parts.includes("volatile") && parts.includes("shared");
+  return (
+    instructions.some(({ opcode }) => FENCE.test(opcode)) &&
+    instructions.some(({ parts }) => isFlag(parts))
   );
+}
+
+/** Whether warps of a kernel synchronise other than at barriers of all threads of their block. */
+export function synchronisesInParts(kernel: PtxKernel) {
+  const inParts = ({ opcode, operands }: Instruction) =>
+    PARTIAL.test(opcode) || (BARRIER.test(opcode) && operands.length > 1);
+  return kernel.instructions.some(inParts) || handsOnByFlags(kernel);
 }
 
 /**
@@ -36,6 +47,10 @@ export class VectorClocks {
   length;
   /** A row for each cluster and warp. */
   seen;
+  /** By where a warp's row begins: its clock at its last fence. */
+  fenced: Map<number, Row> = new Map();
+  /** In the same way what volatile variables have told a warp since its last fence. */
+  told: Map<number, Row> = new Map();
 
   /** @param warps of a cluster */
   constructor(
@@ -52,6 +67,8 @@ export class VectorClocks {
   /** Reset: each warp knows only its own time. */
   start() {
     this.seen.fill(0);
+    this.fenced.clear();
+    this.told.clear();
     for (let cluster = 0; cluster < this.clusters; cluster++) {
       for (let who = 0; who <= this.engine; who++) this.seen[this.at(cluster, who) + who] = 1;
     }
@@ -93,6 +110,15 @@ export class VectorClocks {
     const known = released.slice();
     known[this.window] += 1;
     mergeClock(this.row(cluster, warp), known);
+  }
+
+  /** A warp passes a fence: what it has been told, it knows now. */
+  fence(cluster: number, warp: number) {
+    const at = this.at(cluster, warp);
+    const told = this.told.get(at);
+    if (told) this.acquire(cluster, warp, told);
+    this.told.delete(at);
+    this.fenced.set(at, this.release(cluster, warp));
   }
 
   /** The window of a warp. */

@@ -3,7 +3,7 @@
 import { WARP } from "../hardware.py";
 import { addressOf, begin } from "./accesses.ts";
 import type { ThreadGroup } from "./group.ts";
-import { countNonzero, LOAD, Site } from "./group.ts";
+import { countNonzero, LOAD, Site, warpsAmong } from "./group.ts";
 import type { Binder, Match, Operations, Step } from "./operations.ts";
 import { copyWords, target } from "./operations.ts";
 import type { Instruction, Operand, Register } from "./ptx.ts";
@@ -11,6 +11,7 @@ import { PtxError } from "./ptx_text.ts";
 import type { Mask } from "./registers.ts";
 import { predicateOf } from "./registers.ts";
 import { sentence } from "./sentences.ts";
+import { handsOnByFlags } from "./vector_clocks.ts";
 
 /** The row of a 32-bit operand. */
 function wordsOf(group: ThreadGroup, operand: Operand) {
@@ -182,13 +183,18 @@ const warpBarrier: Binder = (group, { operands }) => {
 };
 
 /** Accesses are carried out in order anyway: only the race detector needs to know. */
-const fence: Binder =
-  ({ batch, slot }) =>
-  (mask) => {
+const fence: Binder = (group) => {
+  const { batch, slot, launch } = group;
+  const clocks = handsOnByFlags(launch.kernel) ? batch.clocks : null;
+  return (mask) => {
     for (let lane = 0; lane < slot.length; lane++) {
       if (mask === null || mask[lane]) batch.fenced[slot[lane]] = 1;
     }
+    for (const [own, warp] of clocks ? warpsAmong(group, mask ?? group.alive) : []) {
+      clocks?.fence(batch.clusterOf(own), warp);
+    }
   };
+};
 
 /** 8×8 matrices of 16-bit values; lane 8i+r gives the address of row r of i. */
 function loadMatrix(group: ThreadGroup, instruction: Instruction, { count, trans }: Match): Step {

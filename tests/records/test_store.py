@@ -104,7 +104,7 @@ def test_an_invalid_record_is_not_written(path: Path) -> None:
     RECORDS.save(path, SAMPLE)
     before = path.read_bytes()
     with pytest.raises(
-        LabError, match=r"runs\[0\]\.date is 'yesterday'\. It must be a date such as"
+        LabError, match=r"runs\[0\]\.date is \"yesterday\"\. It must be a date such as"
     ):
         RECORDS.save(path, record(run(date="yesterday")))
     assert path.read_bytes() == before
@@ -122,22 +122,22 @@ def edited(path: Path, change: Any) -> Path:
     ("change", "sentence"),
     [
         (lambda d: d["runs"][0]["measurements"][0].update(seconds=[]),
-         r"runs\[0\]\.measurements\[0\]\.seconds is an empty list\. It must be not "),
-        (lambda d: d["runs"][0]["measurements"][0].update(m="4"), "is '4'. .+ a whole number"),
+         r"runs\[0\]\.measurements\[0\]\.seconds is \[\]\. It must be not "),
+        (lambda d: d["runs"][0]["measurements"][0].update(m="4"), 'is "4". .+ a whole'),
         (lambda d: d["runs"][0]["measurements"][0].update(m=True), "is true. .+ whole number"),
-        (lambda d: d["runs"][0]["measurements"][0].update(m=10**4000), "is a huge number"),
-        (lambda d: d["runs"][0]["measurements"][0].update(seconds=[float("nan")]), "is nan"),
+        (lambda d: d["runs"][0]["measurements"][0].update(m=10**4000), "is 1000+…. It must"),
+        (lambda d: d["runs"][0]["measurements"][0].update(seconds=[float("nan")]), "is NaN"),
         (lambda d: d["runs"][0]["measurements"][0].update(seconds=[2.0**63]), "below 2⁶³"),
         (lambda d: d["runs"][0]["measurements"][0].update(seconds=[0]), "0. It must be above 0"),
         (lambda d: d["runs"][0].pop("driver"), r"runs\[0\] lacks the field 'driver'"),
         (lambda d: d["gpu"].update(colour="green"), "gpu has the unknown field 'colour'"),
-        (lambda d: d["gpu"].update(name=""), "gpu.name is ''"),
-        (lambda d: d.update(runs=[]), "runs is an empty list"),
-        (lambda d: d.update(runs={}), "runs is an empty object. It must be a list"),
-        (lambda d: d["runs"][0].update(complete="yes"), "'yes'. It must be true or false"),
+        (lambda d: d["gpu"].update(name=""), 'gpu.name is ""'),
+        (lambda d: d.update(runs=[]), r"runs is \[\]"),
+        (lambda d: d.update(runs={}), "runs is {}. It must be a list"),
+        (lambda d: d["runs"][0].update(complete="yes"), "\"yes\". It must be true or false"),
         (lambda d: d["runs"][0].update(power_w=None), "is null. It must be an object"),
         (lambda d: d["runs"][0].update(readings=[{"benchmark": "x", "parameter": 0, "unit": "s",
-                                                  "samples": [1]}]), "'s'. It must be one of cycl"),
+                                                  "samples": [1]}]), 'is "s". It must be one'),
     ],
 )  # fmt: skip
 def test_an_invalid_file_raises_an_error_that_names_the_field(
@@ -322,18 +322,11 @@ def test_a_run_of_another_gpu_is_not_added(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        ("[" * 100_000, "nests brackets too deeply"),
-        ('{"format": ' + "1" * 6000 + "}", r"not complete JSON \(a number has too many digits\)"),
-    ],
-    ids=["deep", "6,000 digits"],
+    "text", ["[" * 100_000, '{"format": ' + "1" * 6000 + "}"], ids=["deep", "6,000 digits"]
 )
-def test_json_that_python_cannot_parse_raises_an_error(
-    text: str, sentence: str, path: Path
-) -> None:
+def test_json_that_python_cannot_parse_raises_an_error(text: str, path: Path) -> None:
     path.write_text(text)
-    with pytest.raises(LabError, match=f"nvidia-h200.json .*{sentence}"):
+    with pytest.raises(LabError, match=r"nvidia-h200.json is not complete JSON"):
         load_record(path)
 
 

@@ -1,7 +1,6 @@
 """The command ``others``: FP32 products of other libraries beside cuBLAS and ``matmul``."""
 
 import argparse
-from dataclasses import fields
 from statistics import median
 
 from sgemm_lab.cli.arguments import add_out, natural
@@ -21,7 +20,7 @@ from sgemm_lab.measuring.others import (
     other_products,
 )
 from sgemm_lab.measuring.recorder import new_run
-from sgemm_lab.records.gpu_record import CUBLAS, MATMUL, RunEnvironment
+from sgemm_lab.records.gpu_record import CUBLAS, MATMUL, five_digits
 from sgemm_lab.records.others import COMPARISONS, ComparedShape, Comparison
 from sgemm_lab.text import number, size_text
 
@@ -63,8 +62,7 @@ def run_others(options: argparse.Namespace) -> int:
     bar.end()
     path = COMPARISONS.path(options.out or own_records(), device.name)
     comparison = Comparison(
-        **{field.name: getattr(run, field.name) for field in fields(RunEnvironment)},
-        gpu=device, seed=options.seed, versions=versions,
+        **run.environment(), gpu=device, seed=options.seed, versions=versions,
         squares=tuple(found[: len(squares)]), drawn=tuple(found[len(squares) :]),
     )  # fmt: skip
     COMPARISONS.save(path, comparison)
@@ -86,5 +84,5 @@ def run_others(options: argparse.Namespace) -> int:
 
 def _compared(size: Size, products: dict[str, Product]) -> ComparedShape:
     measured = time_interleaved(products, size, _BUDGET, print_status, graphs=is_graphed(size))
-    seconds = {one.kernel: float(f"{median(one.seconds):.5g}") for one in measured}
+    seconds = {one.kernel: five_digits(median(one.seconds)) for one in measured}
     return ComparedShape(*size, seconds)

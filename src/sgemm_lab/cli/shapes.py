@@ -15,7 +15,7 @@ from sgemm_lab.gemm.dispatch.judging import LOW, judge, verdict
 from sgemm_lab.gemm.dispatch.product import dispatcher
 from sgemm_lab.gemm.dispatch.shapes import FORTY_SHAPES, drawn
 from sgemm_lab.gemm.dispatch.summary import FortyShapes, fixed_shape_scores
-from sgemm_lab.measuring.interleaved import CUBLAS_CALL, Budget
+from sgemm_lab.measuring.interleaved import Budget
 from sgemm_lab.measuring.recorder import new_run, take_record
 from sgemm_lab.records.dispatch_table import TABLES, DrawnShape, DrawnShapes
 from sgemm_lab.records.store import load_record, load_records
@@ -101,10 +101,7 @@ def _run_drawn(options: argparse.Namespace) -> int:
     judged = verdict(found)
     path = TABLES.path(options.out or own_records(), device.name)
     if path.exists() and not status:
-        shapes = DrawnShapes(
-            run.date, run.driver, run.cuda, run.nvrtc, run.cupy, run.package, CUBLAS_CALL,
-            seed=options.seed, shapes=tuple(found),
-        )  # fmt: skip
+        shapes = DrawnShapes(**run.environment(), seed=options.seed, shapes=tuple(found))
         TABLES.save(path, replace(TABLES.load(path), drawn=shapes))
     if options.json:
         print_json([_entry(one, device.name, run.date) for one in found])

@@ -9,7 +9,6 @@ from sgemm_lab.files import check_writable, own_records
 from sgemm_lab.gemm.dispatch.bench import GpuBench
 from sgemm_lab.gemm.dispatch.candidates import candidates
 from sgemm_lab.gemm.dispatch.tuning import measure_shapes, table_of, tuning_shapes
-from sgemm_lab.measuring.interleaved import CUBLAS_CALL
 from sgemm_lab.measuring.recorder import new_run
 from sgemm_lab.records.dispatch_table import TABLES, Search, Table
 from sgemm_lab.text import number, percent, plural, size_text, tenths_percent
@@ -42,10 +41,7 @@ def run_tune(options: argparse.Namespace) -> int:
     folder = options.out or own_records()
     check_writable(folder / TABLES.folder, _ROOM)
     run = new_run()
-    about = Search(
-        run.date, run.driver, run.cuda, run.nvrtc, run.cupy, run.package, CUBLAS_CALL,
-        complete=False, points=(),
-    )  # fmt: skip
+    about = Search(**run.environment(), complete=False, points=())
     print_status(f"{len(kernels)} candidates are compiled")
     bench, sizes = GpuBench(device, kernels), tuning_shapes(options.seed)
     bar = ProgressBar(len(sizes), options.time_limit, "shapes")

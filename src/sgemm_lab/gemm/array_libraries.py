@@ -74,9 +74,28 @@ def _library(kind: Any) -> Library | None:
     return None
 
 
-class _Cupy:
+class _Interface:
+    """Any library with the CUDA array interface; results are CuPy's."""
+
     mutable = True
 
+    def address(self, x: Any, device: int) -> int:
+        return 0
+
+    def empty(self, shape: tuple[int, ...], like: Any) -> Any:
+        return _cupy().empty(shape, "float32")
+
+    def stream(self, device: int) -> Stream | None:
+        return None
+
+    def view(self, name: str, x: Any) -> Any:
+        return _cupy().asarray(x)
+
+    def result(self, x: Any) -> Any:
+        return x
+
+
+class _Cupy(_Interface):
     def __init__(self) -> None:
         self._float32 = _cupy().dtype("float32")
 
@@ -88,19 +107,11 @@ class _Cupy:
     def empty(self, shape: tuple[int, ...], like: Any) -> Any:
         return _cupy().empty(shape, self._float32)
 
-    def stream(self, device: int) -> Stream | None:
-        return None
-
     def view(self, name: str, x: Any) -> Any:
         return x
 
-    def result(self, x: Any) -> Any:
-        return x
 
-
-class _Torch:
-    mutable = True
-
+class _Torch(_Interface):
     def __init__(self) -> None:
         self._torch = sys.modules["torch"]
         self._streams: dict[int, Stream] = {}
@@ -145,30 +156,6 @@ class _Torch:
                 "call matmul within torch.no_grad()."
             )
         return _cupy().asarray(x.detach())
-
-    def result(self, x: Any) -> Any:
-        return x
-
-
-class _Interface:
-    """Any library with the CUDA array interface; results are CuPy's."""
-
-    mutable = True
-
-    def address(self, x: Any, device: int) -> int:
-        return 0
-
-    def empty(self, shape: tuple[int, ...], like: Any) -> Any:
-        return _cupy().empty(shape, "float32")
-
-    def stream(self, device: int) -> Stream | None:
-        return None
-
-    def view(self, name: str, x: Any) -> Any:
-        return _cupy().asarray(x)
-
-    def result(self, x: Any) -> Any:
-        return x
 
 
 class _Jax(_Interface):

@@ -8,7 +8,7 @@ from sgemm_lab.cuda.launch import require_gpu
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Size
 from sgemm_lab.measuring.interleaved import Product, Progress
-from sgemm_lab.records.gpu_record import INPUTS, Accuracy
+from sgemm_lab.records.gpu_record import INPUTS, Accuracy, five_digits
 
 SIDE = 1024
 """Rows and columns of C for errors by input distribution."""
@@ -38,7 +38,7 @@ def product_errors(products: Mapping[str, Product], size: Size) -> dict[str, flo
         c = cupy.full((m, n), float("nan"), "float32")
         product(a, b, c)
         error = float(cupy.linalg.norm(c - right)) / norm
-        found[name] = _five_digits(error) if error < float("inf") else None
+        found[name] = five_digits(error) if error < float("inf") else None
     return found
 
 
@@ -72,7 +72,7 @@ def accuracies(products: Mapping[str, Product], progress: Progress) -> Iterator[
                     continue
                 error = float(cupy.linalg.norm(c - right)) / norm
                 largest = float(rounding_shares(a, b, c).max()) * k
-                yield Accuracy(name, "", kind, *size, 0, _five_digits(error), _five_digits(largest))
+                yield Accuracy(name, "", kind, *size, 0, five_digits(error), five_digits(largest))
 
 
 def inputs(library: Any, kind: str, m: int, n: int, k: int) -> tuple[Any, Any]:
@@ -101,7 +101,3 @@ def inputs(library: Any, kind: str, m: int, n: int, k: int) -> tuple[Any, Any]:
 def _cancelling(library: Any, a: Any, b: Any) -> tuple[Any, Any]:
     """Return [A A], and B stacked on nearly −B, so that the sums nearly cancel."""
     return library.hstack([a, a]), library.vstack([b, -b * (1 - _HALF)])
-
-
-def _five_digits(number: float) -> float:
-    return float(f"{number:.5g}")

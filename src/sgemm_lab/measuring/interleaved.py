@@ -30,7 +30,7 @@ from sgemm_lab.cuda.launch import HalfCopies, LoadedKernel, require_gpu
 from sgemm_lab.cuda.micro import load_micro
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Kernel, Size
-from sgemm_lab.records.gpu_record import CUBLAS_MODES, Measurement
+from sgemm_lab.records.gpu_record import CUBLAS_MODES, Measurement, Spread
 
 CUBLAS_CALL = "cublasSgemm, CUBLAS_DEFAULT_MATH (FP32, no TF32)"
 
@@ -395,6 +395,10 @@ class CardReadings:
     clock_mhz: list[float] = field(default_factory=list)
     power_w: list[float] = field(default_factory=list)
     temperature_c: list[float] = field(default_factory=list)
+
+    def spreads(self) -> dict[str, Any]:
+        """Return the spread of each, by the name of its field in a record."""
+        return {name: Spread.of(readings) for name, readings in vars(self).items()}
 
 
 class WatchCard(AbstractContextManager[CardReadings]):

@@ -51,7 +51,7 @@ from sgemm_lab.records.gpu_record import (
     Reading,
     Record,
     Run,
-    Spread,
+    five_digits,
 )
 from sgemm_lab.records.store import RECORDS
 from sgemm_lab.text import bytes_text
@@ -253,7 +253,7 @@ def measure_run(
     prints = {kernel.name: kernel.fingerprint for kernel in kernels}
 
     def completed(found: Measurement) -> Measurement:
-        seconds = _five_digits(found.seconds)
+        seconds = tuple(map(five_digits, found.seconds))
         if matmul is not None and found.kernel == MATMUL:
             kernel = matmul.kernel_for(found.size)
             return replace(
@@ -265,10 +265,10 @@ def measure_run(
         base,
         complete=taken.complete,
         measurements=tuple(completed(found) for found in taken.measurements),
-        readings=tuple(replace(r, samples=_five_digits(r.samples)) for r in taken.readings),
-        clock_mhz=Spread.of(card.clock_mhz),
-        power_w=Spread.of(card.power_w),
-        temperature_c=Spread.of(card.temperature_c),
+        readings=tuple(
+            replace(r, samples=tuple(map(five_digits, r.samples))) for r in taken.readings
+        ),
+        **card.spreads(),
     )
 
 
@@ -339,9 +339,7 @@ def record_counters(
         base,
         complete=taken.complete,
         counters=tuple(taken.counters),
-        clock_mhz=Spread.of(card.clock_mhz),
-        power_w=Spread.of(card.power_w),
-        temperature_c=Spread.of(card.temperature_c),
+        **card.spreads(),
     )
     return keep_run(folder, device, run), run
 
@@ -440,10 +438,6 @@ def new_run() -> Run:
 def now() -> str:
     """Return the time as the date of a run."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def _five_digits(numbers: Iterable[float]) -> tuple[float, ...]:
-    return tuple(float(f"{number:.5g}") for number in numbers)
 
 
 def driver_version() -> str:

@@ -16,6 +16,7 @@ from sgemm_lab.multi_gpu.nccl import communicators, nccl_library
 from sgemm_lab.multi_gpu.plan import Plan
 from sgemm_lab.multi_gpu.single_gpu import CUBLAS
 from sgemm_lab.multi_gpu.topology import check_count, enable_peer_access
+from sgemm_lab.records.gpu_record import five_digits
 from sgemm_lab.records.multi_gpu import (
     ONE_WAY,
     RING,
@@ -67,7 +68,7 @@ def measure_product(case: Case, seconds: float = SECONDS) -> ProductTimes:
             program.release()
     if not worst <= 1:
         raise LabError(f"C is wrong: sampled rows have {worst:.3g} times the rounding bound.")
-    rounded = {name: _digits(samples) for name, samples in times.items()}
+    rounded = {name: tuple(map(five_digits, samples)) for name, samples in times.items()}
     return ProductTimes(case, worst_share=float(f"{worst:.3g}"), replays=replays, **rounded)
 
 
@@ -77,7 +78,7 @@ def measure_timeline(case: Case, overlap: bool) -> Timeline:
     for _ in range(3):
         program.run()
     pieces = tuple(
-        Piece(span.gpu, span.what, span.label, *_digits((max(0.0, span.start), span.end)))
+        Piece(span.gpu, span.what, span.label, *map(five_digits, (max(0.0, span.start), span.end)))
         for span in program.spans()
     )
     return Timeline(case, overlap, pieces)
@@ -113,7 +114,7 @@ def measure_link(case: LinkCase) -> LinkTimes:
         if number >= 2:
             samples.append((time.perf_counter() - begin) / repeats)
     cupy.cuda.runtime.setDevice(0)
-    return LinkTimes(case, _digits(samples))
+    return LinkTimes(case, tuple(map(five_digits, samples)))
 
 
 def plan_of(case: Case) -> Plan:
@@ -198,7 +199,3 @@ def _nccl_sender(
         nccl.groupEnd()
 
     return once
-
-
-def _digits(samples: Sequence[float]) -> tuple[float, ...]:
-    return tuple(float(f"{seconds:.5g}") for seconds in samples)

@@ -21,19 +21,19 @@ from sgemm_lab.records.gpu_record import (
     Device,
     Fingerprint,
     KernelName,
-    OfSize,
+    NotNegative,
     RunEnvironment,
+    Seconds,
+    TimedWithCublas,
 )
 from sgemm_lab.records.json_files import Kind
 from sgemm_lab.records.schema import Rule
 
-NOT_BELOW_ZERO = Rule(lambda x: x >= 0, "0 or more")
-Coefficients = tuple[Annotated[float, NOT_BELOW_ZERO], ...]
-Seconds = Annotated[float, Rule(lambda seconds: seconds > 0, "above 0")]
+Coefficients = tuple[NotNegative, ...]
 
 
 @dataclass(frozen=True)
-class Point(OfSize):
+class Point(TimedWithCublas):
     """One kernel at one size. Seconds are medians per launch, interleaved with cuBLAS."""
 
     kernel: KernelName
@@ -47,18 +47,8 @@ class Point(OfSize):
     cublas_seconds: Seconds
     graph: bool
     """Whether both were replayed as CUDA graphs, which excludes launch gaps."""
-    bound_gflops: Annotated[float, Rule(lambda rate: rate > 0, "above 0")] | None = None
+    bound_gflops: Seconds | None = None
     """Upper bound predicted by the model of the search."""
-
-    @property
-    def gflops(self) -> float:
-        """Median GFLOP/s."""
-        return self.flop / self.seconds / 1e9
-
-    @property
-    def share(self) -> float:
-        """Speed relative to cuBLAS."""
-        return self.cublas_seconds / self.seconds
 
     @property
     def is_current(self) -> bool:
@@ -87,7 +77,7 @@ class Fit:
     """Blocks on an SM."""
     shapes: Count
     """At which it was measured."""
-    error: Annotated[float, NOT_BELOW_ZERO]
+    error: NotNegative
     """Median of the relative errors at them."""
     aligned: Coefficients
     """For matrices whose rows float4 can read."""
@@ -107,7 +97,7 @@ class Model(RunEnvironment):
 
 
 @dataclass(frozen=True)
-class DrawnShape(OfSize):
+class DrawnShape(TimedWithCublas):
     """The dispatcher at one drawn shape. Seconds are medians per launch, measured in turns."""
 
     m: Count
@@ -122,16 +112,6 @@ class DrawnShape(OfSize):
     best: KernelName | None = None
     """The fastest candidate; None if candidates were not measured."""
     best_seconds: Seconds | None = None
-
-    @property
-    def gflops(self) -> float:
-        """Median GFLOP/s."""
-        return self.flop / self.seconds / 1e9
-
-    @property
-    def share(self) -> float:
-        """Speed relative to cuBLAS."""
-        return self.cublas_seconds / self.seconds
 
     @property
     def share_of_best(self) -> float | None:

@@ -6,9 +6,9 @@ This module imports no GPU code. ``records.schema`` reads, checks and writes fil
 import re
 import statistics
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Annotated
+from typing import Annotated, Any
 
 from sgemm_lab.catalogue import current_fingerprint, current_name
 from sgemm_lab.kernel import Kernel, Size
@@ -52,7 +52,15 @@ KernelName = Annotated[str, _NOT_EMPTY, Conversion(current_name)]
 Fingerprint = Annotated[str, Conversion(current_fingerprint)]
 """Of a source. A record of a former source with the same code is read as one of the current."""
 Count = Annotated[int, _ABOVE_ZERO]
-Samples = Annotated[tuple[Annotated[float, _ABOVE_ZERO], ...], _NOT_EMPTY]
+Seconds = Annotated[float, _ABOVE_ZERO]
+NotNegative = Annotated[float, _NOT_BELOW_ZERO]
+Whole = Annotated[int, _NOT_BELOW_ZERO]
+Samples = Annotated[tuple[Seconds, ...], _NOT_EMPTY]
+
+
+def five_digits(number: float) -> float:
+    """Round to five significant digits, as records do."""
+    return float(f"{number:.5g}")
 
 
 class OfSize:
@@ -71,6 +79,23 @@ class OfSize:
     def flop(self) -> int:
         """FLOP of the product: a multiplication and an addition per term."""
         return 2 * self.m * self.n * self.k
+
+
+class TimedWithCublas(OfSize):
+    """Mixin for a class with the fields M, N, K, ``seconds`` and ``cublas_seconds``."""
+
+    seconds: float
+    cublas_seconds: float
+
+    @property
+    def gflops(self) -> float:
+        """Median GFLOP/s."""
+        return self.flop / self.seconds / 1e9
+
+    @property
+    def share(self) -> float:
+        """Speed relative to cuBLAS."""
+        return self.cublas_seconds / self.seconds
 
 
 class CublasComparison:
@@ -129,7 +154,7 @@ class Measurement(OfSize):
     """True if the launches of a sample were replayed as a CUDA graph."""
     picked: KernelName | None = None
     """The kernel that the dispatcher chose (``matmul`` only); the fingerprint is of its source."""
-    error: Annotated[float, _NOT_BELOW_ZERO] | None = None
+    error: NotNegative | None = None
     """‖C − A·B‖ / ‖A·B‖ over all elements, A·B in float64, inputs distributed as in the timing.
     None if it was not measured, or C holds NaN or infinity."""
     clock_mhz: Annotated[float, _ABOVE_ZERO] | None = None
@@ -166,7 +191,7 @@ class Reading:
     """Samples of a microbenchmark at a parameter: footprint in bytes, stride, width, or 0."""
 
     benchmark: Name
-    parameter: Annotated[int, _NOT_BELOW_ZERO]
+    parameter: Whole
     unit: Annotated[str, Rule(lambda unit: unit in UNITS, f"one of {', '.join(UNITS)}")]
     samples: Samples
 
@@ -185,7 +210,7 @@ class Counters(OfSize):
     m: Count
     n: Count
     k: Count
-    values: dict[str, Annotated[float, _NOT_BELOW_ZERO]]
+    values: dict[str, NotNegative]
 
 
 @dataclass(frozen=True)
@@ -198,11 +223,11 @@ class Accuracy(OfSize):
     m: Count
     n: Count
     k: Count
-    lost: Annotated[int, _NOT_BELOW_ZERO]
+    lost: Whole
     """NaN or infinite elements of C; always errors, because A·B fits FP32 for all inputs here."""
-    error: Annotated[float, _NOT_BELOW_ZERO] | None = None
+    error: NotNegative | None = None
     """‖C − A·B‖ / ‖A·B‖ over all elements; None if ``lost`` is not 0."""
-    largest: Annotated[float, _NOT_BELOW_ZERO] | None = None
+    largest: NotNegative | None = None
     """Largest error of an element over 2⁻²⁴·(|A|·|B|); None if ``lost`` is not 0."""
 
 
@@ -214,9 +239,9 @@ class Device:
     compute_capability: Annotated[str, _matches(r"\d+\.\d", "a version such as 9.0")]
     sms: Count
     max_clock_mhz: Annotated[float, _ABOVE_ZERO]
-    memory_clock_mhz: Annotated[float, _NOT_BELOW_ZERO]
-    memory_bus_bits: Annotated[int, _NOT_BELOW_ZERO]
-    l2_bytes: Annotated[int, _NOT_BELOW_ZERO]
+    memory_clock_mhz: NotNegative
+    memory_bus_bits: Whole
+    l2_bytes: Whole
     shared_per_sm: Count
     shared_per_block: Count
     registers_per_sm: Count
@@ -242,6 +267,10 @@ class RunEnvironment(Dated):
     cupy: str
     package: str
     cublas_call: str
+
+    def environment(self) -> dict[str, Any]:
+        """Return start time and versions by name, for a record of another kind of this run."""
+        return {field.name: getattr(self, field.name) for field in fields(RunEnvironment)}
 
 
 @dataclass(frozen=True)

@@ -131,24 +131,17 @@ class Kind(Generic[T]):
 
     def _read(self, path: Path) -> Any:
         name = f"{self.noun} file"
-        advice = (
-            "Restore it from version control, or remove it and run "
-            f"'sgemm-lab {self.command}' again."
-        )
         try:
             return json.loads(path.read_text(encoding="utf-8"))
         except FileNotFoundError:
             raise LabError(f"There is no {name} {path.name}.") from None
         except OSError as error:
             raise LabError(f"The {name} {path} cannot be read: {error.strerror}.") from None
-        except RecursionError:
-            raise LabError(f"The {name} {path.name} nests brackets too deeply. {advice}") from None
-        except ValueError as error:  # JSON, UTF-8, or a number of thousands of digits
-            is_json = not isinstance(error, json.JSONDecodeError | UnicodeDecodeError)
-            cause = "a number has too many digits" if is_json else error
+        except (ValueError, RecursionError) as error:  # JSON, UTF-8, digits, or brackets
             raise LabError(
-                f"The {name} {path.name} is not complete JSON ({cause}). It was truncated or "
-                f"edited. {advice}"
+                f"The {name} {path.name} is not complete JSON ({error}). It was truncated or "
+                "edited. Restore it from version control, or remove it and run "
+                f"'sgemm-lab {self.command}' again."
             ) from None
 
     def _decoded(self, data: Any, path: Path) -> T:

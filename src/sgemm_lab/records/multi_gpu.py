@@ -6,7 +6,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
-from sgemm_lab.records.gpu_record import Count, Dated, Device, Name, OfSize, Samples
+from sgemm_lab.records.gpu_record import (
+    Count,
+    Dated,
+    Device,
+    Name,
+    NotNegative,
+    OfSize,
+    Samples,
+    Whole,
+)
 from sgemm_lab.records.json_files import Kind, RunFile
 from sgemm_lab.records.schema import Rule
 
@@ -15,7 +24,6 @@ PATTERNS = (ONE_WAY, BOTH_WAYS, RING)
 """Transfers of a link measurement: GPU 0 to GPU 1; both directions; each GPU to the next."""
 
 Share = Annotated[float, Rule(lambda share: 0 <= share <= 1, "from 0 to 1")]
-Instant = Annotated[float, Rule(lambda seconds: seconds >= 0, "0 or more")]
 
 
 @dataclass(frozen=True)
@@ -120,11 +128,11 @@ class ProductTimes:
 class Piece:
     """A step of a plan on a GPU: "multiply" or "transfer", in seconds from the start."""
 
-    gpu: Annotated[int, Rule(lambda gpu: gpu >= 0, "0 or more")]
+    gpu: Whole
     what: Name
     label: Name
-    start: Instant
-    end: Instant
+    start: NotNegative
+    end: NotNegative
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,17 @@
 """Records of FP32 products of other libraries beside ``matmul``: one file per GPU model."""
 
 from dataclasses import dataclass
-from typing import Annotated
 
-from sgemm_lab.records.gpu_record import CUBLAS, Count, Device, Name, OfSize, RunEnvironment
+from sgemm_lab.records.gpu_record import (
+    CUBLAS,
+    Count,
+    Device,
+    Name,
+    OfSize,
+    RunEnvironment,
+    Seconds,
+)
 from sgemm_lab.records.json_files import Kind
-from sgemm_lab.records.schema import Rule
-
-Seconds = Annotated[float, Rule(lambda seconds: seconds > 0, "above 0")]
 
 
 @dataclass(frozen=True)

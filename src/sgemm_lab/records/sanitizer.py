@@ -1,13 +1,9 @@
 """Records of ``compute-sanitizer`` on kernels with one bug each: one file per GPU model."""
 
 from dataclasses import dataclass
-from typing import Annotated
 
-from sgemm_lab.records.gpu_record import Count, Dated, Device, Name
+from sgemm_lab.records.gpu_record import Count, Dated, Device, Name, NotNegative
 from sgemm_lab.records.json_files import Kind
-from sgemm_lab.records.schema import Rule
-
-Seconds = Annotated[float, Rule(lambda seconds: seconds >= 0, "0 or more")]
 
 
 @dataclass(frozen=True)
@@ -17,7 +13,7 @@ class ToolRun:
     tool: Name
     """One of the four of ``compute-sanitizer``, or ``check``."""
     found: bool
-    seconds: Seconds
+    seconds: NotNegative
 
 
 @dataclass(frozen=True)

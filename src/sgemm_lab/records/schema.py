@@ -5,6 +5,7 @@ with string keys, or one of these or None. ``Annotated`` adds rules and conversi
 ``float`` field stays an integer, so a file that is read and written again keeps every character.
 """
 
+import json
 import types
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields, is_dataclass
@@ -17,6 +18,12 @@ _NUMBER_LIMIT = 2**63
 """Larger integers are not a count of anything, and a float may not hold them exactly."""
 _QUOTE_LIMIT = 60
 """Characters of a value that a message quotes."""
+_PLAIN: dict[Any, str] = {
+    str: "text",
+    bool: "true or false",
+    int: "a whole number of at most 19 digits",
+    float: "a number below 2⁶³",
+}
 
 
 class FormError(ValueError):
@@ -47,14 +54,12 @@ def decode(form: type[T], data: Any) -> T:
     try:
         found: T = _reader(cast(Any, form))(data)
     except _MismatchError as fault:
-        raise FormError(f"{fault.path} {fault.text}") from None
+        raise FormError(str(fault)) from None
     return found
 
 
 def encode(value: Any) -> Any:
     """Convert an object to JSON data. Fields that are None are omitted."""
-    if type(value) in _PLAIN:  # the common case among 200,000 values
-        return value
     if isinstance(value, tuple):
         return [part if type(part) in _PLAIN else encode(part) for part in value]
     if is_dataclass(value):
@@ -73,15 +78,21 @@ class _MismatchError(Exception):
     """Data that do not fit. ``place`` holds field names and indices, innermost first."""
 
     def __init__(self, text: str) -> None:
-        super().__init__(text)
         self.text = text
         self.place: list[str | int] = []
 
-    @property
-    def path(self) -> str:
-        """The path of the field, such as "runs[0].date"."""
-        parts = [f"[{p}]" if isinstance(p, int) else f".{_short(p)}" for p in self.place]
-        return "".join(reversed(parts)).removeprefix(".") or "the top level"
+    def __str__(self) -> str:
+        parts = (f"[{p}]" if isinstance(p, int) else f".{_short(p)}" for p in reversed(self.place))
+        return f"{''.join(parts).removeprefix('.') or 'the top level'} {self.text}"
+
+
+def _mismatch(data: Any, wanted: str) -> _MismatchError:
+    found = _short(json.dumps(data, ensure_ascii=False))
+    return _MismatchError(f"is {found}. It must be {wanted}")
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _QUOTE_LIMIT else f"{text[:_QUOTE_LIMIT]}…"
 
 
 _Reader = Callable[[Any], Any]
@@ -94,7 +105,7 @@ def _reader(form: Any) -> _Reader:
     if origin is Annotated:
         read = _reader(inner[0])
         for mark in inner[1:]:
-            read = _rule_reader(mark, read) if isinstance(mark, Rule) else _converter(mark, read)
+            read = _marked_reader(mark, read)
         return read
     if origin in (Union, types.UnionType):  # a type or None: an omitted field
         return _reader(inner[0])
@@ -104,37 +115,33 @@ def _reader(form: Any) -> _Reader:
         return _dict_reader(_reader(inner[0]), _reader(inner[1]))
     if is_dataclass(form):
         return _dataclass_reader(form)
-    return _plain_reader(*_PLAIN[form])
+    return _plain_reader(form)
 
 
-def _rule_reader(rule: Rule, read: _Reader) -> _Reader:
+def _marked_reader(mark: Rule | Conversion, read: _Reader) -> _Reader:
     def checked(data: Any) -> Any:
         value = read(data)
-        if not rule.holds(value):
-            raise _mismatch(data, rule.text)
+        if isinstance(mark, Conversion):
+            return mark.convert(value)
+        if not mark.holds(value):
+            raise _mismatch(data, mark.text)
         return value
 
     return checked
-
-
-def _converter(conversion: Conversion, read: _Reader) -> _Reader:
-    return lambda data: conversion.convert(read(data))
 
 
 def _list_reader(read: _Reader) -> _Reader:
     def items(data: Any) -> Any:
         if not isinstance(data, list):
             raise _mismatch(data, "a list")
+        found: list[Any] = []
         try:
-            return tuple([read(part) for part in data])
-        except _MismatchError:
-            for number, part in enumerate(data):  # again, to find the index
-                try:
-                    read(part)
-                except _MismatchError as fault:
-                    fault.place.append(number)
-                    raise
+            for part in data:
+                found.append(read(part))
+        except _MismatchError as fault:
+            fault.place.append(len(found))
             raise
+        return tuple(found)
 
     return items
 
@@ -151,7 +158,7 @@ def _dict_reader(read_key: _Reader, read: _Reader) -> _Reader:
 
 def _dataclass_reader(form: Any) -> _Reader:
     hints = get_type_hints(form, include_extras=True)
-    readers = {field.name: _reader(hints[field.name]) for field in fields(form)}
+    readers = {name: _reader(hints[name]) for name in _names(form)}
     required = [
         field.name
         for field in fields(form)
@@ -161,9 +168,8 @@ def _dataclass_reader(form: Any) -> _Reader:
     def instance(data: Any) -> Any:
         if not isinstance(data, dict):
             raise _mismatch(data, "an object")
-        for name in data:
-            if name not in readers:
-                raise _MismatchError(f"has the unknown field '{_short(name)}'")
+        for name in data.keys() - readers.keys():
+            raise _MismatchError(f"has the unknown field '{_short(name)}'")
         for name in required:
             if name not in data:
                 raise _MismatchError(f"lacks the field '{name}'")
@@ -174,8 +180,7 @@ def _dataclass_reader(form: Any) -> _Reader:
 
 def _read_items(readers: dict[str, _Reader], data: dict[str, Any]) -> dict[str, Any]:
     """Read the items of an object, each by its own reader."""
-    found = {}
-    name = ""
+    found, name = {}, ""
     try:
         for name, part in data.items():
             found[name] = readers[name](part)
@@ -185,55 +190,14 @@ def _read_items(readers: dict[str, _Reader], data: dict[str, Any]) -> dict[str, 
     return found
 
 
-def _plain_reader(fits: Callable[[Any], bool], text: str) -> _Reader:
+def _plain_reader(form: Any) -> _Reader:
+    kinds = (float, int) if form is float else form
+
     def plain(data: Any) -> Any:
-        if fits(data):
+        fits = type(data) is form or (isinstance(data, kinds) and not isinstance(data, bool))
+        # The comparison is false for NaN and infinity.
+        if fits and (form in (str, bool) or -_NUMBER_LIMIT < data < _NUMBER_LIMIT):
             return data
-        raise _mismatch(data, text)
+        raise _mismatch(data, _PLAIN[form])
 
     return plain
-
-
-def _is_number(data: Any, kind: Any = (int, float)) -> bool:
-    return isinstance(data, kind) and not isinstance(data, bool)
-
-
-_PLAIN: dict[Any, tuple[Callable[[Any], bool], str]] = {
-    str: (lambda data: isinstance(data, str), "text"),
-    bool: (lambda data: isinstance(data, bool), "true or false"),
-    int: (
-        lambda data: (
-            (type(data) is int or _is_number(data, int)) and -_NUMBER_LIMIT < data < _NUMBER_LIMIT
-        ),
-        "a whole number of at most 19 digits",
-    ),
-    float: (
-        # The comparison is false for NaN and infinity.
-        lambda data: (
-            (type(data) is float or _is_number(data)) and -_NUMBER_LIMIT < data < _NUMBER_LIMIT
-        ),
-        "a number below 2⁶³",
-    ),
-}
-
-
-def _mismatch(data: Any, text: str) -> _MismatchError:
-    return _MismatchError(f"is {_described(data)}. It must be {text}")
-
-
-def _described(data: Any) -> str:
-    if isinstance(data, (dict, list)):
-        kind = "object" if isinstance(data, dict) else "list"
-        if not data:
-            return f"an empty {kind}"
-        return f"an {kind}" if kind == "object" else f"a {kind}"
-    if isinstance(data, str):
-        return f"'{_short(data)}'"
-    if data is None or isinstance(data, bool):
-        return str(data).lower().replace("none", "null")
-    huge = isinstance(data, int) and abs(data) >= _NUMBER_LIMIT
-    return "a huge number" if huge else repr(data)
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= _QUOTE_LIMIT else f"{text[:_QUOTE_LIMIT]}…"

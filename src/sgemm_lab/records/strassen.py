@@ -2,7 +2,6 @@
 
 import statistics
 from dataclasses import dataclass
-from typing import Annotated
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Size
@@ -13,21 +12,19 @@ from sgemm_lab.records.gpu_record import (
     Fingerprint,
     KernelName,
     Name,
+    NotNegative,
     OfSize,
     RunEnvironment,
     Samples,
     Spread,
+    Whole,
 )
 from sgemm_lab.records.json_files import Kind
-from sgemm_lab.records.schema import Rule
 
 STRASSEN = "strassen"
 """The name of Strassen's product among kernels and among arithmetics."""
 _UNIFORM = "uniform"
 """Inputs uniform in ±0.5, as for the errors in other kernels' scores."""
-
-Level = Annotated[int, Rule(lambda levels: levels >= 0, "0 or more")]
-Error = Annotated[float, Rule(lambda error: error >= 0, "0 or more")]
 
 
 @dataclass(frozen=True)
@@ -36,13 +33,13 @@ class MeasuredPlan:
 
     schedules: tuple[Name, ...]
     """Of the levels, outermost first; "twice" covers two levels."""
-    levels: Level
+    levels: Whole
     leaf: tuple[Count, ...]
     """M, N, K of the leaf products."""
     kernel: KernelName
     """The kernel of the leaves."""
-    workspace_bytes: Level
-    moved_bytes: Level
+    workspace_bytes: Whole
+    moved_bytes: Whole
     """Bytes that the additions read and write."""
     seconds: Samples
     products: Samples | None = None
@@ -89,8 +86,8 @@ class Errors(OfSize):
     k: Count
     rows: Count
     """Number of sampled rows."""
-    cublas: Error
-    levels: tuple[Error, ...]
+    cublas: NotNegative
+    levels: tuple[NotNegative, ...]
     """By number of levels, from 0."""
 
 
@@ -112,7 +109,7 @@ class StrassenRun(RunEnvironment):
     """One run of ``sgemm-lab strassen record``."""
 
     complete: bool = False
-    exact: Level = 0
+    exact: Whole = 0
     """Number of products of whole numbers at odd sizes that were checked to be exact."""
     times: tuple[SizeTimes, ...] = ()
     errors: tuple[Errors, ...] = ()

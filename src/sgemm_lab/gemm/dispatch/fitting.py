@@ -14,7 +14,8 @@ import numpy.typing as npt
 
 from sgemm_lab.gemm.dispatch.model import Slots, is_aligned, terms
 from sgemm_lab.kernel import Kernel, Size
-from sgemm_lab.records.dispatch_table import Fit, Seconds
+from sgemm_lab.records.dispatch_table import Fit
+from sgemm_lab.records.gpu_record import Seconds
 
 CLUSTER = "SPLIT"
 """The constant of a kernel with the blocks of its clusters."""

@@ -147,9 +147,9 @@ def launch_of(step: Addition) -> tuple[str, tuple[Argument, ...]]:
         return "left_factors" if step.matrix == "A" else "right_factors", given
     if isinstance(step, FactorsTwice):
         entry = "left_factors_twice" if step.matrix == "A" else "right_factors_twice"
-        return entry, (*_part(step.source, step.quarter), step.factors)
+        return entry, (*_part(step.source, step.half), step.factors)
     if isinstance(step, JoinTwice):
-        return "join_twice", (step.products, *_part(step.result, step.quarter))
+        return "join_twice", (step.products, *_part(step.result, step.half))
     if isinstance(step, Join):
         products = dict(step.products)
         return "join", (*(products[name] for name in _JOINED), *_part(step.result, step.half))

@@ -18,7 +18,6 @@ from sgemm_lab.gemm.strassen.plan import Plan, make_plan, schedule_choices
 from sgemm_lab.hardware import FLOAT_BYTES
 from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.measuring.interleaved import (
-    CUBLAS_CALL,
     Budget,
     Product,
     WatchCard,
@@ -27,7 +26,7 @@ from sgemm_lab.measuring.interleaved import (
     time_interleaved,
 )
 from sgemm_lab.measuring.recorder import new_run
-from sgemm_lab.records.gpu_record import CUBLAS, Spread
+from sgemm_lab.records.gpu_record import CUBLAS, five_digits
 from sgemm_lab.records.json_files import RunFile
 from sgemm_lab.records.strassen import (
     STRASSEN_RECORDS,
@@ -105,10 +104,7 @@ def take_strassen_record(
         LabError: no GPU, a product is not exact, or the file cannot be written.
     """
     check_writable(folder / STRASSEN_RECORDS.folder, _ROOM)
-    base = new_run()
-    run = StrassenRun(
-        base.date, base.driver, base.cuda, base.nvrtc, base.cupy, base.package, CUBLAS_CALL
-    )
+    run = StrassenRun(**new_run().environment())
     store = RunFile(STRASSEN_RECORDS, folder, current_device(), run)
     try:
         progress("products of whole numbers at odd sizes")
@@ -245,7 +241,7 @@ def measure(
     graph = is_graphed(size)
     with WatchCard() as card:
         found = {
-            one.kernel: _five_digits(one.seconds)
+            one.kernel: tuple(map(five_digits, one.seconds))
             for one in time_interleaved(products, size, budget, progress, graphs=graph)
         }
     product = dispatcher(cupy.cuda.Device().id)
@@ -267,8 +263,8 @@ def measure(
             )
             for plan in plans
         ),
-        clock_mhz=Spread.of(card.clock_mhz),
-        power_w=Spread.of(card.power_w),
+        clock_mhz=card.spreads()["clock_mhz"],
+        power_w=card.spreads()["power_w"],
     )
 
 
@@ -319,7 +315,3 @@ def _multiply(levels: int, leaf: Leaf | None, a: Any, b: Any, c: Any) -> None:
 
 def _name(plan: Plan) -> str:
     return "+".join(plan.schedules) or plural(0, "level")
-
-
-def _five_digits(numbers: Sequence[float]) -> tuple[float, ...]:
-    return tuple(float(f"{number:.5g}") for number in numbers)

@@ -74,7 +74,7 @@ class Memory:
             for name, target in step.targets:
                 self.array(target)[:] = sums[name]
         elif isinstance(step, FactorsTwice):
-            whole = self._padded(step.source, step.quarter, 4)
+            whole = self._padded(step.source, step.half, 4)
             self.array(step.factors)[:] = np.concatenate(
                 [
                     inner

@@ -169,14 +169,10 @@ class FactorsTwice:
     matrix: str
     """"A" for a left factor, "B" for a right one."""
     source: View
-    quarter: Shape
+    half: Shape
+    """Rows and columns of a quarter, all of which the pass reads at once."""
     factors: View
-    """Stacked by outer and inner product, each of the size ``quarter``."""
-
-    @property
-    def half(self) -> Shape:
-        """Rows and columns of the pass, which reads all quarters at once."""
-        return self.quarter
+    """Stacked by outer and inner product, each of the size ``half``."""
 
     @property
     def floats(self) -> int:
@@ -190,13 +186,9 @@ class JoinTwice:
 
     products: View
     """Stacked by outer and inner product."""
-    quarter: Shape
+    half: Shape
+    """Rows and columns of a quarter."""
     result: View
-
-    @property
-    def half(self) -> Shape:
-        """Rows and columns of the pass."""
-        return self.quarter
 
     @property
     def floats(self) -> int:

@@ -18,11 +18,12 @@ from sgemm_lab.measuring import interleaved as measure
 from sgemm_lab.measuring.interleaved import (
     Budget,
     TimingInterrupted,
-    WatchCard,
     input_set_count,
     is_graphed,
     time_interleaved,
+    watch_card,
 )
+from sgemm_lab.records.gpu_record import Spread
 
 SIZE = (4, 4, 4)  # 192 bytes of matrices
 BUDGET = Budget(seconds=1.0, min_samples=2, max_samples=50, warm_up_seconds=0.5)
@@ -267,29 +268,27 @@ def test_input_sets_fill_l2_twice_up_to_a_limit(matrix_bytes: int, l2_bytes: int
     assert count == 1 or (count - 1) * matrix_bytes < 2 * l2_bytes
 
 
-def watch(*lines: str) -> measure.CardReadings:
-    card = WatchCard()
-    card.readings = measure.CardReadings()
+def taken(*lines: str) -> measure.CardReadings:
+    readings = measure.CardReadings()
     for line in lines:
-        card.take(line)
-    return card.readings
+        readings.take(line)
+    return readings
 
 
 def test_an_unknown_reading_is_dropped() -> None:
-    taken = watch("99, 1980, [N/A], 54\n")
-    assert (taken.clock_mhz, taken.power_w, taken.temperature_c) == ([1980], [], [54])
+    assert taken("99, 1980, [N/A], 54\n") == measure.CardReadings([1980], [], [54])
 
 
 @given(st.text(alphabet=st.characters(codec="utf-8")))
 def test_malformed_output_of_nvidia_smi_is_ignored(line: str) -> None:
-    taken = watch(line, "[N/A], 1, 2, 3", "Failed to initialize NVML, 1", "1, 2", "")
-    for values in (taken.clock_mhz, taken.power_w, taken.temperature_c):
+    found = taken(line, "[N/A], 1, 2, 3", "Failed to initialize NVML, 1", "1, 2", "")
+    for values in (found.clock_mhz, found.power_w, found.temperature_c):
         assert not any(math.isnan(value) for value in values)
 
 
-@pytest.fixture
-def nvidia_smi(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Put a program called nvidia-smi on the path: it repeats one reading until it is ended."""
+def test_the_card_is_watched_while_the_block_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     program = tmp_path / "nvidia-smi"
     program.write_text(
         f"#!{sys.executable}\nimport sys, time\nassert '--id=0' in sys.argv\n"
@@ -297,27 +296,16 @@ def nvidia_smi(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     )
     program.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    return program
-
-
-def test_the_card_is_watched_while_the_block_runs(nvidia_smi: Path) -> None:
-    card = WatchCard()
-    deadline = time.monotonic() + 10
-    with card as readings:
-        while len(readings.temperature_c) < 2 and time.monotonic() < deadline:
-            time.sleep(0.01)
-    assert set(readings.clock_mhz) == {1500}
-    count = len(readings.clock_mhz)
-    assert count >= 2
-    assert card._process.returncode is not None
-    time.sleep(0.05)
-    assert len(readings.clock_mhz) == count
+    with watch_card() as readings:
+        time.sleep(1.0)
+    assert len(readings.clock_mhz) >= 2
+    assert readings.spreads()["clock_mhz"] == Spread(1500, 1500, 1500)
 
 
 def test_without_nvidia_smi_there_are_no_readings(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    with WatchCard() as readings:
+    with watch_card() as readings:
         pass
     assert readings == measure.CardReadings()

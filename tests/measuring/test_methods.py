@@ -72,7 +72,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Gpu:
     monkeypatch.setattr(module, "require_gpu", lambda: gpu)
     monkeypatch.setattr(module, "cublas", gpu.cublas)
     monkeypatch.setattr(module, "time_interleaved", gpu.time_interleaved)
-    monkeypatch.setattr(module, "WatchCard", Watch)
+    monkeypatch.setattr(module, "watch_card", Watch)
     monkeypatch.setattr(module, "LoadedKernel", lambda _: lambda *_: None)
     for name, size in (("BOUND_SIZE", SMALL), ("POWER_SIZE", POWER), ("LAUNCH_SIZE", SMALL)):
         monkeypatch.setattr(module, name, size)

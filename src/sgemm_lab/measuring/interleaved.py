@@ -16,14 +16,13 @@ import math
 import statistics
 import subprocess
 import sys
-import threading
+import tempfile
 import time
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 from time import sleep
-from types import TracebackType
 from typing import Any
 
 from sgemm_lab.cuda.launch import HalfCopies, LoadedKernel, require_gpu
@@ -396,42 +395,6 @@ class CardReadings:
     power_w: list[float] = field(default_factory=list)
     temperature_c: list[float] = field(default_factory=list)
 
-    def spreads(self) -> dict[str, Any]:
-        """Return the spread of each, by the name of its field in a record."""
-        return {name: Spread.of(readings) for name, readings in vars(self).items()}
-
-
-class WatchCard(AbstractContextManager[CardReadings]):
-    """Context manager that reads clock, power and temperature with nvidia-smi.
-
-    Readings of an idle GPU are dropped. Without nvidia-smi there are no readings.
-    """
-
-    _QUERY = "utilization.gpu,clocks.sm,power.draw,temperature.gpu"
-    _INTERVAL_MS = 250
-
-    def __enter__(self) -> CardReadings:
-        self.readings = CardReadings()
-        self._thread: threading.Thread | None = None
-        command = [
-            "nvidia-smi", f"--query-gpu={self._QUERY}", "--format=csv,noheader,nounits",
-            f"--loop-ms={self._INTERVAL_MS}", "--id=0",
-        ]  # fmt: skip
-        try:
-            self._process = subprocess.Popen(
-                command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-            )
-        except OSError:
-            return self.readings
-        self._thread = threading.Thread(target=self._read, daemon=True)
-        self._thread.start()
-        return self.readings
-
-    def _read(self) -> None:
-        assert self._process.stdout is not None
-        for line in self._process.stdout:
-            self.take(line)
-
     def take(self, line: str) -> None:
         """Add one line of nvidia-smi's output; values that are not numbers are dropped."""
         values = []
@@ -442,21 +405,40 @@ class WatchCard(AbstractContextManager[CardReadings]):
                 values.append(math.nan)
         if len(values) != 4 or not values[0] > 0:
             return
-        lists = (self.readings.clock_mhz, self.readings.power_w, self.readings.temperature_c)
-        for readings, value in zip(lists, values[1:], strict=True):
+        for readings, value in zip(vars(self).values(), values[1:], strict=True):
             if not math.isnan(value):
                 readings.append(value)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self._thread is None:
+    def spreads(self) -> dict[str, Any]:
+        """Return the spread of each, by the name of its field in a record."""
+        return {name: Spread.of(readings) for name, readings in vars(self).items()}
+
+
+@contextmanager
+def watch_card() -> Iterator[CardReadings]:
+    """Read clock, power and temperature with nvidia-smi; the readings are there at the end.
+
+    Readings of an idle GPU are dropped. Without nvidia-smi there are no readings.
+    """
+    readings = CardReadings()
+    command = [
+        "nvidia-smi", "--query-gpu=utilization.gpu,clocks.sm,power.draw,temperature.gpu",
+        "--format=csv,noheader,nounits", "--loop-ms=250", "--id=0",
+    ]  # fmt: skip
+    with ExitStack() as stack:
+        try:
+            output = stack.enter_context(
+                tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")
+            )
+            process = subprocess.Popen(command, stdout=output, stderr=subprocess.DEVNULL)
+        except OSError:
+            yield readings
             return
-        self._process.terminate()
-        self._process.wait()
-        self._thread.join(timeout=2)
-        if self._process.stdout is not None:
-            self._process.stdout.close()
+        try:
+            yield readings
+        finally:
+            process.terminate()
+            process.wait()
+            output.seek(0)
+            for line in output:
+                readings.take(line)

@@ -15,10 +15,10 @@ from sgemm_lab.measuring.interleaved import (
     Budget,
     Product,
     Progress,
-    WatchCard,
     cublas,
     input_set_count,
     time_interleaved,
+    watch_card,
 )
 from sgemm_lab.records.gpu_record import Reading
 
@@ -123,7 +123,7 @@ def _first_launches(cupy: Any) -> Reading:
 def _power(cupy: Any, inputs: str, matrix: Callable[[Any, int], Any]) -> Iterator[Reading]:
     size, multiply = POWER_SIZE, cublas()
     a, b = matrix(cupy, size), matrix(cupy, size)
-    with WatchCard() as card:
+    with watch_card() as card:
         time_interleaved(
             {inputs: lambda _a, _b, c: multiply(a, b, c)}, (size, size, size), _POWER_BUDGET
         )

@@ -25,6 +25,8 @@ _THREADS = 256
 _FMA_ROUNDS = 20_000
 _FMA_PER_ROUND = 4 * 16
 _LINE = 128
+_LARGE = 1024 * MB
+"""Bytes that no L2 cache holds."""
 
 
 def microbenchmarks(progress: Callable[[str], None] = lambda _: None) -> Iterator[Reading]:
@@ -115,65 +117,56 @@ class _Bench:
         return Reading("rate.fma", 0, "GFLOP/s", tuple(flop / s / 1e9 for s in seconds))
 
     def read_shared(self) -> Reading:
-        function = load_micro("bandwidth", "read_shared")
         blocks, rounds = self.sms * 8, 20_000
         arguments = (self.cupy.int32(rounds), self.sink)
         moved = blocks * _THREADS * rounds * 8 * 16
-        seconds = self._time(lambda: function((blocks,), (_THREADS,), arguments))
-        return self._bandwidth("bandwidth.shared", 0, moved, seconds)
+        return self._bandwidth("shared", 0, "read_shared", blocks, arguments, moved)
 
     def read_l1(self) -> Reading:
-        function = load_micro("bandwidth", "read_l1")
         # Four slices of 16 KB on each SM: together they fit into any L1.
         blocks, slice_bytes, rounds = self.sms * 4, 16 * KB, 20_000
-        data = self.cupy.zeros(blocks * slice_bytes // 4, dtype="float32")
-        slice_vectors = self.cupy.int32(slice_bytes // 16)
-        arguments = (data, slice_vectors, self.cupy.int32(rounds), self.sink)
+        data = self._zeros(blocks * slice_bytes)
+        arguments = (data, self.cupy.int32(slice_bytes // 16), self.cupy.int32(rounds), self.sink)
         moved = blocks * slice_bytes * rounds
-        seconds = self._time(lambda: function((blocks,), (_THREADS,), arguments))
-        return self._bandwidth("bandwidth.l1", slice_bytes, moved, seconds)
+        return self._bandwidth("l1", slice_bytes, "read_l1", blocks, arguments, moved)
 
     def read_past_l1(self, footprint: int) -> Reading:
-        function = load_micro("bandwidth", "read_past_l1")
-        data = self.cupy.zeros(footprint // 4, dtype="float32")
         rounds = max(1, 4096 * MB // footprint)
-        arguments = (
-            data, self.cupy.int64(footprint // 16), self.cupy.int32(rounds), self.sink,
-        )  # fmt: skip
-        seconds = self._time(lambda: function((self.sms * 8,), (_THREADS,), arguments))
-        return self._bandwidth("bandwidth.read", footprint, footprint * rounds, seconds)
+        vectors, count = self.cupy.int64(footprint // 16), self.cupy.int32(rounds)
+        arguments = (self._zeros(footprint), vectors, count, self.sink)
+        moved = footprint * rounds
+        return self._bandwidth("read", footprint, "read_past_l1", self.sms * 8, arguments, moved)
 
     def copy(self) -> Reading:
-        footprint = 1024 * MB
-        function = load_micro("bandwidth", "copy")
-        source = self.cupy.zeros(footprint // 4, dtype="float32")
-        target = self.cupy.empty_like(source)
-        arguments = (source, target, self.cupy.int64(footprint // 16))
-        seconds = self._time(lambda: function((self.sms * 16,), (_THREADS,), arguments))
-        return self._bandwidth("bandwidth.copy", footprint, 2 * footprint, seconds)
+        source = self._zeros(_LARGE)
+        arguments = (source, self.cupy.empty_like(source), self.cupy.int64(_LARGE // 16))
+        return self._bandwidth("copy", _LARGE, "copy", self.sms * 16, arguments, 2 * _LARGE)
 
     def read_strided(self, stride: int) -> Reading:
-        function = load_micro("bandwidth", "read_strided")
-        footprint = 1024 * MB
-        count = footprint // 4 // stride
-        data = self.cupy.zeros(footprint // 4, dtype="float32")
-        arguments = (data, self.cupy.int64(count), self.cupy.int32(stride), self.sink)
-        seconds = self._time(lambda: function((self.sms * 8,), (_THREADS,), arguments))
-        return self._bandwidth("bandwidth.strided", stride, 4 * count, seconds)
+        count = _LARGE // 4 // stride
+        sizes = self.cupy.int64(count), self.cupy.int32(stride)
+        arguments = (self._zeros(_LARGE), *sizes, self.sink)
+        return self._bandwidth(
+            "strided", stride, "read_strided", self.sms * 8, arguments, 4 * count
+        )
 
     def read_wide(self, width: int, loads: int) -> Reading:
         """Read 1 GB; a thread has 1 or 4 loads of ``width`` bytes in flight."""
-        function = load_micro("bandwidth", f"read_{width}" + ("_by_four" if loads == 4 else ""))
-        footprint = 1024 * MB
-        data = self.cupy.zeros(footprint // 4, dtype="float32")
-        arguments = (data, self.cupy.int64(footprint // width), self.sink)
-        seconds = self._time(lambda: function((self.sms * 8,), (_THREADS,), arguments))
-        return self._bandwidth(f"bandwidth.loads{loads}", width, footprint, seconds)
+        entry = f"read_{width}" + ("_by_four" if loads == 4 else "")
+        arguments = (self._zeros(_LARGE), self.cupy.int64(_LARGE // width), self.sink)
+        return self._bandwidth(f"loads{loads}", width, entry, self.sms * 8, arguments, _LARGE)
+
+    def _zeros(self, size: int) -> Any:
+        """Return an array of ``size`` bytes."""
+        return self.cupy.zeros(size // 4, dtype="float32")
 
     def _bandwidth(
-        self, benchmark: str, parameter: int, moved: int, seconds: list[float]
+        self, name: str, parameter: int, entry: str, blocks: int, arguments: Any, moved: int
     ) -> Reading:
-        return Reading(benchmark, parameter, "GB/s", tuple(moved / s / 1e9 for s in seconds))
+        function = load_micro("bandwidth", entry)
+        seconds = self._time(lambda: function((blocks,), (_THREADS,), arguments))
+        gbs = tuple(moved / s / 1e9 for s in seconds)
+        return Reading(f"bandwidth.{name}", parameter, "GB/s", gbs)
 
     def _time(self, launch: Callable[[], None]) -> list[float]:
         """Return the seconds of 7 launches, after 2 warm-up launches."""

@@ -32,10 +32,10 @@ from sgemm_lab.measuring.interleaved import (
     Budget,
     Product,
     TimingInterrupted,
-    WatchCard,
     contenders,
     is_graphed,
     time_interleaved,
+    watch_card,
 )
 from sgemm_lab.measuring.methods import effects as measure_effects
 from sgemm_lab.measuring.microbench import microbenchmarks
@@ -221,7 +221,7 @@ def measure_run(
             progress(f"{kernel.name} is tried out")
             try_out(kernel, sizes)
     taken, pace, began = _Taken(), Pace(budget or Budget()), time.monotonic()
-    with WatchCard() as card, _keeping(taken, progress):
+    with watch_card() as card, _keeping(taken, progress):
         products = contenders(kernels) if sizes else {}
         if matmul is not None:
             products[MATMUL] = matmul
@@ -325,7 +325,7 @@ def record_counters(
             f"{len(launches) - len(remaining)} of {len(launches)} launches are in the file "
             "already, from an interrupted run."
         )
-    with WatchCard() as card, _keeping(taken, progress):
+    with watch_card() as card, _keeping(taken, progress):
         for (m, n, k), some in groupby(remaining or launches, key=lambda launch: launch[1]):
             size, fitting = (m, n, k), [kernel for kernel, _ in some]
             progress(f"counters at M, N, K = {', '.join(map(str, size))}")

@@ -20,10 +20,10 @@ from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.measuring.interleaved import (
     Budget,
     Product,
-    WatchCard,
     cublas,
     is_graphed,
     time_interleaved,
+    watch_card,
 )
 from sgemm_lab.measuring.recorder import new_run
 from sgemm_lab.records.gpu_record import CUBLAS, five_digits
@@ -239,7 +239,7 @@ def measure(
             products[f"{name} additions"] = engine.only_additions
     budget = budget or Budget(seconds=0.3, min_samples=5, max_samples=15, warm_up_seconds=0.05)
     graph = is_graphed(size)
-    with WatchCard() as card:
+    with watch_card() as card:
         found = {
             one.kernel: tuple(map(five_digits, one.seconds))
             for one in time_interleaved(products, size, budget, progress, graphs=graph)

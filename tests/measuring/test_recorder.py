@@ -282,7 +282,6 @@ def test_a_run_that_cannot_be_added_is_written_elsewhere(
 
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
-    monkeypatch.setattr(tempfile, "gettempdir", lambda: str(tmp_path / "temporary"))
     monkeypatch.setattr(Kind, "add_run", unwritable)
     with pytest.raises(LabError, match=r"No space left on device\. The run is not lost") as told:
         take_record([NAIVE], tmp_path / "records", sizes=SIZES)
@@ -290,12 +289,6 @@ def test_a_run_that_cannot_be_added_is_written_elsewhere(
     assert f"sgemm-lab add {kept}" in str(told.value)
     (taken,) = load_record(kept).runs
     assert len(taken.measurements) == 4
-
-    monkeypatch.setattr(Path, "cwd", lambda: kept)  # a file: nothing can be written in it
-    with pytest.raises(LabError, match="is not lost"):
-        take_record([NAIVE], tmp_path / "records", sizes=SIZES)
-    (kept,) = (tmp_path / "temporary").iterdir()
-    assert load_record(kept).gpu == DEVICE
 
 
 @pytest.mark.parametrize("fault", [LabError("Too large."), RuntimeError("an illegal address")])
@@ -345,6 +338,24 @@ def test_counters_taken_before_an_error_are_kept(
     assert load_record(path).runs == (taken,)
 
 
+def test_counters_are_written_after_each_batch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def take(kernels: list[Kernel], size: Any) -> list[dict[str, float]]:
+        if kernels == [TILED]:
+            raise SystemExit  # not caught
+        return [{"registers": 1.0}]
+
+    monkeypatch.setattr(recorder, "fits", lambda *_: True)
+    monkeypatch.setattr(recorder, "take_counters", take)
+    monkeypatch.setattr(recorder, "COUNTER_BATCH", 1)
+    with pytest.raises(SystemExit):
+        record_counters([NAIVE, TILED], tmp_path, SIZES)
+    (stopped,) = load_record(record_path(tmp_path, DEVICE.name)).runs
+    assert [one.kernel for one in stopped.counters] == ["naive"]
+    assert not stopped.complete
+
+
 def test_a_readers_kernel_runs_in_a_sandbox_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -372,33 +383,3 @@ def test_counters_are_added_to_the_record(tmp_path: Path, monkeypatch: pytest.Mo
     ]  # fmt: skip
     assert taken.counters[1].fingerprint == strip.fingerprint
     assert load_record(path).runs == (run(samples("naive", 1.0)), taken)
-
-
-def test_a_stopped_run_of_counters_keeps_what_it_has_and_the_next_one_goes_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    launched: list[tuple[str, Any]] = []
-
-    def take(kernels: list[Kernel], size: Any) -> list[dict[str, float]]:
-        if len(launched) == 3:
-            raise SystemExit
-        launched.extend((kernel.name, size) for kernel in kernels)
-        return [{"registers": 1.0} for _ in kernels]
-
-    monkeypatch.setattr(recorder, "fits", lambda *_: True)
-    monkeypatch.setattr(recorder, "take_counters", take)
-    monkeypatch.setattr(recorder, "COUNTER_BATCH", 1)
-    with pytest.raises(SystemExit):
-        record_counters([NAIVE, TILED], tmp_path, SIZES)
-    (stopped,) = load_record(record_path(tmp_path, DEVICE.name)).runs
-    assert [(c.kernel, c.size) for c in stopped.counters] == launched
-    assert not stopped.complete
-    launched.clear()
-    path, rest = record_counters([NAIVE, TILED], tmp_path, SIZES)
-    assert launched == [("tiled", SIZES[1])]
-    assert rest.complete
-    assert load_record(path).runs == (stopped, rest)
-    launched.clear()
-    monkeypatch.setattr(recorder, "COUNTER_BATCH", 2)
-    record_counters([NAIVE], tmp_path, SIZES)
-    assert len(launched) == 2  # after a complete run all are counted again

@@ -13,8 +13,8 @@ from sgemm_lab.checking.sandbox import TimeLimitError
 from sgemm_lab.errors import LabError
 from sgemm_lab.multi_gpu import recorder
 from sgemm_lab.multi_gpu.cases import PARTS, SIZES, Group, Request, groups
+from sgemm_lab.multi_gpu.measure import LINK, PRODUCT
 from sgemm_lab.multi_gpu.recorder import record, take_record
-from sgemm_lab.multi_gpu.worker import LINK, PRODUCT
 from sgemm_lab.records.multi_gpu import (
     MULTI_GPU_RECORDS,
     Case,

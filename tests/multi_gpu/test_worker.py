@@ -4,8 +4,8 @@ import pytest
 
 from sgemm_lab.cuda.launch import has_gpu
 from sgemm_lab.multi_gpu.cases import Request
+from sgemm_lab.multi_gpu.measure import LINK, PRODUCT, TIMELINE
 from sgemm_lab.multi_gpu.recorder import run_worker
-from sgemm_lab.multi_gpu.worker import LINK, PRODUCT, TIMELINE
 from sgemm_lab.records.multi_gpu import Case, LinkCase
 
 CASE = Case(2, 64, 64, 64, "rows", "cublas", "copy")

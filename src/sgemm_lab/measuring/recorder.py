@@ -1,19 +1,16 @@
 """Take a record: run timings and microbenchmarks on this machine's GPU, and write them.
 
 No measurement is lost. The file is checked before the first measurement; an interruption keeps the
-results so far; and if the file cannot be written in the end, the run goes to another place, which
-the message names.
+results so far; and if the file cannot be written in the end, the run goes to the current folder.
 """
 
 import math
 import subprocess
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from itertools import groupby
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -39,7 +36,7 @@ from sgemm_lab.measuring.interleaved import (
 )
 from sgemm_lab.measuring.methods import effects as measure_effects
 from sgemm_lab.measuring.microbench import microbenchmarks
-from sgemm_lab.measuring.sizes import Pace, counted_before, has_room, measured_before
+from sgemm_lab.measuring.sizes import Pace, has_room, measured_before
 from sgemm_lab.records.gpu_record import (
     CUBLAS,
     CUBLAS_MODES,
@@ -140,7 +137,7 @@ def take_record(
         time_limit=time_limit,
         progress=progress,
     )
-    return keep_run(folder, device, run), run
+    return _add(folder, device, run), run
 
 
 def _remaining(sizes: list[Size], done: set[Size], progress: Progress) -> list[Size]:
@@ -305,34 +302,22 @@ def record_counters(
     """Read the hardware counters of each kernel, add them to the GPU's file, return file and run.
 
     Kernels are skipped at sizes that they refuse. The file is written after every ``COUNTER_BATCH``
-    launches; the launches of an interrupted run of the last day are not repeated.
+    launches.
 
     Raises:
         LabError: no GPU, no access to counters, or a file error as in ``take_record``.
     """
     device = current_device()
-    runs = _check_file(folder, device)
+    _check_file(folder, device)
     base, taken = new_run(), _Taken()
-    launches = [(kernel, size) for size in sizes for kernel in kernels if fits(kernel, size)]
-    done = counted_before(runs, base)
-    remaining = [
-        (kernel, size)
-        for kernel, size in launches
-        if (kernel.name, kernel.fingerprint, size) not in done
-    ]
-    if remaining and len(remaining) < len(launches):
-        progress(
-            f"{len(launches) - len(remaining)} of {len(launches)} launches are in the file "
-            "already, from an interrupted run."
-        )
     with watch_card() as card, _keeping(taken, progress):
-        for (m, n, k), some in groupby(remaining or launches, key=lambda launch: launch[1]):
-            size, fitting = (m, n, k), [kernel for kernel, _ in some]
+        for size in sizes:
             progress(f"counters at M, N, K = {', '.join(map(str, size))}")
+            fitting = [kernel for kernel in kernels if fits(kernel, size)]
             for start in range(0, len(fitting), COUNTER_BATCH):
                 batch = fitting[start : start + COUNTER_BATCH]
                 for kernel, values in zip(batch, take_counters(batch, size), strict=True):
-                    found = Counters(kernel.name, kernel.fingerprint, m, n, k, values)
+                    found = Counters(kernel.name, kernel.fingerprint, *size, values)
                     taken.counters.append(found)
                 RECORDS.add_run(folder, device, replace(base, counters=tuple(taken.counters)))
     run = replace(
@@ -341,7 +326,7 @@ def record_counters(
         counters=tuple(taken.counters),
         **card.spreads(),
     )
-    return keep_run(folder, device, run), run
+    return _add(folder, device, run), run
 
 
 def record_errors(
@@ -372,14 +357,11 @@ def record_errors(
         for found in accuracies(products, progress):
             taken.accuracies.append(replace(found, fingerprint=prints.get(found.kernel, "")))
     run = replace(base, complete=taken.complete, accuracies=tuple(taken.accuracies))
-    return keep_run(folder, device, run), run
+    return _add(folder, device, run), run
 
 
-def keep_run(folder: Path, device: Device, run: Run) -> Path:
-    """Add a run to the GPU's file, and return the file's path.
-
-    If that fails, write the run to a separate file in the current folder or else in the folder for
-    temporary files.
+def _add(folder: Path, device: Device, run: Run) -> Path:
+    """Add a run to the GPU's file, and return the file's path; else write it to the current folder.
 
     Raises:
         LabError: the run is not in the GPU's file; the message has the reason and the other file.
@@ -387,22 +369,13 @@ def keep_run(folder: Path, device: Device, run: Run) -> Path:
     try:
         return RECORDS.add_run(folder, device, run)
     except LabError as fault:
-        reason = str(fault)
-    when = run.date.replace("-", "").replace(":", "")
-    name = f"{RECORDS.path(folder, device.name).stem}-{when}.json"
-    for save in (RECORDS.save, RECORDS.save_unchecked):
-        for place in (Path.cwd(), Path(tempfile.gettempdir())):
-            try:
-                save(place / name, Record(device, (run,)))
-            except LabError:
-                continue
-            raise LabError(
-                f"{reason} The run is not lost: it is in {place / name}. "
-                f"Fix the error, then run: sgemm-lab add {place / name}"
-            )
-    raise LabError(
-        f"{reason} The run could not be written to the current or the temporary folder either."
-    )
+        stem = RECORDS.path(folder, device.name).stem
+        path = Path.cwd() / f"{stem}-{run.date.translate({ord('-'): None, ord(':'): None})}.json"
+        RECORDS.save_unchecked(path, Record(device, (run,)))
+        raise LabError(
+            f"{fault} The run is not lost: it is in {path}. "
+            f"Fix the error, then run: sgemm-lab add {path}"
+        ) from None
 
 
 def _check_file(folder: Path, device: Device) -> tuple[Run, ...]:

@@ -100,19 +100,6 @@ def measured_before(
     return done
 
 
-def counted_before(runs: Sequence[Run], like: RunEnvironment) -> set[tuple[str, str, Size]]:
-    """Return kernel, fingerprint and size of the launches that interrupted runs have counted.
-
-    Runs count back to the latest complete one, as in ``measured_before``.
-    """
-    done: set[tuple[str, str, Size]] = set()
-    for run in reversed([run for run in runs if run.counters]):
-        if run.complete or not _resumable(run, like):
-            break
-        done |= {(one.kernel, one.fingerprint, one.size) for one in run.counters}
-    return done
-
-
 def _resumable(run: RunEnvironment, like: RunEnvironment) -> bool:
     """Whether a run is of the last day before ``like``, with the same software."""
     age = datetime.fromisoformat(like.date) - datetime.fromisoformat(run.date)

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sgemm_lab.multi_gpu.engine import COPY, NCCL
+from sgemm_lab.multi_gpu.measure import LINK, PRODUCT, TIMELINE
 from sgemm_lab.multi_gpu.single_gpu import BOOK, CUBLAS
-from sgemm_lab.multi_gpu.worker import LINK, PRODUCT, TIMELINE
 from sgemm_lab.records.multi_gpu import BOTH_WAYS, ONE_WAY, RING, Case, LinkCase, MultiGpuRun
 from sgemm_lab.records.schema import encode
 
@@ -36,7 +36,7 @@ PARTS = (
 
 @dataclass(frozen=True)
 class Request:
-    """A request to ``worker`` for one measurement."""
+    """A request to ``measure`` for one measurement."""
 
     do: str
     case: Case | LinkCase

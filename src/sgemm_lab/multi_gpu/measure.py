@@ -1,8 +1,15 @@
 """Measure links and plans on this machine's GPUs: wall times of interleaved variants.
 
-It runs in a separate process (``worker``), which a time limit can end.
+``recorder`` starts it as a process, ``python -m sgemm_lab.multi_gpu.measure``, which a time limit
+can end: a hanging transfer blocks its process. It reads requests as JSON and prints one line of
+JSON for each: ``item``, in the form of a record, or ``refused``, a message. NCCL reads its settings
+once per process, so other settings need another process.
 """
 
+import gc
+import json
+import os
+import sys
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -10,9 +17,9 @@ from typing import Any
 from sgemm_lab.cuda.launch import require_gpu
 from sgemm_lab.errors import LabError
 from sgemm_lab.measuring.interleaved import is_graphed
-from sgemm_lab.multi_gpu.engine import COPY, NCCL, Engine, Program, wait
+from sgemm_lab.multi_gpu.engine import COPY, NCCL, Engine, NotInTimeError, Program, wait
 from sgemm_lab.multi_gpu.layouts import make_plan
-from sgemm_lab.multi_gpu.nccl import communicators, nccl_library
+from sgemm_lab.multi_gpu.nccl import communicators, nccl_library, set_block_limit
 from sgemm_lab.multi_gpu.plan import Plan
 from sgemm_lab.multi_gpu.single_gpu import CUBLAS
 from sgemm_lab.multi_gpu.topology import check_count, enable_peer_access
@@ -21,12 +28,17 @@ from sgemm_lab.records.multi_gpu import (
     ONE_WAY,
     RING,
     Case,
+    Item,
     LinkCase,
     LinkTimes,
     Piece,
     ProductTimes,
     Timeline,
 )
+from sgemm_lab.records.schema import decode, encode
+
+PRODUCT, LINK, TIMELINE = "product", "link", "timeline"
+"""What a request asks for."""
 
 SECONDS = 2.0
 """Time limit of one case; a started turn is finished."""
@@ -199,3 +211,41 @@ def _nccl_sender(
         nccl.groupEnd()
 
     return once
+
+
+def main() -> None:
+    """Answer all requests."""
+    answers = os.fdopen(os.dup(1), "w")  # NCCL and others may print to 1
+    os.dup2(2, 1)
+    job = json.loads(sys.stdin.read())
+
+    def send(answer: dict[str, Any]) -> None:
+        print(json.dumps(answer), file=answers, flush=True)
+
+    send({"ready": True})
+    set_block_limit(job["block_limit"])
+    for request in job["requests"]:
+        try:
+            send({"item": encode(_measured(request))})
+        except NotInTimeError as fault:
+            send({"refused": str(fault)})
+            break  # the next request may hang too; the recorder starts another process
+        except LabError as fault:
+            send({"refused": str(fault)})
+        gc.collect()  # free the GPUs' memory
+    send({"done": True})
+    # Skip the cleanup: a GPU or NCCL may hang.
+    os._exit(0)
+
+
+def _measured(request: dict[str, Any]) -> Item:
+    if request["do"] == LINK:
+        return measure_link(decode(LinkCase, request["case"]))
+    case = decode(Case, request["case"])
+    if request["do"] == PRODUCT:
+        return measure_product(case)
+    return measure_timeline(case, request["overlap"])
+
+
+if __name__ == "__main__":
+    main()

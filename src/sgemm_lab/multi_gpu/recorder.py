@@ -21,8 +21,8 @@ from sgemm_lab.files import check_writable
 from sgemm_lab.measuring.interleaved import CUBLAS_CALL
 from sgemm_lab.measuring.recorder import new_run
 from sgemm_lab.multi_gpu.cases import PARTS, SIZES, Group, Request, groups
+from sgemm_lab.multi_gpu.measure import LINK, PRODUCT, TIMELINE
 from sgemm_lab.multi_gpu.topology import gpu_count
-from sgemm_lab.multi_gpu.worker import LINK, PRODUCT, TIMELINE
 from sgemm_lab.records.multi_gpu import (
     MULTI_GPU_RECORDS,
     Failure,
@@ -66,7 +66,7 @@ def run_worker(requests: Sequence[Request], block_limit: int | None, limit: floa
         LabError: the process hangs, or ends early.
     """
     job = json.dumps({"requests": [r.to_json() for r in requests], "block_limit": block_limit})
-    yield from answers([sys.executable, "-m", "sgemm_lab.multi_gpu.worker"], job, limit)
+    yield from answers([sys.executable, "-m", "sgemm_lab.multi_gpu.measure"], job, limit)
 
 
 def take_record(

@@ -52,6 +52,29 @@ def test_a_result_that_depends_on_the_order_is_reported(text: str, severity: str
     assert str(finding).endswith(f" It shows with {order}.")
 
 
+RANKS = """
+__global__ void keep(const float* x, float* y, int* count, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x, lane = threadIdx.x % 32;
+    unsigned votes = __ballot_sync(~0u, x[i] > 0);
+    int base = 0;
+    if (lane == 0) base = atomicAdd(count, __popc(votes));
+    base = __shfl_sync(~0u, base, 0);
+    if (x[i] > 0) y[base + __popc(votes & MASK)] = x[i];
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("mask", "skips"), [("(1u << lane) - 1", False), ("(2u << lane) - 1", True)]
+)
+def test_a_place_that_no_thread_takes_is_reported(mask: str, skips: bool) -> None:
+    given = "x:in:1024 y:inout:1100 count:zero:1 n=1024"
+    pasted = Pasted("a.cu", RANKS.replace("MASK", f"({mask})"), Path())
+    (report,) = check_file(ExternalKernel(pasted, ("4",), ("256",), arguments=given))
+    found = [one.message for one in report.findings if one.severity == "warning"]
+    assert ["elements 1 to" in one and "not 0." in one for one in found] == [True] * skips
+
+
 def test_sums_of_atomics_do_not_depend_on_it() -> None:
     (report,) = check_file(kernel(ORDERED))
     assert report.findings == ()

@@ -17,7 +17,7 @@ from sgemm_lab.cuda.compiler import DEFAULT_TARGET
 from sgemm_lab.errors import LabError
 from sgemm_lab.external_cuda.arguments import Array, Matrix, Number, called, named_numbers
 from sgemm_lab.external_cuda.assumed_launch import Try, further_tries, tries
-from sgemm_lab.external_cuda.contents import other_contents
+from sgemm_lab.external_cuda.contents import other_contents, with_empty_rows
 from sgemm_lab.external_cuda.elements import Element
 from sgemm_lab.external_cuda.expected import expected_values, read_expectation
 from sgemm_lab.external_cuda.launch import (
@@ -27,6 +27,7 @@ from sgemm_lab.external_cuda.launch import (
     Prepared,
     Settings,
     UnknownLaunchError,
+    block_is_free,
     own_arrays,
     prepare,
     run,
@@ -57,7 +58,7 @@ TOLERANCE = {"half": 2.0**-9, "bfloat16": 2.0**-6, "float": 1e-5, "double": 1e-1
 
 
 class NeverEndsError(LabError):
-    """A launch that never ends, of which nothing was assumed."""
+    """A launch that never ends."""
 
     def __init__(self, prepared: Prepared, reason: EndlessLoopError | DeadlockError) -> None:
         super().__init__(str(reason))
@@ -225,12 +226,13 @@ def count_assumed(
     With assumed sizes an index out of bounds is no fault of the kernel.
 
     Raises:
-        NeverEndsError: the file's own launch never ends.
+        NeverEndsError: the file's own launch never ends, or threads wait for each other in all.
         LabError: the simulator found a fault, or the launch is unknown.
     """
     end = time.monotonic() + min(TRIES_SECONDS, settings.time_limit)
     outside = None
     fault: LabError | None = None
+    waiting: NeverEndsError | None = None
     multiplies = isinstance(unknown, NoLaunchError)
     for one in tries(unknown.prepared, NOT_RIGHT if multiplies else ""):
         left = end - time.monotonic()
@@ -242,8 +244,12 @@ def count_assumed(
         try:
             done = count_prepared(one.prepared, size, expect, tolerance, limited)
         except (EndlessLoopError, DeadlockError) as stuck:
+            never = NeverEndsError(one.prepared, stuck)
             if one.certain:
-                raise NeverEndsError(one.prepared, stuck) from None
+                raise never from None
+            # Threads that wait in vain for each other do so with other sizes, too.
+            if isinstance(stuck, DeadlockError) and not block_is_free(unknown.prepared):
+                waiting = waiting or never
             fault = fault or stuck
             continue
         except LabError as error:
@@ -254,7 +260,7 @@ def count_assumed(
         if settled or (found is None and not (one.narrowed and done.result.hazards)):
             return replace(done, further=tuple(_further(one, size, settings, end)))
         outside = outside or (_outside(done, found) if found else None)
-    raise outside or fault or unknown
+    raise waiting or outside or fault or unknown
 
 
 def _further(one: Try, size: Size, settings: Settings, end: float) -> Iterator[ExternalRun]:
@@ -295,6 +301,25 @@ def lasting(done: ExternalRun, settings: Settings) -> list[Hazard]:
         seen = {(one.kind, one.location, one.array) for one in result.hazards}
         left = [one for one in left if (one.kind, one.location, one.array) in seen]
     return left
+
+
+def at_empty_rows(done: ExternalRun, settings: Settings) -> list[Hazard]:
+    """Return accesses outside of arrays that only empty rows at the end of its offsets cause."""
+    found: list[Hazard] = []
+    for arrays in with_empty_rows(done.prepared, arrays_at(done.prepared, done.size)):
+        try:
+            _, result, _ = run_and_weigh(done.prepared, done.size, arrays, settings)
+        except LabError:
+            return []
+        outside = [one for one in result.hazards if one.kind == OUT_OF_BOUNDS]
+        if not found:
+            found = outside
+        else:
+            inside = {(one.location, one.array) for one in outside}
+            found = [one for one in found if (one.location, one.array) not in inside]
+        if not found:
+            return []
+    return found
 
 
 def _left(done: ExternalRun, launched: bool) -> Hazard | None:

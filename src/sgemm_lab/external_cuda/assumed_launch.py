@@ -41,8 +41,8 @@ CLIPPED, CLIPPED_ELEMENTS = (2, 2, 1), 2**24
 MOST_ELEMENTS = 2**20
 """Most elements of an array of an attempt."""
 
-MOST_OUTER_THREADS = 2**24
-"""Most threads of a launch of which only the outer blocks run."""
+MOST_OUTER_THREADS, MOST_OUTER_ELEMENTS = 2**24, 2**23
+"""Most threads, and elements of all arrays, of a launch of which only the outer blocks run."""
 
 ROOMY = 256
 """Factor by which arrays grow after an access outside those of the first attempt."""
@@ -92,6 +92,7 @@ class Plan:
 
 _PLANS = (
     Plan(), Plan(zeros=True), Plan(1, True), Plan(2, True, True), Plan(0, True, True, True),
+    Plan(4, True, True, True),
 )  # fmt: skip
 _NARROWER = tuple(Plan(1, roomy=True, zeros=True, narrowed=times) for times in (1, 2, 3))
 """For kernels whose shared arrays are too small for the default block."""
@@ -157,7 +158,8 @@ def _every(unknown: Prepared) -> Iterator[Try]:
 def further_tries(done: Try) -> Iterator[Try]:
     """Yield what else to run after a launch of the file, with what it assumed.
 
-    The outer blocks at the file's own sizes, where those were made smaller; its other launches.
+    The outer blocks at the file's own sizes, where those were made smaller; its other launches;
+    more blocks than one, where the grid follows from a size.
     """
     by = done.made_by
     if by is None or by.host is None or not done.launched:
@@ -165,7 +167,7 @@ def further_tries(done: Try) -> Iterator[Try]:
     plan = replace(by.plan, shrunk=0, clipped=False)
     if by.halvings or by.plan.clipped:
         whole = _Assuming(by.unknown, by.host, plan, 0).found()
-        if whole is not None and _is_small(whole, MOST_OUTER_THREADS, CLIPPED_ELEMENTS):
+        if whole is not None and _is_small_outside(whole):
             said = f"{whole.prepared.assumed} Only the blocks at its corners ran."
             yield replace(whole, outer=True, prepared=replace(whole.prepared, assumed=said))
     for host in hosts_of(by.unknown)[:MOST_LAUNCHES]:
@@ -175,6 +177,11 @@ def further_tries(done: Try) -> Iterator[Try]:
         other = _Assuming(by.unknown, host, plan, _HALVINGS[first]).found()
         if other is not None and other.launched and other.prepared.given != done.prepared.given:
             yield other
+    names = {token.text for token in by.host.launch.shape_tokens[0] if token.kind == "name"}
+    if set(done.prepared.kernel.grid) == {"1"} and names - _constants(by.unknown.opened.sources):
+        larger = _Assuming(by.unknown, None, _PLANS[0], 0).found()
+        if larger is not None:
+            yield larger
 
 
 def _may_be_of(host: HostLaunch, unknown: Prepared) -> bool:
@@ -196,6 +203,12 @@ def _fitting(unknown: Prepared, host: HostLaunch, plan: Plan) -> int | None:
         if _is_small(found, MOST_THREADS, MOST_ELEMENTS):
             return number
     return None
+
+
+def _is_small_outside(one: Try) -> bool:
+    arrays = (array for array in one.prepared.given if isinstance(array, Array))
+    elements = sum(array.elements({}) for array in arrays)
+    return elements <= MOST_OUTER_ELEMENTS and _is_small(one, MOST_OUTER_THREADS, elements)
 
 
 def _is_small(one: Try, most_threads: int, most_elements: int) -> bool:

@@ -15,6 +15,7 @@ from sgemm_lab.external_cuda.analysis import (
     SAME_VALUE,
     ExternalRun,
     NeverEndsError,
+    at_empty_rows,
     count_assumed,
     count_prepared,
     lasting,
@@ -25,6 +26,7 @@ from sgemm_lab.external_cuda.compile_file import Pasted
 from sgemm_lab.external_cuda.declarations import UnevenError
 from sgemm_lab.external_cuda.device_code import Sources, read_sources
 from sgemm_lab.external_cuda.findings import ENDLESS, WRONG_RESULT, Finding, finding_of
+from sgemm_lab.external_cuda.host_order import findings_of_host
 from sgemm_lab.external_cuda.kernels import FoundKernel, kernels_of
 from sgemm_lab.external_cuda.launch import (
     ExternalKernel,
@@ -32,7 +34,7 @@ from sgemm_lab.external_cuda.launch import (
     Settings,
     UnknownLaunchError,
 )
-from sgemm_lab.external_cuda.orders import other_orders
+from sgemm_lab.external_cuda.orders import other_orders, skipped_place
 from sgemm_lab.external_cuda.references import compare
 from sgemm_lab.external_cuda.report import (
     KERNEL_SECONDS,
@@ -55,6 +57,7 @@ SIZE: Size = (64, 64, 64)
 """M, N and K of a kernel whose arguments name them but which is no product."""
 
 NOT_COMPARED = "Results not compared: nothing says what they should be."
+EMPTY_ROWS = "It happens where the last rows, of equal offsets, are empty."
 NO_PRODUCT = "It looks like a matrix product, but no launch that was tried makes C the product."
 OFFER = (
     "To compare results, say what an array should hold, such as --expect 'y = 2*x', or add a "
@@ -143,8 +146,9 @@ def _never_ends(stuck: NeverEndsError) -> KernelReport:
     place = place_of(prepared)
     at = (stuck.location.file, stuck.location.line) if stuck.location else place
     said = [text for text in (prepared.argued, prepared.assumed) if text]
-    finding = Finding("error", ENDLESS, str(stuck), *at)
-    return KernelReport(prepared.opened.name, *place, "wrong", (finding,), tuple(said))
+    finding = Finding("error" if prepared.certain else "warning", ENDLESS, str(stuck), *at)
+    verdict = verdict_of([finding], "no fault found")
+    return KernelReport(prepared.opened.name, *place, verdict, (finding,), tuple(said))
 
 
 def _of_launch(
@@ -168,6 +172,7 @@ def _of_launch(
     ]
     name = prepared.opened.name
     file, line = place_of(prepared)
+    findings += findings_of_host(prepared)
     if verdict_of(findings, "right") != "wrong":
         findings += [Finding("warning", WRONG_RESULT, text, file, line) for text in suspicions]
     for verdict in done.verdicts:
@@ -186,9 +191,15 @@ def _of_launch(
     said = [text for text in done.sentences() if text != NOT_JUDGED]
     said += [f"Also run: {one.prepared.assumed}" for one in done.further]
     compared = bool(done.verdicts)
+    if time.process_time() < end and not done.result.hazards:
+        for hazard in at_empty_rows(done, settings):
+            found = finding_of(hazard, prepared, "warning")
+            findings.append(replace(found, message=f"{found.message} {EMPTY_ROWS}"))
     if time.process_time() < end:
         in_other_orders, tried = other_orders(done, settings)
         findings += in_other_orders
+        skipped = skipped_place(done, settings)
+        findings += [skipped] if skipped else []
         if tried:
             said.append(f"Blocks and warps also ran in other orders: {', '.join(tried)}.")
     if time.process_time() >= end:

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from sgemm_lab.external_cuda.arguments import Array
-from sgemm_lab.external_cuda.launch import Arrays, Prepared
+from sgemm_lab.external_cuda.arguments import Array, named_numbers
+from sgemm_lab.external_cuda.launch import Arrays, Prepared, fitting_indices, index_roles
 
 
 def other_contents(prepared: Prepared, start: Arrays) -> Iterator[Arrays]:
@@ -22,3 +22,22 @@ def other_contents(prepared: Prepared, start: Arrays) -> Iterator[Arrays]:
                 most = 1 if stored.kind == "b" else int(np.iinfo(stored).max)
                 values[one.name] = (factor * np.arange(held.size) % (most + 1)).astype("f8")
         yield Arrays(values, start.unwritten)
+
+
+def with_empty_rows(prepared: Prepared, start: Arrays) -> list[Arrays]:
+    """Return the arrays of a launch with offsets of nothing but empty rows.
+
+    First those lie at the end of what the offsets lead to, then one element before. Empty where no
+    array holds offsets.
+    """
+    roles = index_roles(prepared)
+    offsets = [name for name, role in roles.items() if role == "offsets"]
+    length = fitting_indices(prepared, roles, named_numbers(prepared.given, {}))[0]
+    ends = (float(length), length - 1.0) if offsets and length > 1 else ()
+    return [
+        Arrays(
+            {**start.values, **{name: np.full_like(start.values[name], end) for name in offsets}},
+            start.unwritten,
+        )
+        for end in ends
+    ]

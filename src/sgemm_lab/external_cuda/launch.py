@@ -38,6 +38,7 @@ from sgemm_lab.external_cuda.compile_file import Opened, Pasted, open_file
 from sgemm_lab.external_cuda.elements import FLOAT, Element, named_element, resolve
 from sgemm_lab.external_cuda.expected import load_array
 from sgemm_lab.external_cuda.host_launch import HostLaunch, UnknownError
+from sgemm_lab.external_cuda.index_arrays import Role, roles_of, values_for
 from sgemm_lab.external_cuda.kernels import template_values
 from sgemm_lab.external_cuda.module_variables import Variable, is_filled, variables_of
 from sgemm_lab.external_cuda.signatures import Parameter, product_arguments, suggestion
@@ -673,6 +674,40 @@ def _spread(prepared: Prepared, element: Element) -> tuple[int, int]:
     return least, 1 if element.stored.kind == "b" else SPREAD
 
 
+def index_roles(prepared: Prepared) -> Mapping[str, Role]:
+    """Return the arrays of assumed arguments that hold indices or row offsets."""
+    whole = [
+        given.name
+        for given, parameter in zip(prepared.given, prepared.parameters, strict=False)
+        if isinstance(given, Array) and parameter.element and parameter.element.whole
+        and parameter.element.name != "char"
+    ]  # fmt: skip
+    if prepared.arguments_given or not whole:
+        return {}
+    return roles_of(prepared.opened.kernel.declaration.tokens, whole)
+
+
+def fitting_indices(
+    prepared: Prepared, roles: Mapping[str, Role], names: Mapping[str, int]
+) -> tuple[int, int]:
+    """Return the length that offsets of rows end at, and what indices stay below."""
+    lengths = {
+        one.name: one.elements(names)
+        for one in prepared.given
+        if isinstance(one, Array) and not one.size.endswith(".npy")
+    }
+    inputs = [
+        lengths[one.name]
+        for one in prepared.given
+        if isinstance(one, Array)
+        and one.use == "in"
+        and one.name in lengths
+        and roles.get(one.name) != "offsets"
+    ]
+    sizes = [size for size in (*lengths.values(), *names.values()) if size > 1]
+    return min(inputs, default=0), min([SPREAD + 1, *sizes])
+
+
 def own_arrays(prepared: Prepared, size: Size, random: np.random.Generator) -> Arrays:
     """Make the arrays that are no matrices of a product: whole numbers, and what they start with.
 
@@ -682,6 +717,8 @@ def own_arrays(prepared: Prepared, size: Size, random: np.random.Generator) -> A
     names = named_numbers(prepared.given, dict(zip("MNK", size, strict=True)))
     values: dict[str, Values] = {}
     unwritten = []
+    roles = index_roles(prepared)
+    length, bound = fitting_indices(prepared, roles, names)
     for variable in prepared.variables:
         if not is_filled(variable) and not variable.array.size.endswith(".npy"):
             values[variable.name] = variable.element.unpack(variable.start)
@@ -697,7 +734,10 @@ def own_arrays(prepared: Prepared, size: Size, random: np.random.Generator) -> A
         if not 1 <= count <= LARGEST_ARRAY:
             raise LabError(f"'{one}' has {count:,} elements. 1 to {LARGEST_ARRAY:,} can be.")
         least, most = _spread(prepared, element)
-        values[one.name] = random.integers(least, most + 1, count).astype("f8")
+        if one.name in roles and one.use == "in":
+            values[one.name] = values_for(roles[one.name], count, length, bound, random)
+        else:
+            values[one.name] = random.integers(least, most + 1, count).astype("f8")
         if one.use in ("out", "zero"):
             values[one.name] = np.zeros(count)
         if one.use == "out":

@@ -13,8 +13,9 @@ import numpy as np
 from sgemm_lab.errors import LabError
 from sgemm_lab.external_cuda.analysis import ExternalRun, arrays_at, run_and_weigh
 from sgemm_lab.external_cuda.arguments import Array, Matrix, called
-from sgemm_lab.external_cuda.findings import ORDER, Finding, finding_of
-from sgemm_lab.external_cuda.launch import Prepared, Settings, shape_at
+from sgemm_lab.external_cuda.findings import ORDER, WRONG_RESULT, Finding, finding_of
+from sgemm_lab.external_cuda.launch import Prepared, Settings, run, shape_at
+from sgemm_lab.external_cuda.references import written_elements
 from sgemm_lab.external_cuda.report import place_of
 from sgemm_lab.external_cuda.severity import Severity
 from sgemm_lab.text import plural
@@ -102,12 +103,38 @@ def _differences(done: ExternalRun, after: dict[str, np.ndarray]) -> dict[str, i
     return found
 
 
-def _different(prepared: Prepared, name: str, count: int, options: str) -> Finding:
+def skipped_place(done: ExternalRun, settings: Settings) -> Finding | None:
+    """Return the finding that places counted by an atomic are filled from the second on."""
+    prepared = done.prepared
+    if done.result.hazards or not _takes_places(prepared):
+        return None
+    watched = replace(settings, watch=("written",), check_hazards=False)
+    after, result = run(prepared, done.size, arrays_at(prepared, done.size), watched)
+    for counter, begun in done.before.items():
+        changed = np.flatnonzero(begun != after[counter])
+        if changed.size != 1:
+            continue
+        first, end = int(begun.flat[changed[0]]), int(after[counter].flat[changed[0]])
+        for name in done.before:
+            places = np.flatnonzero(written_elements(result, name, after[name].size))
+            if name != counter and end - first == places.size > 1 and places[0] == first + 1:
+                text = (
+                    f"{counter} counts {end - first:,} places, but of {name} the elements "
+                    f"{first + 1:,} to {end:,} are written and not {first:,}. A thread's place is "
+                    "the number of those before it, without itself."
+                )
+                return Finding("warning", WRONG_RESULT, text, *place_of(prepared), array=name)
+    return None
+
+
+def _takes_places(prepared: Prepared) -> bool:
+    """Return whether threads take places by an atomic whose result is used."""
     ptx = prepared.opened.ptx
-    # Threads take places by an atomic whose result is used, in any order.
-    takes_places = any(
-        len(re.findall(rf"{re.escape(register)}\b", ptx)) > 1 for register in _ATOMIC.findall(ptx)
-    )
+    return any(len(re.findall(rf"{re.escape(r)}\b", ptx)) > 1 for r in _ATOMIC.findall(ptx))
+
+
+def _different(prepared: Prepared, name: str, count: int, options: str) -> Finding:
+    takes_places = _takes_places(prepared)
     differ = f"{plural(count, 'element')} {'differ' if count > 1 else 'differs'}"
     message = f"{name} depends on the order in which blocks and warps run: {differ}."
     if takes_places:

@@ -157,7 +157,7 @@ def _by_name(names: Sequence[str], others: Sequence[str]) -> list[int] | None:
     return places if -1 not in places and len(set(places)) == len(places) else None
 
 
-def _written(result: Result, name: str, count: int) -> npt.NDArray[np.bool_]:
+def written_elements(result: Result, name: str, count: int) -> npt.NDArray[np.bool_]:
     """Return which of the ``count`` elements of an array were written."""
     marks = result.watched["written"].get(name)
     if marks is None:
@@ -286,7 +286,10 @@ def _compared(
     judged: dict[str, npt.NDArray[np.bool_]] = {}
     for name in right:
         count = after[name].size
-        own, written = _written(of_kernel, name, count), _written(result, name, count)
+        own, written = (
+            written_elements(of_kernel, name, count),
+            written_elements(result, name, count),
+        )
         if (own & ~written).any():
             return None
         if prepared.clipped:

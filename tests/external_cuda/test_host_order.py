@@ -1,0 +1,66 @@
+"""Launches that lack something that only host code can give."""
+
+from pathlib import Path
+
+import pytest
+
+from sgemm_lab.external_cuda import ExternalKernel, Pasted, check_file
+
+STREAMS = """
+__global__ void fill(float* x, const float* from, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) x[i] = from[i];
+}
+__global__ void twice(const float* x, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] = 2 * x[i];
+}
+void run(float* a, float* b, const float* from, int n) {
+    cudaStream_t s, t; cudaEvent_t e;
+    cudaStreamCreate(&s); cudaStreamCreate(&t); cudaEventCreate(&e);
+    fill<<<4, 256, 0, s>>>(a, from, 1024);
+    BETWEEN
+    twice<<<4, 256, 0, STREAM>>>(ARRAY, b, 1024);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("between", "stream", "array", "found"),
+    [
+        ("", "t", "a", True),
+        ("", "s", "a", False),
+        ("", "t", "from", False),
+        ("cudaEventRecord(e, s); cudaStreamWaitEvent(t, e, 0);", "t", "a", False),
+        ("cudaDeviceSynchronize();", "t", "a", False),
+    ],
+)
+def test_a_stream_reads_what_another_writes(
+    between: str, stream: str, array: str, found: bool
+) -> None:
+    source = STREAMS.replace("BETWEEN", between).replace("STREAM", stream).replace("ARRAY", array)
+    _, report = check_file(ExternalKernel(Pasted("k.cu", source, Path())))
+    assert [one.severity for one in report.findings] == ["error"] * found
+    assert not found or "may still write" in report.findings[0].message
+
+
+GRID = """
+#include <cooperative_groups.h>
+__global__ void meet(float* x) {
+    float v = x[threadIdx.x];
+    cooperative_groups::this_grid().sync();
+    x[threadIdx.x] = v;
+}
+void run(float* x) { LAUNCH }
+"""
+
+
+@pytest.mark.parametrize(
+    ("launch", "found"),
+    [
+        ("meet<<<1, 64>>>(x);", True),
+        ("void* all[] = {&x}; cudaLaunchCooperativeKernel((void*)meet, 1, 64, all);", False),
+    ],
+)
+def test_the_barrier_of_the_grid_needs_a_cooperative_launch(launch: str, found: bool) -> None:
+    source = GRID.replace("LAUNCH", launch)
+    (report,) = check_file(ExternalKernel(Pasted("k.cu", source, Path())))
+    assert [one.kind for one in report.findings] == ["barrier"] * found

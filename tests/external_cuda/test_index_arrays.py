@@ -1,0 +1,102 @@
+"""Arrays of integers that lead to elements of others: what they hold, and what else is tried."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sgemm_lab.external_cuda import ExternalKernel, KernelReport, Pasted, check_file
+from sgemm_lab.external_cuda.index_arrays import Role, roles_of, values_for
+from sgemm_lab.external_cuda.tokens import tokens_of
+from sgemm_lab.simulator.hazards import OUT_OF_BOUNDS, RACE
+
+
+def checked(source: str) -> KernelReport:
+    (report,) = check_file(ExternalKernel(Pasted("k.cu", source, Path())))
+    return report
+
+
+@pytest.mark.parametrize(
+    ("body", "role"),
+    [
+        ("for (int k = p[r]; k < p[r + 1]; ++k) s += x[k];", "offsets"),
+        ("y[i] = x[p[i]];", "indices"),
+        ("const int l = p[i]; atomicAdd(&c[l], 1);", "indices"),
+        ("int t = p[i]; const float* row = x + t * WIDTH;", "indices"),
+        ("y[i] = p[i] + p[i + 2];", None),
+        ("int v = p[i]; s += v;", None),
+    ],
+)
+def test_the_source_says_what_integers_mean(body: str, role: Role | None) -> None:
+    assert roles_of(tokens_of(body), {"p"}).get("p") == role
+
+
+def test_numbers_fit_what_they_lead_to() -> None:
+    random = np.random.default_rng(1)
+    offsets = values_for("offsets", 9, 40, 3, random)
+    assert (offsets[0], offsets[-1]) == (0, 40)
+    assert (np.diff(offsets) >= 0).all()
+    assert set(values_for("indices", 99, 40, 3, random)) == {0, 1, 2}
+
+
+VOTES = """
+extern __shared__ char raw[];
+__global__ void vote(const int* kind, int n, int kinds, int* votes) {
+    int *own = (int*)raw, *mark = own + kinds;
+    for (int i = threadIdx.x; i < kinds; i += blockDim.x) own[i] = 0;
+    mark[threadIdx.x] = threadIdx.x;
+    __syncthreads();
+    if (threadIdx.x < n) atomicAdd(&own[kind[threadIdx.x]], 1);
+    __syncthreads();
+    if (threadIdx.x < kinds) votes[threadIdx.x] = own[threadIdx.x] + mark[threadIdx.x];
+}
+void run(const int* kind, int* votes) { vote<<<1, 64, 512>>>(kind, 64, 5, votes); }
+"""
+
+
+def test_indices_are_smaller_than_every_size() -> None:
+    """Of carved up shared memory nobody sees where an array ends."""
+    assert checked(VOTES).findings == ()
+
+
+ROWS = """
+__global__ void most(const float* x, const int* first, float* y) {
+    int i = first[blockIdx.x], end = first[blockIdx.x + 1];
+    float m = START;
+    for (i += threadIdx.x; i < end; i += blockDim.x) m = fmaxf(m, x[STRIDE]);
+    atomicAdd(y + blockIdx.x, m);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("start", "stride", "found"), [("x[i]", "i", True), ("-1", "i", False), ("-1", "i * 8", False)]
+)
+def test_rows_at_the_end_may_be_empty(start: str, stride: str, found: bool) -> None:
+    report = checked(ROWS.replace("START", start).replace("STRIDE", stride))
+    kinds = {(one.severity, one.kind) for one in report.findings}
+    assert kinds == ({("warning", OUT_OF_BOUNDS)} if found else set())
+
+
+VISIT = """
+__global__ void visit(const int* node, int* seen, int* next, int* size, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n && TEST) next[atomicAdd(size, 1)] = node[i];
+}
+void run(const int* node, int* seen, int* next, int* size) {
+    int n = 1;
+    visit<<<(n + 127) / 128, 128>>>(node, seen, next, size, n);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "kinds"),
+    [
+        ("seen[node[i]] < 0 && (seen[node[i]] = 1)", {RACE}),
+        ("!atomicExch(seen + node[i], 1)", set()),
+    ],
+)
+def test_more_blocks_run_than_the_one_of_a_small_size(test: str, kinds: set[str]) -> None:
+    findings = checked(VISIT.replace("TEST", test)).findings
+    assert {one.kind for one in findings if one.severity != "information"} == kinds

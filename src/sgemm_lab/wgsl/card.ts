@@ -11,7 +11,7 @@ const USE = { MAP_READ: 1, COPY_SRC: 4, COPY_DST: 8, UNIFORM: 64, STORAGE: 128, 
 const READ = 1;
 const COMPUTE = 4;
 /** What a card may have and some programs need: features.json says what it is to lack one. */
-const FEATURES = ["subgroups", "shader-f16"];
+const FEATURES: GPUFeatureName[] = ["subgroups", "shader-f16"];
 
 /** of a binding */
 type Kind = "uniform" | "storage" | "read-only-storage";
@@ -28,9 +28,8 @@ export async function openCard(): Promise<Card> {
   const adapter = await navigator.gpu
     ?.requestAdapter({ powerPreference: "high-performance" })
     .catch(() => null);
-  const requiredFeatures = ["timestamp-query", ...FEATURES].filter((name) =>
-    adapter?.features.has(name),
-  );
+  const wanted: GPUFeatureName[] = ["timestamp-query", ...FEATURES];
+  const requiredFeatures = wanted.filter((name) => adapter?.features.has(name));
   try {
     device = await adapter?.requestDevice({ requiredFeatures });
   } catch {

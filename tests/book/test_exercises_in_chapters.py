@@ -75,7 +75,7 @@ def test_what_the_module_holds_does_not_stand_in_the_chapter_again(exercise: Exe
     found = written(exercise.name)
     text = "\n".join([*found.question, *found.solution])
     if isinstance(exercise, Lines):
-        for line in {*exercise.start.splitlines(), *exercise.solution.splitlines()}:
+        for line in {*exercise.start.splitlines(), *exercise.right_lines.splitlines()}:
             assert len(line.strip()) < 20 or line.strip() not in text
     else:
         (chapter,) = [path for path in CHAPTERS if found in WRITTEN[path]]
@@ -89,7 +89,7 @@ def test_solution_carries_the_lines_or_the_number(exercise: Exercise) -> None:
     if isinstance(exercise, Lines):
         assert "```cuda" in text
         code = "\n".join(before).partition("```cuda\n")[2].rpartition("\n```")[0]
-        assert code.split() == exercise.solution.split()
+        assert code.split() == exercise.right_lines.split()
         return
     assert isinstance(exercise, Question)
     assert re.search(r"\d", text), "a number that was counted, measured or worked out"

@@ -95,7 +95,7 @@ def listed_wrong(exercise: Exercise) -> list[tuple[Any, str]]:
 def solution_of(exercise: Exercise) -> object:
     if isinstance(exercise, Estimate):
         return exercise.found(MACHINE).value
-    return exercise.solution if isinstance(exercise, Lines) else right_answer(exercise.name)
+    return exercise.right_lines if isinstance(exercise, Lines) else right_answer(exercise.name)
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_solution_is_right(exercise: Exercise) -> None:
     assert judged.text.startswith("Right: ")
     assert (judged.kernel is not None) == isinstance(exercise, Lines)
     if isinstance(exercise, Lines):
-        assert kept_for_pages(exercise, exercise.solution) == (True, judged.text)
+        assert kept_for_pages(exercise, exercise.right_lines) == (True, judged.text)
 
 
 @pytest.mark.parametrize(
@@ -220,7 +220,7 @@ def test_place_occurs_once_and_consists_of_whole_lines(exercise: Lines) -> None:
 @WITH_LINES
 def test_unchanged_start_is_not_accepted(exercise: Lines) -> None:
     assert exercise.start in [answer for answer, _ in listed_wrong(exercise)]
-    assert exercise.solution != exercise.start
+    assert exercise.right_lines != exercise.start
 
 
 @WITH_LINES
@@ -307,7 +307,7 @@ def test_without_the_compiler_the_reader_hears_how_to_install_it(
 
 
 assert isinstance(BARRIERS, Lines)
-SEVENTH_LINE = BARRIERS.written(BARRIERS.solution).first + 6
+SEVENTH_LINE = BARRIERS.written(BARRIERS.right_lines).first + 6
 
 
 @pytest.mark.parametrize(
@@ -327,7 +327,7 @@ def test_on_a_gpu_right_lines_are_checked_there_too(
     monkeypatch.setattr(lines, "check", check)
     machine = Machine(gpu=True, speeds=recorded)
     assert isinstance(BARRIERS, Lines)
-    judged = BARRIERS.judge(BARRIERS.solution, machine)
+    judged = BARRIERS.judge(BARRIERS.right_lines, machine)
     assert judged.right is right
     assert right or "At 5×6×7, in your line 7: it is wrong." in judged.text
     assert checked == ["mine"]
@@ -378,7 +378,7 @@ def test_a_number_that_is_too_large_for_a_float_gets_a_sentence() -> None:
 def test_seven_products_are_right_on_whole_numbers_alone() -> None:
     exercise = find_exercise("14.4")
     assert isinstance(exercise, Lines)
-    kernel = exercise.written(exercise.solution).kernel
+    kernel = exercise.written(exercise.right_lines).kernel
     (alone,) = check_simulated(kernel, [(8, 8, 8)], only_whole_numbers=True)
     (usual,) = check_simulated(kernel, [(8, 8, 8)])
     assert alone.passed

@@ -49,7 +49,7 @@ from sgemm_lab.exercises import (
     find_exercise,
     find_prediction,
 )
-from sgemm_lab.exercises.judging import JudgingData
+from sgemm_lab.exercises.model import JudgingData
 from sgemm_lab.lab.exercise import machine_of_records
 
 KIND = "exercises"
@@ -323,7 +323,7 @@ def answer_lines(exercise: Exercise) -> tuple[list[str], str]:
         LabError: no record has what is asked for.
     """
     if isinstance(exercise, Lines):
-        return ["```cuda", *_outdented(exercise.solution), "```", ""], ""
+        return ["```cuda", *_outdented(exercise.right_lines), "```", ""], ""
     assert isinstance(exercise, Question)
     answer = exercise.correct_answer(machine_of_records())
     return [answer.says, ""], answer.source

@@ -1,7 +1,7 @@
 """The exercises of chapter 1, memory hierarchy."""
 
 from sgemm_lab.catalogue import load_kernel
-from sgemm_lab.exercises.criteria import Case, Criteria, always, per_turn
+from sgemm_lab.exercises.criteria import always, no_more, per_turn
 from sgemm_lab.exercises.lines import Lines
 from sgemm_lab.exercises.model import Choice, Estimate, Number
 from sgemm_lab.exercises.quantities import sectors_per_turn, times_as_fast, times_as_fast_as_at
@@ -10,24 +10,12 @@ _SIZE = (64, 64, 64)
 
 _GUARDED = always("no thread reads or writes outside A, B and C, at any size tried.")
 
-_COALESCED = Criteria(
-    (
-        Case(
-            False,
-            "C is right, but a warp touches {touched:number} sectors in a turn of its loop; "
-            "{enough:number} are enough. Let its lanes take neighbouring columns first.",
-            "touched",
-            above="enough",
-        ),
-        Case(
-            True,
-            "a warp touches {touched:number} sectors in a turn of its loop, as few as in `naive`.",
-        ),
-    ),
-    {
-        "touched": per_turn("global_load_sectors", _SIZE),
-        "enough": per_turn("global_load_sectors", _SIZE, of="naive"),
-    },
+_COALESCED = no_more(
+    per_turn("global_load_sectors", _SIZE),
+    "naive",
+    "C is right, but a warp touches {made:number} sectors in a turn of its loop; "
+    "{enough:number} are enough. Let its lanes take neighbouring columns first.",
+    "a warp touches {made:number} sectors in a turn of its loop, as few as in `naive`.",
 )
 
 

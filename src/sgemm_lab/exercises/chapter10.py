@@ -85,7 +85,6 @@ EXERCISES = (
         criteria=always(
             "every part of a tile is added, and each block waits for the one behind it."
         ),
-        solution=_ADD,
         sizes=((8, 8, 8), (8, 8, 64)),
     ),
 )

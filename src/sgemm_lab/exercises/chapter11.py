@@ -86,7 +86,6 @@ EXERCISES = (
         place=_LANES,
         start="    const int ty = lane / LANES_N;\n    const int tx = lane % LANES_N;",
         criteria=_NOTHING_MERGED,
-        solution=_LANES,
         sizes=((64, 64, 8),),
     ),
 )

@@ -69,7 +69,6 @@ EXERCISES = (
         place=_PRODUCTS,
         start=_NO_PRODUCTS,
         criteria=always("a warp group multiplies from shared memory."),
-        solution=_PRODUCTS,
     ),
 )
 

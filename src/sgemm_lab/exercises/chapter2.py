@@ -77,7 +77,6 @@ EXERCISES = (
         place=_COPY.splitlines()[0],
         start="        As[ty][tx] = A[size_t(row) * K + k0 + tx];",
         criteria=_GUARDED,
-        solution=_COPY.splitlines()[0],
     ),
     Number(
         name="2.4",

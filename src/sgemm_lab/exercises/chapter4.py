@@ -1,7 +1,7 @@
 """The exercises of chapter 4, float4."""
 
 from sgemm_lab.catalogue import load_kernel
-from sgemm_lab.exercises.criteria import Case, Counted, Criteria
+from sgemm_lab.exercises.criteria import Case, Counted, Criteria, no_more
 from sgemm_lab.exercises.lines import Lines
 from sgemm_lab.exercises.model import Choice, Estimate, Number
 from sgemm_lab.exercises.quantities import counts_at, times_as_fast
@@ -16,25 +16,13 @@ def _requests_of_a() -> int:
     return counts_at(kernel, _ONE_BLOCK, _FLOAT4_OF_A).global_load_requests
 
 
-_STILL_WIDE = Criteria(
-    (
-        Case(
-            False,
-            "C is right, but at K = 64 a block makes {made:number} load requests where "
-            "{enough:number} are enough: no load is a float4 any more.",
-            "made",
-            above="enough",
-        ),
-        Case(
-            True,
-            "rows that start aligned are copied as float4, others element by element. The matrices "
-            "here start aligned; a part of a larger one may not, so the book asks for that too.",
-        ),
-    ),
-    {
-        "made": Counted("global_load_requests", _ONE_BLOCK),
-        "enough": Counted("global_load_requests", _ONE_BLOCK, of="float4_by_row"),
-    },
+_STILL_WIDE = no_more(
+    Counted("global_load_requests", _ONE_BLOCK),
+    "float4_by_row",
+    "C is right, but at K = 64 a block makes {made:number} load requests where "
+    "{enough:number} are enough: no load is a float4 any more.",
+    "rows that start aligned are copied as float4, others element by element. The matrices "
+    "here start aligned; a part of a larger one may not, so the book asks for that too.",
 )
 
 _WHOLE_SECTORS = Criteria(
@@ -89,7 +77,6 @@ EXERCISES = (
         start="    const bool aligned = true;",
         criteria=_STILL_WIDE,
         sizes=((8, 8, 6), (8, 4, 9)),
-        solution="    const bool aligned = K % 4 == 0 && size_t(A) % 16 == 0;",
     ),
     Lines(
         name="4.4",
@@ -101,9 +88,6 @@ EXERCISES = (
             const int r = tid % TILE;
             const int k = tid / TILE * 4;""",
         criteria=_WHOLE_SECTORS,
-        solution="""\
-            const int r = tid / (BK / 4);
-            const int k = tid % (BK / 4) * 4;""",
     ),
     Choice(
         name="4.5",

@@ -105,7 +105,6 @@ EXERCISES = (
         place=_OUTER,
         start=_INNER,
         criteria=_OUTER_PRODUCT,
-        solution=_OUTER,
     ),
     Lines(
         name="5.3",

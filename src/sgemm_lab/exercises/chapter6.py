@@ -1,6 +1,6 @@
 """The exercises of chapter 6, bank conflicts."""
 
-from sgemm_lab.exercises.criteria import Case, Compiled, Counted, Criteria
+from sgemm_lab.exercises.criteria import Case, Compiled, Counted, Criteria, no_more
 from sgemm_lab.exercises.lines import Lines
 from sgemm_lab.exercises.model import Choice, Estimate, Number
 from sgemm_lab.exercises.quantities import times_as_fast
@@ -22,21 +22,11 @@ def _column(place: str) -> str:
     return f"__device__ int tileCol(int tx, int j) {{ return {place}; }}"
 
 
-_NO_CONFLICT_IN_READS = Criteria(
-    (
-        Case(
-            False,
-            "C is right, but {made:comma} wavefronts read shared memory; {enough:comma} are "
-            "enough.",
-            "made",
-            above="enough",
-        ),
-        Case(True, "no read of Bs has a bank conflict, and each column has one owner."),
-    ),
-    {
-        "made": Counted("shared_load_wavefronts", _SIZE),
-        "enough": Counted("shared_load_wavefronts", _SIZE, of="split"),
-    },
+_NO_CONFLICT_IN_READS = no_more(
+    Counted("shared_load_wavefronts", _SIZE),
+    "split",
+    "C is right, but {made:comma} wavefronts read shared memory; {enough:comma} are enough.",
+    "no read of Bs has a bank conflict, and each column has one owner.",
 )
 
 _FEW_STORE_WAVEFRONTS = Criteria(
@@ -63,21 +53,12 @@ _FEW_STORE_WAVEFRONTS = Criteria(
     },
 )
 
-_WIDE_STORE = Criteria(
-    (
-        Case(
-            False,
-            "C is right, but it takes {made:comma} store requests where {enough:comma} are "
-            "enough: no store is a float4.",
-            "made",
-            above="enough",
-        ),
-        Case(True, "full groups leave as float4, and nothing is written outside C."),
-    ),
-    {
-        "made": Counted("global_store_requests", _SIZE),
-        "enough": Counted("global_store_requests", _SIZE, of="double_buffer"),
-    },
+_WIDE_STORE = no_more(
+    Counted("global_store_requests", _SIZE),
+    "double_buffer",
+    "C is right, but it takes {made:comma} store requests where {enough:comma} are "
+    "enough: no store is a float4.",
+    "full groups leave as float4, and nothing is written outside C.",
 )
 
 
@@ -115,7 +96,6 @@ EXERCISES = (
         place=_column("j / 4 * (BN / 2) + tx * 4 + j % 4"),
         start=_column("tx * TN + j"),
         criteria=_NO_CONFLICT_IN_READS,
-        solution=_column("j / 4 * (BN / 2) + tx * 4 + j % 4"),
     ),
     Lines(
         name="6.4",
@@ -126,7 +106,6 @@ EXERCISES = (
             if (row < M && col < N) *out = v;""",
         criteria=_WIDE_STORE,
         sizes=((5, 6, 3), (4, 132, 5)),
-        solution=f"            {_STORE}",
     ),
     Choice(
         name="6.5",

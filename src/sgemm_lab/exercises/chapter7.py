@@ -1,7 +1,7 @@
 """The exercises of chapter 7, double buffer."""
 
 from sgemm_lab.catalogue import load_kernel
-from sgemm_lab.exercises.criteria import Case, Counted, Criteria
+from sgemm_lab.exercises.criteria import Counted, no_more
 from sgemm_lab.exercises.lines import Lines
 from sgemm_lab.exercises.model import Estimate, Number, Range
 from sgemm_lab.exercises.quantities import barriers, times_as_fast
@@ -9,21 +9,12 @@ from sgemm_lab.exercises.quantities import barriers, times_as_fast
 _EIGHT_WINDOWS = (128, 128, 64)
 _SQUARE = (4096, 4096, 4096)
 
-_STORED_ONCE = Criteria(
-    (
-        Case(
-            False,
-            "C is right, but {made:comma} store requests fill shared memory where {enough:comma} "
-            "are enough: after the last window one more is stored.",
-            "made",
-            above="enough",
-        ),
-        Case(True, "no race, and each of the 8 windows is stored once."),
-    ),
-    {
-        "made": Counted("shared_store_requests", _EIGHT_WINDOWS),
-        "enough": Counted("shared_store_requests", _EIGHT_WINDOWS, of="double_buffer"),
-    },
+_STORED_ONCE = no_more(
+    Counted("shared_store_requests", _EIGHT_WINDOWS),
+    "double_buffer",
+    "C is right, but {made:comma} store requests fill shared memory where {enough:comma} "
+    "are enough: after the last window one more is stored.",
+    "no race, and each of the 8 windows is stored once.",
 )
 
 
@@ -58,7 +49,6 @@ EXERCISES = (
         place="        if (more) store(1 - now);",
         start="        if (more) store(now);",
         criteria=_STORED_ONCE,
-        solution="        if (more) store(1 - now);",
     ),
     Lines(
         name="7.4",
@@ -66,7 +56,6 @@ EXERCISES = (
         place="        const bool more = k0 + BK < K;",
         start="        const bool more = k0 + 2 * BK <= K;",
         criteria=_STORED_ONCE,
-        solution="        const bool more = k0 + BK < K;",
         sizes=((8, 8, 24), (8, 8, 25)),
     ),
     Estimate(

@@ -1,7 +1,7 @@
 """The exercises of chapter 8, unrolling."""
 
 from sgemm_lab.catalogue import load_kernel
-from sgemm_lab.exercises.criteria import Case, Counted, Criteria
+from sgemm_lab.exercises.criteria import Counted, no_more
 from sgemm_lab.exercises.lines import Lines
 from sgemm_lab.exercises.model import Estimate, Number, Range
 from sgemm_lab.exercises.quantities import times_as_fast, wavefronts_per_turn
@@ -30,21 +30,11 @@ def _wavefronts_the_other_way() -> float:
     return products * wavefronts_per_turn(turned, _ONE_BLOCK)
 
 
-_NO_MORE_WAVEFRONTS = Criteria(
-    (
-        Case(
-            False,
-            "C is right, but {made:comma} wavefronts read shared memory; {enough:comma} are "
-            "enough.",
-            "made",
-            above="enough",
-        ),
-        Case(True, "each lane has a place of its own in the warp tile."),
-    ),
-    {
-        "made": Counted("shared_load_wavefronts", _ONE_BLOCK),
-        "enough": Counted("shared_load_wavefronts", _ONE_BLOCK, of="warp_tile"),
-    },
+_NO_MORE_WAVEFRONTS = no_more(
+    Counted("shared_load_wavefronts", _ONE_BLOCK),
+    "warp_tile",
+    "C is right, but {made:comma} wavefronts read shared memory; {enough:comma} are enough.",
+    "each lane has a place of its own in the warp tile.",
 )
 
 
@@ -82,7 +72,6 @@ EXERCISES = (
         place=_LANES,
         start="    const int tx = lane % LANES_N;\n    const int ty = lane / LANES_M;",
         criteria=_NO_MORE_WAVEFRONTS,
-        solution=_LANES,
         sizes=((64, 64, 8), (65, 66, 9)),
     ),
     Number(

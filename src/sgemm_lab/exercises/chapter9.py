@@ -76,7 +76,6 @@ EXERCISES = (
         place=_WAIT,
         start="        waitForGroups<STAGES - 1>();",
         criteria=_WAITS_FOR_ONE_ONLY,
-        solution=_WAIT,
     ),
     Lines(
         name="9.4",

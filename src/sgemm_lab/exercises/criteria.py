@@ -1,29 +1,22 @@
-"""What an exercise of lines asks of a correct kernel, as in ``criteria.ts``.
+"""What an exercise of lines asks of a correct kernel.
 
 It is plain data, so that it can travel in a page as JSON: figures of the kernel, each with a name,
-and cases of them, each with a sentence. The reader is shown the first case that fits. A test holds
-both languages equal.
+and cases of them, each with a sentence. The reader is shown the first case that fits, which
+``criteria.ts`` finds.
 """
 
-import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import ClassVar, Literal
 
 from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.cuda.compiler import compile_kernel
-from sgemm_lab.errors import LabError
-from sgemm_lab.exercises.quantities import counts
 from sgemm_lab.hardware import WARP
 from sgemm_lab.kernel import Kernel, Size
-from sgemm_lab.text import filled, sentences
-
-sentence = sentences(__file__)
+from sgemm_lab.simulator import worker
 
 BLOCK = "block"
 """What a count may be told per, besides other counts."""
-
-_NAMED = re.compile(r"\{(\w+)")
 
 
 @dataclass(frozen=True)
@@ -41,23 +34,6 @@ class Counted:
     of: str = ""
     """The book's kernel that is counted; "" for the reader's."""
 
-    def value(self, kernel: Kernel) -> float:
-        """Count.
-
-        Raises:
-            LabError: there is nothing to divide by.
-        """
-        total: dict[str, int] = asdict(counts(kernel, self.size))
-        if not self.per:
-            return float(self.times * total[self.count])
-        if self.per == BLOCK:
-            x, y = kernel.launch_shape(*self.size).grid
-            return self.times * total[self.count] / (x * y)
-        if not total[self.per]:
-            words = {name: name.replace("_", " ") for name in (self.count, self.per)}
-            raise LabError(sentence("asks.no share", count=words[self.count], per=words[self.per]))
-        return float(self.times * total[self.count] / total[self.per])
-
 
 @dataclass(frozen=True)
 class Compiled:
@@ -73,10 +49,6 @@ class Compiled:
     of: str = ""
     """The book's kernel that is meant; "" for the reader's."""
 
-    def value(self, kernel: Kernel) -> float:
-        """Ask the compiler."""
-        return float(getattr(compile_kernel(kernel), self.what) // self.each + self.plus)
-
 
 @dataclass(frozen=True)
 class LeastInPtx:
@@ -84,13 +56,8 @@ class LeastInPtx:
 
     kind: ClassVar = "least in PTX"
     pattern: str
-    """A regular expression that both languages read alike."""
+    """A regular expression in JavaScript."""
     of: ClassVar = ""
-
-    def value(self, kernel: Kernel) -> float:
-        """Look."""
-        found = re.findall(self.pattern, compile_kernel(kernel).ptx)
-        return float(min(map(int, found), default=-1))
 
 
 @dataclass(frozen=True)
@@ -101,16 +68,6 @@ class Constant:
     name: str
     plus: int = 0
     of: ClassVar = ""
-
-    def value(self, kernel: Kernel) -> float:
-        """Look it up.
-
-        Raises:
-            LabError: the kernel has no such constant.
-        """
-        if self.name not in kernel.values:
-            raise LabError(sentence("asks.no constant", name=self.name))
-        return float(kernel.values[self.name] + self.plus)
 
 
 Figure = Counted | Compiled | LeastInPtx | Constant
@@ -146,31 +103,24 @@ class Criteria:
         figures = {name: {"kind": one.kind, **asdict(one)} for name, one in self.figures.items()}
         return {"figures": figures, "cases": [asdict(case) for case in self.cases]}
 
-    def said(self, kernel: Kernel) -> Case:
-        """Return the case that fits a kernel, with its sentence filled in.
+    def said(self, kernel: Kernel) -> tuple[bool, str]:
+        """Return whether a kernel is right, and the sentence of the case that fits it.
 
         Raises:
             LabError: a figure cannot be had.
         """
-        known: dict[str, float] = {}
+        books = {name: _subject(load_kernel(name)) for name in self.books}
+        given = {"criteria": self.data(), "reader": _subject(kernel), "books": books}
+        found = worker.ask("criteria", given)
+        return found["right"], found["says"]
 
-        def figure(name: str) -> float:
-            if name not in known:
-                asked = self.figures[name]
-                known[name] = asked.value(load_kernel(asked.of) if asked.of else kernel)
-            return known[name]
 
-        def bound(given: float | str) -> float:
-            return figure(given) if isinstance(given, str) else given
-
-        def fits(case: Case) -> bool:
-            if case.above is not None and not figure(case.figure) > bound(case.above):
-                return False
-            return case.below is None or figure(case.figure) < bound(case.below)
-
-        case = next(case for case in self.cases if fits(case))
-        values = {name: figure(name) for name in _NAMED.findall(case.says)}
-        return Case(case.right, filled(case.says, values))
+def _subject(kernel: Kernel) -> dict[str, object]:
+    made = compile_kernel(kernel)
+    of_thread = {"registers": made.registers, "spill_bytes": made.spill_bytes}
+    return {
+        "kernel": kernel.name, "source": kernel.source, "ptx": made.ptx, "ofThread": of_thread
+    }  # fmt: skip
 
 
 def always(says: str) -> Criteria:
@@ -178,6 +128,19 @@ def always(says: str) -> Criteria:
     return Criteria((Case(True, says),))
 
 
-def per_turn(count: str, size: Size, of: str = "") -> Counted:
+def per_turn(count: str, size: Size) -> Counted:
     """Return a count of a warp for each of its multiply-adds."""
-    return Counted(count, size, "ffma_thread_instructions", WARP, of)
+    return Counted(count, size, "ffma_thread_instructions", WARP)
+
+
+def no_more(figure: Counted, of: str, many: str, right: str) -> Criteria:
+    """Return what asks for a figure no higher than that of a kernel of the book.
+
+    Args:
+        figure: what is counted of the reader's kernel, called "made" in the sentences.
+        of: the book's kernel, whose figure is "enough".
+        many: said of a kernel that makes more.
+        right: said of one that does not.
+    """
+    cases = (Case(False, many, "made", above="enough"), Case(True, right))
+    return Criteria(cases, {"made": figure, "enough": replace(figure, of=of)})

@@ -1,5 +1,5 @@
-// What an exercise of lines asks of a correct kernel: criteria.py in TypeScript, held
-// equal to it by a test. The data come from there, the figures are counted here.
+// What an exercise of lines asks of a correct kernel, in a page and for Python's criteria.py. The
+// data come from there, the figures are counted here.
 
 import { LabError } from "../errors.ts";
 import type { Kernel, Size } from "../kernel.ts";

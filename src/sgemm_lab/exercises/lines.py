@@ -65,15 +65,20 @@ class Lines(Exercise):
     """The lines of it that the reader's replace, without the last line's end. They occur once."""
     start: str
     """What stands there at first."""
-    solution: str
-    """Lines that are right."""
     criteria: Criteria
     """Of a kernel that multiplies rightly: does it do what the exercise is about?"""
+    solution: str = ""
+    """Lines that are right, where the book's are not the ones."""
     sizes: tuple[Size, ...] = ()
     """What is checked beside the usual sizes."""
     only_whole_numbers: bool = False
     """Whether it is judged on whole numbers alone, where the exercise must say so: see
     ``Judge.run``."""
+
+    @property
+    def right_lines(self) -> str:
+        """The lines that the solution shows."""
+        return self.solution or self.place
 
     def written(self, answer: object) -> Written:
         """Return the kernel that an answer makes.
@@ -124,9 +129,9 @@ class Lines(Exercise):
             sizes = (*QUICK_SIZES, *self.sizes)
             fault = first_fault(check_simulated(written.kernel, sizes, only_whole_numbers=only))
             if fault is None:
-                said = self.criteria.said(written.kernel)
-                if not said.right:
-                    return Judgement(False, said.says)
+                right, says = self.criteria.said(written.kernel)
+                if not right:
+                    return Judgement(False, says)
                 if machine.gpu:
                     # A size that this GPU has no memory for is no fault of the kernel.
                     on_gpu = check(written.kernel, AWKWARD_SIZES, only_whole_numbers=only)
@@ -135,7 +140,7 @@ class Lines(Exercise):
             return Judgement(False, written.refusal(error))
         if fault is not None:
             return Judgement(False, written.in_reader_lines(fault))
-        return Judgement(True, sentence("lines.right", text=said.says), kernel=written.kernel)
+        return Judgement(True, sentence("lines.right", text=says), kernel=written.kernel)
 
 
 def _has_head(text: str) -> bool:

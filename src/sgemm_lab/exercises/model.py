@@ -12,20 +12,16 @@ import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.exercises.judging import (
-    ChoiceData,
-    EstimateData,
-    HintData,
-    JudgingData,
-    NumberData,
-    judge_choice,
-    judge_number,
-)
 from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.models.difference import NO_DIFFERENCE
+from sgemm_lab.simulator import worker
 from sgemm_lab.text import number, percent
+
+JudgingData = dict[str, Any]
+"""What judges an answer, to travel in a page as JSON: see ``book/page_scripts/judging.ts``."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +129,7 @@ class Number(Question):
     tolerance: float = 0.005
     """The share by which an answer may miss."""
 
-    def judging(self, machine: Machine) -> NumberData:
+    def judging(self, machine: Machine) -> JudgingData:
         """Return what judges an answer."""
         return {
             "kind": "number",
@@ -150,8 +146,7 @@ class Number(Question):
         return Found(expected, "", f"**{_with_unit(expected, self.unit)}**")
 
     def _judged(self, answer: object, machine: Machine) -> Judgement:
-        verdict = judge_number(self.judging(machine), one_number(answer))
-        return Judgement(bool(verdict.right), verdict.text)
+        return judged_number(self.judging(machine), one_number(answer))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -173,7 +168,7 @@ class Estimate(Question):
         also = ", and so does the estimate in the text" if self.predicted else ""
         return f"Within {percent(self.close)} counts as right{also}."
 
-    def judging(self, machine: Machine) -> EstimateData:
+    def judging(self, machine: Machine) -> JudgingData:
         """Return what judges an answer."""
         return self._data(self.found(machine))
 
@@ -186,10 +181,9 @@ class Estimate(Question):
     def _judged(self, answer: object, machine: Machine) -> Judgement:
         given = one_number(answer)
         found = self.found(machine) if given > 0 else Found(1, "")
-        verdict = judge_number(self._data(found), given)
-        return Judgement(bool(verdict.right), verdict.text, source=found.source)
+        return judged_number(self._data(found), given)
 
-    def _data(self, found: Found) -> EstimateData:
+    def _data(self, found: Found) -> JudgingData:
         return {
             "kind": "estimate",
             "expected": float(found.value),
@@ -217,7 +211,7 @@ class Choice(Question):
         """Which difference is none."""
         return f"Less than {percent(self.same)} apart counts as about the same."
 
-    def judging(self, machine: Machine) -> ChoiceData:
+    def judging(self, machine: Machine) -> JudgingData:
         """Return what judges an answer."""
         found = self.found(machine)
         right = self._right(found)
@@ -245,8 +239,7 @@ class Choice(Question):
         if said not in CHOICES:
             raise LabError('Put "faster", "slower" or "same" in place of `None` and run the cell.')
         data = self.judging(machine)
-        verdict = judge_choice(data, said)
-        return Judgement(bool(verdict.right), verdict.text, source=data["source"])
+        return Judgement(said == data["expected"], data["told"][said], source=data["source"])
 
 
 CHOICES = {"slower": "slower", "same": "about the same", "faster": "faster"}
@@ -274,8 +267,14 @@ def one_number(answer: object) -> float:
     return value + 0.0  # no minus before a zero
 
 
-def _hint_data(wrong: float | Range, says: str, *, right: bool = False) -> HintData:
-    data: HintData = {"says": says}
+def judged_number(data: JudgingData, given: float) -> Judgement:
+    """Judge a finite number by the data of a ``Number`` or an ``Estimate``."""
+    said = worker.ask("judge", {"data": data, "given": given})
+    return Judgement(bool(said["right"]), said["text"], source=data.get("source", ""))
+
+
+def _hint_data(wrong: float | Range, says: str, *, right: bool = False) -> JudgingData:
+    data: JudgingData = {"says": says}
     if right:
         data["right"] = True
     if not isinstance(wrong, Range):

@@ -1,8 +1,10 @@
 // The process that simulates for Python, with all its tasks.
 
+import { judgeNumber } from "../book/page_scripts/judging.ts";
 import { checkAt } from "../checking/simulated.ts";
 import { sharedParts, sharedShapes } from "../counting/shared_arrays.ts";
 import { traceSteps } from "../counting/step_trace.ts";
+import { said } from "../exercises/criteria.ts";
 import { globalRequest, sharedWavefronts } from "../formulas/memory.ts";
 import { schedule } from "../formulas/overlap.ts";
 import { asked } from "../formulas/requests.ts";
@@ -31,6 +33,16 @@ const FORMULAS = {
 const kernelOf = ({ kernel, source }: { kernel: string; source: string }) =>
   parseKernel(kernel, source);
 
+interface Made extends Omit<Parameters<typeof said>[1], "kernel"> {
+  kernel: string;
+  source: string;
+}
+
+const subject = ({ kernel, source, ...made }: Made) => ({
+  kernel: parseKernel(kernel, source),
+  ...made,
+});
+
 serve({
   simulate: simulateFor,
   describe: ({ given: { ptx, entry } }) => describe(ptx, entry),
@@ -46,6 +58,13 @@ serve({
     const { perK, ...rest } = simulatedDemand(kernelOf(given), given.ptx);
     return { ...rest, per_k: perK };
   },
+  judge: ({ given: { data, given } }) => judgeNumber(data, given),
+  criteria: ({ given: { criteria, reader, books } }) =>
+    said(
+      criteria,
+      subject(reader),
+      Object.fromEntries(Object.entries<Made>(books).map(([name, one]) => [name, subject(one)])),
+    ),
   formula: ({ given: { name, given } }) =>
     (FORMULAS as Record<string, (...given: unknown[]) => unknown>)[name](...given),
 });

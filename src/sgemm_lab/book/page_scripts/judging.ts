@@ -1,5 +1,4 @@
-// How an answer is judged by data alone: exercises/judging.py in TypeScript, held equal to it by a
-// test.
+// How an answer is judged by data alone, in a page and for Python's exercises/model.py.
 
 import { numberIn } from "./reading.ts";
 
@@ -112,9 +111,12 @@ export function judge(data: JudgingData, answer: string): Verdict {
     return { right: answer === data.expected, text: data.told[answer] };
   }
   const given = numberIn(answer, data.unit);
-  if (given === null) return { right: null, text: WANTED };
-  return data.kind === "estimate" ? judgeEstimate(data, given) : judgeExact(data, given);
+  return given === null ? { right: null, text: WANTED } : judgeNumber(data, given);
 }
+
+/** Judge a finite number. */
+export const judgeNumber = (data: NumberData | EstimateData, given: number): Verdict =>
+  data.kind === "estimate" ? judgeEstimate(data, given) : judgeExact(data, given);
 
 /** The answer that is shown to a reader who skips the question. */
 export function skippedText(data: JudgingData) {

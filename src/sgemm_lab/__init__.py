@@ -6,7 +6,7 @@ from typing import Any
 
 from sgemm_lab.errors import LabError
 
-__all__ = ["LabError", "choice", "matmul"]
+__all__ = ["LabError", "choice", "matmul", "set_tune"]
 __version__ = "0.1.0"
 
 
@@ -23,14 +23,16 @@ def matmul(
     beta: float = 0.0,
     error: float | str | None = None,
     workspace: int | None = None,
+    tune: str | None = None,
 ) -> Any:
     """Return alpha·a·b + beta·out in float32, by the fastest of the book's kernels for the size.
 
-    A model of time that ``sgemm-lab tune`` fitted selects the kernel. The work is queued on the
-    current stream of PyTorch for its tensors, else on CuPy's; kernels with a workspace have one per
-    stream. The first product with a kernel loads it from a cache on disk, or compiles it, which
-    takes about a second. A CUDA graph can capture only products that have run before. cuBLAS is
-    never called.
+    A model of time that ``sgemm-lab tune`` fitted selects the kernel, or a measurement at the
+    first product of a shape (see ``tune``). The work is queued on the current stream of PyTorch
+    for its tensors, else on CuPy's; kernels with a workspace have one per stream. The first product
+    with a kernel loads it from a cache on disk, or compiles it, which takes about a second. A CUDA
+    graph can capture only products that have run before. cuBLAS is not called, except with
+    ``tune="first+cublas"``.
 
     Args:
         a: M×K, float32, on the current GPU, of any size and alignment: an array of CuPy, PyTorch,
@@ -53,21 +55,44 @@ def matmul(
         workspace: limit in bytes for Strassen's product and for kernels on tensor cores that copy A
             and B, by default 1.5 times A, B and C. A kernel keeps its workspace for the next
             product. Strassen's comes from CuPy's pool; CUDA graphs should not capture that product.
+        tune: how the FP32 kernel is chosen; None: as ``set_tune`` or the environment variable
+            ``SGEMM_LAB_TUNE`` says, by default "model".
+            "model": by the model alone. It measures nothing, never waits for the GPU, and takes the
+            same kernel in every process on a GPU model.
+            "first": the first product of a shape, and of its alignment, measures the model's best
+            four kernels on these arrays and this stream, and waits for them; a long product has
+            time for two. ``out`` is written several times, last by the fastest kernel. Meanwhile
+            twice the L2 cache of GPU memory is in use. The choice is kept on disk for later
+            processes, in the cache folder (``SGEMM_LAB_CACHE``), until a kernel's text changes:
+            from then on each product has the same kernel and the same bits. Two machines may choose
+            differently. While a CUDA graph is captured nothing is measured or remembered.
+            "first+cublas": the same, and cuBLAS is one of those measured.
 
     Raises:
-        LabError: an array does not fit, no recorded algorithm meets the bound, there is no GPU or
-            compiler, or no kernel runs on the GPU.
+        LabError: an array does not fit, no recorded algorithm meets the bound, there is no such
+            ``tune``, there is no GPU or compiler, or no kernel runs on the GPU.
     """
     if error is None:
-        return _call()(a, b, out, alpha=alpha, beta=beta)
+        return _call()(a, b, out, alpha=alpha, beta=beta, tune=tune)
     within = import_module("sgemm_lab.gemm.product")
-    return within.matmul(a, b, out, error=error, workspace=workspace, alpha=alpha, beta=beta)
+    return within.matmul(
+        a, b, out, error=error, workspace=workspace, tune=tune, alpha=alpha, beta=beta
+    )
 
 
 @lru_cache(maxsize=1)
 def _call() -> Any:
     """Import the call on demand: reading records needs no launcher."""
     return import_module("sgemm_lab.gemm.call").matmul
+
+
+def set_tune(tune: str) -> None:
+    """Set the ``tune`` of later calls of ``matmul`` that do not give one, in all threads.
+
+    Raises:
+        LabError: ``tune`` is neither "model" nor "first" nor "first+cublas".
+    """
+    import_module("sgemm_lab.gemm.dispatch.first_use").set_tune(tune)
 
 
 def choice(
@@ -79,7 +104,9 @@ def choice(
     workspace: int | None = None,
     gpu: str | None = None,
 ) -> Any:
-    """Return the algorithm that ``matmul`` uses for M, N, K: its ``str`` is a sentence.
+    """Return the algorithm that ``matmul`` uses for M, N, K by its model and records.
+
+    Its ``str`` is a sentence.
 
     It has ``name``, ``arithmetic``, ``error`` (the largest recorded), ``seconds`` (predicted),
     ``gpu`` and ``workspace_bytes``. ``gpu`` is a recorded GPU model, such as "H200"; by default it

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,9 +11,9 @@ from record_samples import DEVICE, run
 from sgemm_lab import lab
 from sgemm_lab.cli import others as command
 from sgemm_lab.cli.main import main
-from sgemm_lab.errors import LabError
+from sgemm_lab.errors import LabError, MissingToolError
 from sgemm_lab.lab import library_chart as picture
-from sgemm_lab.measuring import others
+from sgemm_lab.measuring import checkouts, others
 from sgemm_lab.records.gpu_record import Measurement
 from sgemm_lab.records.others import COMPARISONS, ComparedShape, Comparison
 
@@ -79,7 +80,7 @@ def test_a_library_that_fails_is_left_out(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(others, "_LOADERS", loaders)
     monkeypatch.setattr(others, "_try", wrong)
     said: list[str] = []
-    assert others.other_products(loaders, said.append) == ({"torch": "right"}, {"torch": "2"})
+    assert others.other_products(loaders, {}, said.append) == ({"torch": "right"}, {"torch": "2"})
     assert sorted(said) == [
         "cublaslt is left out: ImportError: no such library",
         "triton is left out: LabError: its product is not one in FP32",
@@ -88,7 +89,65 @@ def test_a_library_that_fails_is_left_out(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_an_unknown_library_is_refused() -> None:
     with pytest.raises(LabError, match="'mkl' is no library here"):
-        others.other_products(["mkl"], print)
+        others.other_products(["mkl"], {}, print)
+
+
+def test_checkouts_are_compiled_and_measured_where_they_are_right(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def compiled(name: str, folder: Path) -> Any:
+        if name == "siboehm":
+            raise LabError("nvcc does not compile it")
+        return f"{name} in {folder.name}", "a1b2c3d"
+
+    monkeypatch.setattr(others, "checkout_product", compiled)
+    monkeypatch.setattr(others, "_try", lambda _: None)
+    said: list[str] = []
+    folders = {"cutlass": tmp_path, "siboehm": tmp_path}
+    assert others.other_products([], folders, said.append) == (
+        {"cutlass": f"cutlass in {tmp_path.name}"}, {"cutlass": "a1b2c3d"},
+    )  # fmt: skip
+    assert said == ["siboehm is left out: LabError: nvcc does not compile it"]
+    with pytest.raises(LabError, match=r"'mkl' is no checkout here\. There are: cutlass, sal"):
+        others.other_products([], {"mkl": tmp_path}, said.append)
+
+
+def test_a_checkout_needs_a_folder(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for wrong in ("cutlass", "cutlass=", f"cutlass={tmp_path / 'none'}"):
+        assert main(["others", "--checkout", wrong]) == 2
+        assert f"The checkout '{wrong}' is not NAME=FOLDER" in capsys.readouterr().err
+    given: list[Any] = []
+    monkeypatch.setattr(
+        command, "other_products", lambda _, folders, __: given.append(folders) or ({}, {})
+    )
+    command_line = ["others", "--drawn", "0", "--checkout", f"cutlass={tmp_path}"]
+    assert main([*command_line, "--out", str(tmp_path)]) == 0
+    assert given == [{"cutlass": tmp_path}]
+
+
+def test_the_adapter_is_compiled_with_the_headers_of_the_checkout(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran: list[list[Any]] = []
+
+    def run_command(command: list[Any], **_: Any) -> Any:
+        ran.append(command)
+        failed = command[0] == "nvcc"
+        said = "x.cuh(3): error: no such thing\nmore"
+        return SimpleNamespace(returncode=int(failed), stderr=said, stdout="")
+
+    monkeypatch.setattr(checkouts, "device_target", lambda: "sm_90")
+    monkeypatch.setattr(checkouts.shutil, "which", lambda _: None)
+    with pytest.raises(MissingToolError, match="compiled by nvcc, which is not installed"):
+        checkouts.checkout_product("siboehm", tmp_path)
+    monkeypatch.setattr(checkouts.shutil, "which", lambda _: "nvcc")
+    monkeypatch.setattr(checkouts.subprocess, "run", run_command)
+    with pytest.raises(LabError, match=r"nvcc does not compile siboehm in .+: x.cuh.3.: error: no"):
+        checkouts.checkout_product("siboehm", tmp_path)
+    assert f"-I{tmp_path / 'src'}" in ran[0]
+    assert any(isinstance(part, Path) and part.is_file() for part in ran[0])  # the adapter
 
 
 def compared(**seconds: float) -> Comparison:

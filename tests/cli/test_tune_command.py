@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -98,11 +99,13 @@ def test_a_folder_that_cannot_be_written_is_found_out_first(
 def judged(monkeypatch: pytest.MonkeyPatch) -> list[Size]:
     asked: list[Size] = []
 
-    def judge(size: Size, multiply: Any, bench: Any, budget: Any) -> DrawnShape:
+    def judge(size: Size, multiply: Any, bench: Any, budget: Any, tuned: Any) -> list[DrawnShape]:
         asked.append(size)
         seconds = 4e-6 if len(asked) == 2 else 1e-6
         best = ("split_k", 1e-6) if bench else (None, None)
-        return DrawnShape(*size, TILE.name, seconds, 2e-6, 1.1e-6, *best)
+        model = DrawnShape(*size, TILE.name, seconds, 2e-6, 1.1e-6, *best)
+        picks = [replace(model, kernel="cublas", seconds=1e-6, tune=m, cost=0.003) for m in tuned]
+        return [model, *picks]
 
     monkeypatch.setattr(shapes_command, "judge", judge)
     return asked
@@ -143,6 +146,32 @@ def test_drawn_shapes_as_json_are_kept_with_the_table(
     kept = TABLES.load(tmp_path / "tuned" / "nvidia-h200.json").drawn
     assert kept
     assert (kept.seed, len(kept.shapes)) == (0, 4)
+
+
+def test_tuning_on_first_use_is_measured_beside_the_model(
+    tmp_path: Path,
+    judged: list[Size],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made: list[bool] = []
+    monkeypatch.setattr(
+        shapes_command, "FirstUse", lambda *_, with_cublas: made.append(with_cublas)
+    )
+    arguments = ["shapes", "--drawn", "4", "--tune", "first", "--tune", "first+cublas"]
+    assert main([*arguments, "--out", str(tmp_path)]) == 0
+    assert made == [False, True]
+    *_, model, first, both = capsys.readouterr().out.splitlines()
+    m, n, k = judged[0]
+    said = f"geometric mean 200 % of cuBLAS; least 200 % at {m}×{n}×{k}; 0 below 95 %."
+    assert "1 below 95 %" in model
+    assert first == f"With tune='first': {said} The choice took 3.0 ms a shape, at most 3.0 ms."
+    assert both.startswith("With tune='first+cublas': ")
+    assert main([*arguments, "--json", "--out", str(tmp_path)]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told[0]["first"] == {
+        "kernel": "cublas", "gflops": pytest.approx(2 * m * n * k / 1e-6 / 1e9), "cost": 0.003
+    }  # fmt: skip
 
 
 # The forty shapes.

@@ -27,6 +27,11 @@ class Multiplies:
     def __init__(self) -> None:
         self.launches: list[tuple[int, int, int]] = []
         self.streams: list[int] = []
+        self.tunes: list[str | None] = []
+
+    def tuned(self, _device: int, tune: str | None) -> Any:
+        self.tunes.append(tune)
+        return self
 
     def __call__(self, a: Any, b: Any, c: Any) -> None:
         assert all(array.flags.c_contiguous for array in (a, b, c))
@@ -42,7 +47,7 @@ class Multiplies:
 def pretend(patch: pytest.MonkeyPatch) -> Multiplies:
     multiply = Multiplies()
     patch.setattr(call, "require_gpu", lambda: CUPY)
-    patch.setattr(call, "dispatcher", lambda _: multiply)
+    patch.setattr(call, "dispatcher_for", multiply.tuned)
     patch.setitem(sys.modules, "cupy", CUPY)
     patch.setitem(sys.modules, "torch", TORCH)
     array_libraries._library.cache_clear()
@@ -116,6 +121,14 @@ def test_factors(asked: Multiplies) -> None:
     for wrong in (float("nan"), "2"):
         with pytest.raises(LabError, match=r"alpha is .+. Give a number"):
             sgemm_lab.matmul(a, b, alpha=wrong)  # type: ignore[arg-type]
+
+
+def test_the_way_to_choose_reaches_the_dispatcher(asked: Multiplies) -> None:
+    a, b, c = whole(4, 5), whole(5, 6), whole(4, 6)
+    sgemm_lab.matmul(a, b)
+    sgemm_lab.matmul(a, b, tune="first")
+    sgemm_lab.matmul(a, b, c, beta=1, tune="first+cublas")
+    assert asked.tunes == [None, "first", "first+cublas"]
 
 
 def test_what_a_factor_of_zero_excludes_is_not_read(asked: Multiplies) -> None:

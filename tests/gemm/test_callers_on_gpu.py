@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ import pytest
 
 import sgemm_lab
 from sgemm_lab.errors import LabError
+from sgemm_lab.gemm.dispatch import first_use
 
 pytestmark = pytest.mark.gpu
 
@@ -147,11 +148,55 @@ def per_call(call: Callable[[], Any], synchronize: Callable[[], Any]) -> float:
     return min(found)
 
 
-def test_a_call_costs_no_more_host_time_than_cupys() -> None:
+@pytest.fixture(scope="module", autouse=True)
+def nothing_is_on_disk() -> Iterator[None]:
+    """What an earlier process chose is not known."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(first_use, "winners_path", lambda *_: None)
+        yield
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize("tune", ["first", "first+cublas"])
+def test_tuning_on_first_use_changes_no_result(library: str, tune: str) -> None:
+    for size in ((64, 64, 64), (131, 257, 65), (1, 300, 500), (300, 200, 4000)):
+        m, n, k = size
+        a, b = whole(m, k), whole(k, n)
+        x, y = to(library, a), to(library, b)
+        for _ in range(2):
+            assert (back(sgemm_lab.matmul(x, y, tune=tune)) == a @ b).all()
+        if library != "jax":
+            c = whole(m, n)
+            out = to(library, c.copy())
+            sgemm_lab.matmul(x, y, out, alpha=2, beta=-3, tune=tune)
+            assert (back(out) == 2 * (a @ b) - 3 * c).all()
+
+
+@pytest.mark.parametrize("tune", ["first", "first+cublas"])
+def test_a_graph_captures_what_first_use_chose_and_what_it_did_not(tune: str) -> None:
+    torch = pytest.importorskip("torch")
+    for size in ((200, 300, 400), (201, 301, 401)):
+        m, n, k = size
+        a, b = torch.rand(m, k, device="cuda"), torch.rand(k, n, device="cuda")
+        out = torch.empty(m, n, device="cuda")
+        right = sgemm_lab.matmul(a, b)  # loads the model's kernel
+        if m == 200:
+            sgemm_lab.matmul(a, b, out, tune=tune)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            sgemm_lab.matmul(a, b, out, tune=tune)
+        out.zero_()
+        graph.replay()
+        assert torch.allclose(out, right, rtol=1e-4)
+
+
+@pytest.mark.parametrize("tune", ["model", "first", "first+cublas"])
+def test_a_call_costs_no_more_host_time_than_cupys(tune: str) -> None:
     cupy = pytest.importorskip("cupy")
     a, b, c = (cupy.ones((256, 256), "float32") for _ in range(3))
     wait = cupy.cuda.Device().synchronize
-    ours = per_call(lambda: sgemm_lab.matmul(a, b, out=c), wait)
+    sgemm_lab.matmul(a, b, out=c, tune=tune)
+    ours = per_call(lambda: sgemm_lab.matmul(a, b, out=c, tune=tune), wait)
     assert ours <= per_call(lambda: cupy.matmul(a, b, out=c), wait)
 
 

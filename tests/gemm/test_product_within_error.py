@@ -54,7 +54,8 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> Any:
     dispatcher = Multiplies("dispatcher", names)
     for room in (call, product):
         monkeypatch.setattr(room, "require_gpu", lambda: CUPY)
-        monkeypatch.setattr(room, "dispatcher", lambda _: dispatcher)
+        monkeypatch.setattr(room, "dispatcher_for", lambda *_: dispatcher)
+    monkeypatch.setattr(product, "dispatcher", lambda _: dispatcher)
     monkeypatch.setattr(product, "has_gpu", lambda: True)
     monkeypatch.setattr(product, "current_device", lambda: DEVICE)
     monkeypatch.setattr(product, "LoadedKernel", lambda kernel, **_: Multiplies(kernel.name, names))

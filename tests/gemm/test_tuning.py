@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,8 +12,9 @@ from table_samples import search
 from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.errors import LabError
 from sgemm_lab.gemm.dispatch import judging
-from sgemm_lab.gemm.dispatch.judging import judge, verdict
+from sgemm_lab.gemm.dispatch.judging import by_mode, judge, verdict
 from sgemm_lab.gemm.dispatch.shapes import LARGEST, SMALLEST, SQUARES, drawn, edges
+from sgemm_lab.gemm.dispatch.trial import Trial
 from sgemm_lab.gemm.dispatch.tuning import ShapeTimes, measure_shapes, table_of, tuning_shapes
 from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.measuring.interleaved import Budget
@@ -113,11 +115,31 @@ def test_the_dispatcher_is_measured_beside_cublas_and_the_best_candidate(
 
     monkeypatch.setattr(judging, "time_interleaved", timed)
     monkeypatch.setattr(judging, "cublas", lambda: None)
-    found = judge((32, 64, 128), Dispatcher(), Bench(), Budget())
+    (found,) = judge((32, 64, 128), Dispatcher(), Bench(), Budget())
     assert found == DrawnShape(32, 64, 128, SLOW.name, 4e-6, 3e-6, 3e-6, named, min(best, 4e-6))
     assert found.share == 0.75
-    alone = judge((32, 64, 128), Dispatcher(), None, Budget())
+    (alone,) = judge((32, 64, 128), Dispatcher(), None, Budget())
     assert (alone.best, alone.best_seconds, alone.share_of_best) == (None, None, None)
+
+
+def test_what_tuning_on_first_use_chose_is_measured_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    size, times = (32, 64, 128), {"matmul": 4e-6, "cublas": 3e-6, "matmul, first": 2e-6}
+
+    def timed(products: Any, size: Size, *_: Any, **__: Any) -> list[Measurement]:
+        return [Measurement(name, "", *size, 1, (times[name],)) for name in products]
+
+    monkeypatch.setattr(judging, "time_interleaved", timed)
+    monkeypatch.setattr(judging, "cublas", lambda: None)
+    tuned: Any = SimpleNamespace(trials={(size, True): Trial({SLOW.name: 5e-6, "b": 1e-6}, 0.003)})
+    model, first = judge(size, Dispatcher(), None, Budget(), {"first": tuned})
+    assert first == replace(
+        model, kernel="b", seconds=2e-6, predicted_seconds=None, tune="first", cost=0.003
+    )
+    longer = replace(first, seconds=6e-6, cost=0.005)
+    assert by_mode([model, first, longer]) == {"first": [first, longer]}
+    found = verdict([first, longer])
+    assert (found.low, found.cost, found.most_cost) == (1, 0.004, 0.005)
+    assert verdict([model]).cost is None
 
 
 def test_the_verdict() -> None:

@@ -12,7 +12,10 @@ from sgemm_lab.records.dispatch_table import DrawnShape, DrawnShapes
 
 SHAPE = DrawnShape(64, 65, 66, "naive", 2e-6, 3e-6, 2.1e-6, "tiled", 1.8e-6)
 RUN = DrawnShapes(
-    *ENVIRONMENT, seed=5, shapes=(SHAPE, replace(SHAPE, m=99, seconds=4e-6, best_seconds=4e-6))
+    *ENVIRONMENT,
+    seed=5,
+    shapes=(SHAPE, replace(SHAPE, m=99, seconds=4e-6, best_seconds=4e-6)),
+    tuned=(replace(SHAPE, seconds=1e-6, tune="first", cost=0.003),),
 )
 TABLE = replace(table(point("naive", (8, 8, 8), 1e-6)), drawn=RUN)
 
@@ -22,6 +25,7 @@ def test_the_first_recorded_run_is_drawn(monkeypatch: pytest.MonkeyPatch) -> Non
     picture = lab.drawn_shapes()
     assert (picture.run, picture.gpu) == (RUN, "NVIDIA H200")
     assert picture.verdict.low == 1
+    assert picture.tuned["first"].geometric_mean == pytest.approx(3)
     assert "half of 2 shapes drawn at random are predicted within 48 %" in repr(picture)
     assert "<svg" in str(picture._repr_mimebundle_())
 
@@ -36,3 +40,4 @@ def test_the_book_has_a_run_whose_shapes_no_fit_saw() -> None:
     found = lab.drawn_shapes()
     assert found.verdict.shapes == 100
     assert found.verdict.geometric_mean > 1.1
+    assert found.tuned["first"].of_best > found.verdict.of_best

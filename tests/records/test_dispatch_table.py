@@ -24,16 +24,16 @@ FITTED = table(ONE, fits=(fit("naive", 1e-6),))
 
 
 def test_a_table_is_written_and_read_back(tmp_path: Path) -> None:
-    drawn = DrawnShapes(
-        *ENVIRONMENT, seed=3, shapes=(DrawnShape(8, 9, 10, "naive", 1e-6, 2e-6, 3e-6),)
-    )
+    shape = DrawnShape(8, 9, 10, "naive", 1e-6, 2e-6, 3e-6)
+    tuned = replace(shape, kernel="cublas", tune="first", cost=0.003)
+    drawn = DrawnShapes(*ENVIRONMENT, seed=3, shapes=(shape,), tuned=(tuned,))
     whole = replace(table(ONE, OTHER, fits=(fit("naive", 1e-6, clusters=31),)), drawn=drawn)
     for each in (table(ONE), FITTED, whole):
         path = TABLES.path(tmp_path, DEVICE.name)
         TABLES.save(path, each)
         assert TABLES.load(path) == each
     lines = path.read_text().splitlines()
-    assert sum('"seconds"' in line for line in lines) == 3
+    assert sum('"seconds"' in line for line in lines) == 4
     assert path == tmp_path / "tuned" / "nvidia-h200.json"
 
 

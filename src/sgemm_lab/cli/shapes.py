@@ -1,6 +1,7 @@
 """The command ``shapes``: measure ``matmul`` at forty fixed shapes, or at shapes drawn anew."""
 
 import argparse
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -11,10 +12,12 @@ from sgemm_lab.errors import LabError
 from sgemm_lab.files import own_records
 from sgemm_lab.gemm.dispatch.bench import GpuBench
 from sgemm_lab.gemm.dispatch.candidates import candidates
-from sgemm_lab.gemm.dispatch.judging import LOW, judge, verdict
+from sgemm_lab.gemm.dispatch.first_use import FIRST_CUBLAS, MODES, FirstUse
+from sgemm_lab.gemm.dispatch.judging import LOW, Verdict, by_mode, judge, verdict
 from sgemm_lab.gemm.dispatch.product import dispatcher
 from sgemm_lab.gemm.dispatch.shapes import FORTY_SHAPES, drawn
 from sgemm_lab.gemm.dispatch.summary import FortyShapes, fixed_shape_scores
+from sgemm_lab.gemm.dispatch.winners import Winners
 from sgemm_lab.measuring.interleaved import Budget
 from sgemm_lab.measuring.recorder import new_run, take_record
 from sgemm_lab.records.dispatch_table import TABLES, DrawnShape, DrawnShapes
@@ -38,6 +41,10 @@ def add_shapes_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--candidates", action="store_true", help="at drawn shapes also find the best candidate"
     )
+    parser.add_argument(
+        "--tune", action="append", choices=MODES[1:], default=[],
+        help="at drawn shapes also tune on first use; may be given twice",
+    )  # fmt: skip
     parser.add_argument(
         "--seconds", type=seconds, help="per shape, for each product (default: 0.4; drawn: 0.03)"
     )
@@ -85,14 +92,21 @@ def run_shapes(options: argparse.Namespace) -> int:
 def _run_drawn(options: argparse.Namespace) -> int:
     device, run, multiply = current_device(), new_run(), dispatcher(0)
     bench = GpuBench(device, candidates()) if options.candidates else None
+    tuned = {
+        mode: FirstUse(multiply, Winners(None), with_cublas=mode == FIRST_CUBLAS)
+        for mode in options.tune
+    }
     budget = Budget(seconds=options.seconds or _DRAWN_SECONDS, max_samples=20, warm_up_seconds=0.01)
     sizes = drawn(options.drawn, options.seed)
     bar, found, status = ProgressBar(len(sizes), None, "shapes"), list[DrawnShape](), 0
+    tuned_shapes: list[DrawnShape] = []
     try:
         for done, size in enumerate(sizes):
             bar.show(done)
             try:
-                found.append(judge(size, multiply, bench, budget))
+                model, *picks = judge(size, multiply, bench, budget, tuned)
+                found.append(model)
+                tuned_shapes += picks
             except LabError as refusal:
                 print_status(f"{size_text(size)} is left out: {refusal}")
     except KeyboardInterrupt:
@@ -101,10 +115,12 @@ def _run_drawn(options: argparse.Namespace) -> int:
     judged = verdict(found)
     path = TABLES.path(options.out or own_records(), device.name)
     if path.exists() and not status:
-        shapes = DrawnShapes(**run.environment(), seed=options.seed, shapes=tuple(found))
+        shapes = DrawnShapes(
+            **run.environment(), seed=options.seed, shapes=tuple(found), tuned=tuple(tuned_shapes)
+        )
         TABLES.save(path, replace(TABLES.load(path), drawn=shapes))
     if options.json:
-        print_json([_entry(one, device.name, run.date) for one in found])
+        print_json([_entry(one, tuned_shapes, device.name, run.date) for one in found])
         return status
     print_table(
         ["M×N×K", "kernel", "GFLOP/s", "of cuBLAS", "of the best"],
@@ -117,17 +133,35 @@ def _run_drawn(options: argparse.Namespace) -> int:
         ],
         range(2, 5),
     )  # fmt: skip
-    of_best = f", {percent(judged.of_best)} of the best candidate" if judged.of_best else ""
     print(
         f"{plural(judged.shapes, 'shape')} drawn with seed {options.seed} on {device.name}: "
+        f"{_words(judged)}"
+    )
+    for mode, picks in by_mode(tuned_shapes).items():
+        one = verdict(picks)
+        assert one.cost is not None
+        assert one.most_cost is not None
+        print(
+            f"With tune='{mode}': {_words(one)} The choice took {_milliseconds(one.cost)} a shape, "
+            f"at most {_milliseconds(one.most_cost)}."
+        )
+    return status
+
+
+def _words(judged: Verdict) -> str:
+    of_best = f", {percent(judged.of_best)} of the best candidate" if judged.of_best else ""
+    return (
         f"geometric mean {percent(judged.geometric_mean)} of cuBLAS{of_best}; least "
         f"{percent(judged.least.share)} at {size_text(judged.least.size)}; {judged.low} below "
         f"{percent(LOW)}."
     )
-    return status
 
 
-def _entry(one: DrawnShape, gpu: str, date: str) -> dict[str, Any]:
+def _milliseconds(seconds: float) -> str:
+    return f"{seconds * 1e3:.1f} ms"
+
+
+def _entry(one: DrawnShape, tuned: Iterable[DrawnShape], gpu: str, date: str) -> dict[str, Any]:
     """Return a shape as JSON."""
     entry: dict[str, Any] = {
         "m": one.m, "n": one.n, "k": one.k, "kernel": one.kernel, "gflops": one.gflops,
@@ -135,6 +169,9 @@ def _entry(one: DrawnShape, gpu: str, date: str) -> dict[str, Any]:
     }  # fmt: skip
     if one.best_seconds:
         entry |= {"best": one.best, "best_gflops": one.flop / one.best_seconds / 1e9}
+    for pick in tuned:
+        if pick.tune and pick.size == one.size:
+            entry[pick.tune] = {"kernel": pick.kernel, "gflops": pick.gflops, "cost": pick.cost}
     return {**entry, "gpu": gpu, "date": date}
 
 

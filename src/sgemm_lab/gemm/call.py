@@ -15,7 +15,8 @@ from sgemm_lab.cuda.arrays import MAX_DIMENSION, check_matrix, product_size
 from sgemm_lab.cuda.launch import require_gpu
 from sgemm_lab.errors import LabError
 from sgemm_lab.gemm.array_libraries import Library, Stream, library_of
-from sgemm_lab.gemm.dispatch.product import GpuDispatcher, dispatcher
+from sgemm_lab.gemm.dispatch.first_use import dispatcher_for
+from sgemm_lab.gemm.dispatch.trial import Plan
 from sgemm_lab.hardware import FLOAT_BYTES
 from sgemm_lab.kernel import Size
 
@@ -33,6 +34,7 @@ def matmul(
     alpha: float = 1.0,
     beta: float = 0.0,
     product_of: ProductOf | None = None,
+    tune: str | None = None,
 ) -> Any:
     """Return alpha·a·b + beta·out; ``sgemm_lab.matmul`` documents arrays, copies and streams.
 
@@ -48,12 +50,13 @@ def matmul(
     library = library_of("a", a)
     device = cupy.cuda.runtime.getDevice()
     if alpha == 1 and beta == 0 and product_of is None and type(b) is type(a):
-        done = _direct(library, dispatcher(device), a, b, out, device)
+        done = _direct(library, dispatcher_for(device, tune), a, b, out, device)
         if done is not None:
             return done
     factors = _number("alpha", alpha), _number("beta", beta)
     with _on(cupy, library.stream(device)):
-        return _general(cupy, library, (a, b, out), factors, product_of, device)
+        multiply = product_of or (lambda _size: dispatcher_for(device, tune))
+        return _general(cupy, library, (a, b, out), factors, multiply)
 
 
 @lru_cache(maxsize=1)
@@ -61,9 +64,7 @@ def _gpu() -> Any:
     return require_gpu()
 
 
-def _direct(
-    library: Library, multiply: GpuDispatcher, a: Any, b: Any, out: Any, device: int
-) -> Any:
+def _direct(library: Library, multiply: Plan, a: Any, b: Any, out: Any, device: int) -> Any:
     """Multiply matrices that a kernel can take as they are; return None if these are others."""
     at_a, at_b = library.address(a, device), library.address(b, device)
     if not at_a or not at_b or len(a.shape) != 2 or len(b.shape) != 2:
@@ -94,8 +95,7 @@ def _general(
     library: Library,
     arrays: tuple[Any, Any, Any],
     factors: tuple[float, float],
-    product_of: ProductOf | None,
-    device: int,
+    product_of: ProductOf,
 ) -> Any:
     """Multiply any arrays: check them, copy what no kernel can read, batches one by one."""
     a, b = (_view(cupy, name, x) for name, x in zip("ab", arrays[:2], strict=True))
@@ -119,7 +119,7 @@ def _general(
         c = _view(cupy, "out", out)
         _check_out(c, shape)
     if c.size:
-        _multiply(cupy, a, b, c, (alpha, beta), product_of or _dispatched(device))
+        _multiply(cupy, a, b, c, (alpha, beta), product_of)
     found = library.result(out) if arrays[2] is None else out
     return found.T if turned else found
 
@@ -147,11 +147,6 @@ def _multiply(
         c[...] = product * cupy.float32(alpha) + c * cupy.float32(beta)
     elif alpha != 1:
         c *= cupy.float32(alpha)
-
-
-def _dispatched(device: int) -> ProductOf:
-    multiply = dispatcher(device)
-    return lambda _size: multiply
 
 
 def _view(cupy: Any, name: str, x: Any) -> Any:

@@ -8,6 +8,7 @@ from sgemm_lab.cuda.arrays import MAX_DIMENSION
 from sgemm_lab.cuda.launch import LoadedKernel, current_device, has_gpu, require_gpu
 from sgemm_lab.errors import LabError
 from sgemm_lab.gemm import call
+from sgemm_lab.gemm.dispatch.first_use import dispatcher_for
 from sgemm_lab.gemm.dispatch.product import dispatcher
 from sgemm_lab.gemm.policy import (
     FP32,
@@ -32,7 +33,9 @@ def matmul(
     *,
     error: float | str,
     workspace: int | None = None,
-    **factors: float,
+    tune: str | None = None,
+    alpha: float = 1.0,
+    beta: float = 0.0,
 ) -> Any:
     """Return the product within an error bound; ``sgemm_lab.matmul`` documents the arguments.
 
@@ -44,9 +47,9 @@ def matmul(
 
     def product_of(size: Size) -> Product:
         here = require_gpu().cuda.Device().id
-        return _product(_choose(here, size, error, workspace), here)
+        return _product(_choose(here, size, error, workspace), here, tune)
 
-    return call.matmul(a, b, out, product_of=product_of, **factors)
+    return call.matmul(a, b, out, product_of=product_of, alpha=alpha, beta=beta)
 
 
 def choice(
@@ -99,13 +102,15 @@ def _records(device_id: int | None) -> GpuRecords:
     return gpu_records(None if device_id is None else current_device())
 
 
-def _product(algorithm: Algorithm, here: int) -> Product:
+def _product(algorithm: Algorithm, here: int, tune: str | None) -> Product:
     kernel = algorithm.kernel
     if algorithm.plan:
         # Its workspace returns to CuPy's pool after each call, so streams never share one.
         leaf = None if kernel.arithmetic == FP32 else _loaded(here, kernel)
         return GpuProduct(algorithm.plan, leaf)
-    return dispatcher(here) if kernel.arithmetic == FP32 else _loaded(here, kernel)
+    if kernel.arithmetic == FP32:
+        return dispatcher_for(here, tune)
+    return _loaded(here, kernel)
 
 
 @lru_cache(maxsize=64)

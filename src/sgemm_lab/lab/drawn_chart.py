@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from sgemm_lab import style
 from sgemm_lab.errors import LabError
-from sgemm_lab.gemm.dispatch.judging import Verdict, verdict
+from sgemm_lab.gemm.dispatch.judging import Verdict, by_mode, verdict
 from sgemm_lab.lab.output import PictureOfTwoWidths
 from sgemm_lab.records.dispatch_table import DrawnShapes, load_tables
 from sgemm_lab.text import percent
@@ -25,6 +25,11 @@ class DrawnPicture(PictureOfTwoWidths):
     def verdict(self) -> Verdict:
         """The statistics of the run."""
         return verdict(self.run.shapes)
+
+    @cached_property
+    def tuned(self) -> dict[str, Verdict]:
+        """The statistics of tuning on first use, by mode."""
+        return {mode: verdict(shapes) for mode, shapes in by_mode(self.run.tuned).items()}
 
     def _words(self) -> str:
         off = [abs(one.seconds / one.predicted_seconds - 1)
@@ -58,7 +63,7 @@ class DrawnPicture(PictureOfTwoWidths):
 def drawn_shapes() -> DrawnPicture:
     """Draw predicted against measured times of the dispatcher at shapes drawn at random.
 
-    ``drawn_shapes().verdict`` has the statistics.
+    ``drawn_shapes().verdict`` has the statistics, ``tuned`` those of tuning on first use.
 
     Raises:
         LabError: no GPU of the records has such a run.

@@ -19,6 +19,9 @@ TITLES = {
     "torch": "PyTorch",
     "triton": "Triton",
     "jax": "JAX",
+    "cutlass": "CUTLASS",
+    "salykova": "salykova's sgemm.cu",
+    "siboehm": "siboehm's SGEMM_CUDA",
 }
 
 _CLOSE = 0.02

@@ -1,4 +1,5 @@
-"""FP32 products of other libraries, to time beside cuBLAS: PyTorch, cuBLASLt, Triton, JAX.
+"""FP32 products of other libraries, to time beside cuBLAS: PyTorch, cuBLASLt, Triton, JAX;
+and of checkouts.
 
 All take and write CuPy arrays on CuPy's current stream, so ``time_interleaved`` can capture them in
 a CUDA graph. JAX cannot be captured: it is timed by the host's clock, many products in one call.
@@ -7,12 +8,15 @@ a CUDA graph. JAX cannot be captured: it is timed by the host's clock, many prod
 import os
 import statistics
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 from sgemm_lab.cuda.launch import require_gpu
 from sgemm_lab.errors import LabError, MissingToolError
 from sgemm_lab.kernel import Size
+from sgemm_lab.measuring.checkouts import INCLUDES, checkout_product
 from sgemm_lab.measuring.interleaved import Product, input_set_count
 
 JAX = "jax"
@@ -21,26 +25,30 @@ LEAST_FLOP = 2 * 1024**3
 
 _CALLS, _MOST_PRODUCTS = 7, 32
 _TOLERANCE = 1e-5
-_TRIED = (96, 100, 104)
+_TRIED = (128, 256, 384)
 
 
 def other_products(
-    wanted: Collection[str], report: Callable[[str], None]
+    wanted: Collection[str], checkouts: Mapping[str, Path], report: Callable[[str], None]
 ) -> tuple[dict[str, Product], dict[str, str]]:
-    """Return the products of wanted libraries except JAX, and their versions, by name.
+    """Return the products of wanted libraries except JAX and of checkouts, and their versions.
 
     A product is left out, and reported, if its library is missing, if it is not in FP32, or if a
     CUDA graph cannot capture it.
 
     Raises:
-        LabError: a name is none of ``LIBRARIES``.
+        LabError: a name is none of ``LIBRARIES`` or of ``checkouts.INCLUDES``.
     """
     if unknown := set(wanted) - set(LIBRARIES):
         raise LabError(f"'{min(unknown)}' is no library here. There are: {', '.join(LIBRARIES)}.")
+    if unknown := checkouts.keys() - INCLUDES:
+        raise LabError(f"'{min(unknown)}' is no checkout here. There are: {', '.join(INCLUDES)}.")
+    loaders = {name: load for name, load in _LOADERS.items() if name in wanted}
+    loaders |= {name: partial(checkout_product, name, path) for name, path in checkouts.items()}
     products, versions = {}, {}
-    for name in (name for name in _LOADERS if name in wanted):
+    for name, load in loaders.items():
         try:
-            product, version = _LOADERS[name]()
+            product, version = load()
             _try(product)
         except Exception as fault:  # whatever another library raises
             report(f"{name} is left out: {type(fault).__name__}: {fault}")
@@ -67,7 +75,7 @@ def _try(product: Product) -> None:
         graph.launch(stream)
         right = a.astype("float64") @ b.astype("float64")
         if not float(cupy.linalg.norm(c - right)) < _TOLERANCE * float(cupy.linalg.norm(right)):
-            raise LabError("its product is not one in FP32")
+            raise LabError("its product is wrong, or not in FP32")
 
 
 def _torch(backend: str) -> tuple[Product, str]:

@@ -2,13 +2,12 @@
 
 from typing import Any, Protocol
 
-import numpy as np
-
 from sgemm_lab.cuda.launch import require_gpu
 from sgemm_lab.errors import LabError
 from sgemm_lab.gemm.dispatch.product import dispatcher
 from sgemm_lab.hardware import FLOAT_BYTES
-from sgemm_lab.measuring.interleaved import WORKSPACE_BYTES, captured_sgemm
+from sgemm_lab.measuring.interleaved import WORKSPACE_BYTES
+from sgemm_lab.measuring.stream_cublas import StreamCublas
 
 CUBLAS, BOOK = "cublas", "book"
 LOCAL_PRODUCTS = (CUBLAS, BOOK)
@@ -46,34 +45,14 @@ def scratch_bytes(inside: str, elements: int) -> int:
 
 
 class _Cublas:
-    """cublasSgemm in FP32, without TF32.
-
-    Each object has its own handle, so its stream is set once.
-    """
+    """cublasSgemm in FP32, without TF32."""
 
     def __init__(self, stream: Any) -> None:
-        from cupy_backends.cuda.libs import cublas as library
-
-        self._handle = library.create()
-        library.setStream(self._handle, stream.ptr)
-        library.setMathMode(self._handle, library.CUBLAS_DEFAULT_MATH)
-        self._version = library.getVersion(self._handle)
-        self._workspace = require_gpu().empty(WORKSPACE_BYTES, "uint8")
-        self._factors = np.array([0, 1], "float32")
-        self._zero = self._factors.ctypes.data
-        self._one = self._zero + FLOAT_BYTES
+        self._cublas = StreamCublas(stream.ptr)
 
     def __call__(self, a: Any, b: Any, c: Any, *, adds: bool) -> None:
         (m, k), n = a.shape, b.shape[1]
-        # cuBLAS is column-major and reads these as Aᵀ, Bᵀ and Cᵀ; Cᵀ = Bᵀ·Aᵀ.
-        captured_sgemm(
-            self._version,
-            (
-                self._handle, 0, 0, n, m, k, self._one, b.data.ptr, n, a.data.ptr, k,
-                self._one if adds else self._zero, c.data.ptr, n,
-            ),
-            self._workspace.data.ptr,
-        )  # fmt: skip
+        self._cublas.launch(a.data.ptr, b.data.ptr, c.data.ptr, (m, n, k), adds=adds)
 
 
 class _Book:

@@ -104,7 +104,7 @@ class DrawnShape(TimedWithCublas):
     n: Count
     k: Count
     kernel: KernelName
-    """That it picked."""
+    """That it picked, or "cublas"."""
     seconds: Seconds
     cublas_seconds: Seconds
     predicted_seconds: Seconds | None = None
@@ -112,6 +112,10 @@ class DrawnShape(TimedWithCublas):
     best: KernelName | None = None
     """The fastest candidate; None if candidates were not measured."""
     best_seconds: Seconds | None = None
+    tune: str | None = None
+    """"first" or "first+cublas", if the kernel was chosen by tuning on first use."""
+    cost: Seconds | None = None
+    """Seconds that this choice took, once."""
 
     @property
     def share_of_best(self) -> float | None:
@@ -125,6 +129,9 @@ class DrawnShapes(RunEnvironment):
 
     seed: int
     shapes: Annotated[tuple[DrawnShape, ...], Rule(bool, "a list that is not empty")]
+    """As the model picks."""
+    tuned: tuple[DrawnShape, ...] = ()
+    """The same shapes, as tuning on first use picks."""
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,13 @@
 """Measure the dispatcher at shapes that no fit has seen, beside cuBLAS and all candidates."""
 
 import statistics
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import Protocol
 
 from sgemm_lab.errors import LabError
+from sgemm_lab.gemm.dispatch.first_use import FirstUse
 from sgemm_lab.gemm.dispatch.tuning import Bench
 from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.measuring.interleaved import Budget, Product, cublas, is_graphed, time_interleaved
@@ -30,20 +31,31 @@ class Dispatcher(Protocol):
         """Return the predicted seconds of that kernel."""
 
 
-def judge(size: Size, multiply: Dispatcher, bench: Bench | None, budget: Budget) -> DrawnShape:
+def judge(
+    size: Size,
+    multiply: Dispatcher,
+    bench: Bench | None,
+    budget: Budget,
+    tuned: Mapping[str, FirstUse] | None = None,
+) -> list[DrawnShape]:
     """Measure the dispatcher at one shape, in turns with cuBLAS and the fastest candidate.
+
+    The result has what the model picks, and then what each mode of tuning picks.
 
     Args:
         size: M, N, K.
         multiply: the dispatcher.
         bench: measures all candidates first, to find the fastest one; None: no candidates.
         budget: duration of each of the final measurements.
+        tuned: dispatchers that tune on first use, by mode. This product is their first.
 
     Raises:
         LabError: the GPU's memory cannot hold the matrices.
     """
     picked = multiply.kernel_for(size).name
+    tuned = tuned or {}
     products: dict[str, Product] = {MATMUL: multiply, CUBLAS: cublas()}
+    products |= {_tuned_name(mode): one for mode, one in tuned.items()}
     best = picked
     if bench is not None:
         seconds = bench.measure(size).seconds
@@ -56,10 +68,23 @@ def judge(size: Size, multiply: Dispatcher, bench: Bench | None, budget: Budget)
     }
     if found.get(best, found[MATMUL]) >= found[MATMUL]:  # the two are equal but for noise
         best = picked
-    return DrawnShape(
+    model = DrawnShape(
         *size, picked, found[MATMUL], found[CUBLAS], multiply.predicted(size),
         best if bench else None, found.get(best, found[MATMUL]) if bench else None,
     )  # fmt: skip
+    picks = [
+        replace(
+            model, kernel=trial.winner, seconds=found[_tuned_name(mode)], predicted_seconds=None,
+            tune=mode, cost=trial.cost,
+        )
+        for mode, one in tuned.items()
+        if (trial := one.trials.get((size, True)))
+    ]  # fmt: skip
+    return [model, *picks]
+
+
+def _tuned_name(mode: str) -> str:
+    return f"{MATMUL}, {mode}"
 
 
 @dataclass(frozen=True)
@@ -74,6 +99,9 @@ class Verdict:
     """Shapes with less than ``LOW`` of cuBLAS."""
     of_best: float | None
     """Geometric mean of the speeds relative to the fastest candidate, if these were measured."""
+    cost: float | None
+    """Median of the seconds that tuning on first use took at a shape."""
+    most_cost: float | None
 
 
 def verdict(found: Sequence[DrawnShape]) -> Verdict:
@@ -85,10 +113,22 @@ def verdict(found: Sequence[DrawnShape]) -> Verdict:
     if not found:
         raise LabError("No shape was measured.")
     of_best = [one.share_of_best for one in found if one.share_of_best is not None]
+    costs = [one.cost for one in found if one.cost is not None]
     return Verdict(
         len(found),
         statistics.geometric_mean(one.share for one in found),
         min(found, key=lambda one: one.share),
         sum(one.share < LOW for one in found),
         statistics.geometric_mean(of_best) if of_best else None,
+        median(costs) if costs else None,
+        max(costs, default=None),
     )
+
+
+def by_mode(found: Iterable[DrawnShape]) -> dict[str, list[DrawnShape]]:
+    """Return drawn shapes that were tuned on first use by their mode."""
+    modes: dict[str, list[DrawnShape]] = {}
+    for one in found:
+        if one.tune:
+            modes.setdefault(one.tune, []).append(one)
+    return modes

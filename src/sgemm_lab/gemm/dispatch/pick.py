@@ -1,6 +1,6 @@
 """Pick the kernel for M, N, K: the fastest one measured there, or by the fitted model of time."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from sgemm_lab.catalogue import book_kernel, book_kernels
@@ -53,6 +53,11 @@ class Picker:
         self._known: dict[tuple[Size, bool], Choice] = {}
         self._refuse_empty()
 
+    @property
+    def kernels(self) -> list[Kernel]:
+        """The kernels of the model that run on the GPU."""
+        return list(self._fits)
+
     def drop(self, kernel: Kernel) -> None:
         """Remove a kernel that does not run on the GPU.
 
@@ -96,13 +101,27 @@ class Picker:
         return sum(count * cost for count, cost in zip(counts, costs, strict=True))
 
     def _find(self, size: Size, aligned: bool) -> Choice:
-        for point in self._measured.get(size, ()) if aligned else ():
-            kernel = book_kernel(point.kernel)
-            if kernel and point.is_current and self._is_usable(kernel):
-                return Choice(kernel, point.seconds)
+        measured = self._measured_choices(size, aligned)
+        return measured[0] if measured else min(self._modelled(size, aligned), key=_seconds)
+
+    def ranked(self, size: Size, *, aligned: bool = True) -> list[Choice]:
+        """Return every kernel for M, N, K: the measured ones first, each group fastest first."""
+        measured = self._measured_choices(size, aligned)
+        known = {choice.kernel for choice in measured}
+        rest = (choice for choice in self._modelled(size, aligned) if choice.kernel not in known)
+        return [*measured, *sorted(rest, key=_seconds)]
+
+    def _measured_choices(self, size: Size, aligned: bool) -> list[Choice]:
+        points = self._measured.get(size, ()) if aligned else ()
+        found = ((book_kernel(point.kernel), point) for point in points if point.is_current)
+        return [Choice(kernel, point.seconds) for kernel, point in found
+                if kernel and self._is_usable(kernel)]  # fmt: skip
+
+    def _modelled(self, size: Size, aligned: bool) -> Iterator[Choice]:
         within = [pair for pair in self._fits.items() if is_candidate(pair[0], size)]
-        found = (
-            Choice(kernel, self._seconds(kernel, fit, size, aligned))
-            for kernel, fit in within or self._fits.items()
-        )
-        return min(found, key=lambda choice: choice.seconds)
+        for kernel, fit in within or self._fits.items():
+            yield Choice(kernel, self._seconds(kernel, fit, size, aligned))
+
+
+def _seconds(choice: Choice) -> float:
+    return choice.seconds

@@ -3,7 +3,7 @@
 import threading
 import warnings
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from sgemm_lab.cuda.compiler import suits
 from sgemm_lab.cuda.launch import LoadedKernel, current_device, device_target, fits
@@ -19,6 +19,13 @@ MOST_PLANS = 4096
 """Sizes whose kernel is remembered."""
 
 
+class Ranked(NamedTuple):
+    """A loaded kernel, and its time for a size by the model."""
+
+    loaded: LoadedKernel
+    seconds: float
+
+
 class GpuDispatcher:
     """The dispatcher of one GPU: a table, and the loaded kernels."""
 
@@ -30,7 +37,7 @@ class GpuDispatcher:
         """
         self._picker = Picker(device, tables, _is_supported)
         if self._picker.tuned_on != device.name:
-            warnings.warn(other_gpu_warning(device, self._picker.tuned_on), stacklevel=5)
+            warnings.warn(other_gpu_warning(device, self._picker.tuned_on), stacklevel=7)
         self._compute_capability = device.compute_capability
         self._loaded: dict[str, LoadedKernel] = {}
         self._plans: dict[tuple[Size, bool], LoadedKernel] = {}
@@ -47,7 +54,7 @@ class GpuDispatcher:
 
     def launch(self, a: int, b: int, c: int, size: Size, stream: Any = None) -> None:
         """Compute c = a·b for matrices at three addresses, as ``LoadedKernel.launch``."""
-        aligned = not (a | b | c) % (VECTOR * FLOAT_BYTES)
+        aligned = is_aligned_at(a, b, c)
         plan = self._plans.get((size, aligned)) or self._plan(size, aligned)
         plan.launch(a, b, c, size, stream)
 
@@ -59,23 +66,50 @@ class GpuDispatcher:
         """Return the seconds that the model predicts for that kernel."""
         return self._picker.predict(self.kernel_for(size), size)
 
-    def _plan(self, size: Size, aligned: bool) -> LoadedKernel:
-        """Load the kernel for a size; skip kernels that do not fit on an SM."""
+    @property
+    def kernels(self) -> list[Kernel]:
+        """The kernels among which it chooses."""
+        return self._picker.kernels
+
+    def best(self, size: Size, aligned: bool, count: int) -> list[Ranked]:
+        """Load the ``count`` kernels that should be the fastest, the fastest first."""
         with self._lock:
-            while True:
-                kernel = self._picker.pick(*size, aligned=aligned).kernel
-                loaded = self._loaded.get(kernel.name)
-                if loaded is None:
-                    loaded = LoadedKernel(kernel)
-                    refusal = fit_refusal(kernel, loaded.compiled, self._compute_capability)
-                    if refusal:
-                        self._picker.drop(kernel)
-                        continue
-                    self._loaded[kernel.name] = loaded
-                if len(self._plans) >= MOST_PLANS:
-                    self._plans.clear()
-                self._plans[size, aligned] = loaded
-                return loaded
+            return self._best(size, aligned, count)
+
+    def named(self, name: str) -> LoadedKernel | None:
+        """Load a kernel by its name; return None if it is not one of ``kernels``."""
+        with self._lock:
+            found = next((one for one in self._picker.kernels if one.name == name), None)
+            return self._load(found) if found else None
+
+    def _plan(self, size: Size, aligned: bool) -> LoadedKernel:
+        """Load the kernel for a size."""
+        with self._lock:
+            loaded = self._best(size, aligned, 1)[0].loaded
+            if len(self._plans) >= MOST_PLANS:
+                self._plans.clear()
+            self._plans[size, aligned] = loaded
+            return loaded
+
+    def _best(self, size: Size, aligned: bool, count: int) -> list[Ranked]:
+        found: list[Ranked] = []
+        for choice in self._picker.ranked(size, aligned=aligned):
+            if loaded := self._load(choice.kernel):
+                found.append(Ranked(loaded, choice.seconds))
+            if len(found) == count:
+                break
+        return found
+
+    def _load(self, kernel: Kernel) -> LoadedKernel | None:
+        """Load a kernel; drop it and return None if it does not fit on an SM."""
+        loaded = self._loaded.get(kernel.name)
+        if loaded is None:
+            loaded = LoadedKernel(kernel)
+            if fit_refusal(kernel, loaded.compiled, self._compute_capability):
+                self._picker.drop(kernel)
+                return None
+            self._loaded[kernel.name] = loaded
+        return loaded
 
 
 @lru_cache(maxsize=16)
@@ -86,6 +120,11 @@ def dispatcher(_device_id: int) -> GpuDispatcher:
         LabError: no table has a model, or none of its kernels runs on this GPU.
     """
     return GpuDispatcher(current_device(), load_tables())
+
+
+def is_aligned_at(a: int, b: int, c: int) -> bool:
+    """Whether float4 can read matrices that begin at these addresses."""
+    return not (a | b | c) % (VECTOR * FLOAT_BYTES)
 
 
 def other_gpu_warning(device: Device, tuned_on: str) -> str:

@@ -105,22 +105,31 @@ def test_a_static_assertion_speaks_for_itself() -> None:
     )
 
 
-def test_a_missing_header_has_its_line() -> None:
-    assert refusal('\n#include "nowhere.h"\n' + TILED.source).lines == (2,)
-
-
-def test_a_tile_that_does_not_fit_is_a_sentence() -> None:
-    error = refusal(TILED.source.replace("As[TILE][TILE]", "As[16 * TILE][TILE]"))
-    assert error.lines == ()
-    assert str(error).endswith(
-        "Its tiles take 69,632 bytes of shared memory; a block can declare 49,152. "
-        "Choose smaller tile constants."
-    )
-
-
-def test_an_error_of_the_assembler_is_told_without_its_statistics() -> None:
-    error = refusal(TILED.source.replace("float acc = 0.0f;", 'float acc = 0; asm("bogus;");'))
-    assert "Not a name of any known instruction: 'bogus'" in str(error)
+@pytest.mark.parametrize(
+    ("old", "new", "lines", "sentence"),
+    [
+        ("// title", '#include "nowhere.h"\n// title', (1,), "Line 1: "),
+        (
+            "As[TILE][TILE]",
+            "As[16 * TILE][TILE]",
+            (),
+            "Its tiles take 69,632 bytes of shared memory; a block can declare 49,152. "
+            "Choose smaller tile constants.",
+        ),
+        (
+            "float acc = 0.0f;",
+            'float acc = 0; asm("bogus;");',
+            (),
+            "Not a name of any known instruction: 'bogus'",
+        ),
+    ],
+)
+def test_a_source_that_is_refused_has_a_sentence(
+    old: str, new: str, lines: tuple[int, ...], sentence: str
+) -> None:
+    error = refusal(TILED.source.replace(old, new, 1))
+    assert error.lines == lines
+    assert sentence in str(error)
     assert "ptxas info" not in str(error)
 
 

@@ -83,20 +83,21 @@ def test_each_kernel_gets_its_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert [row["registers"] for row in rows] == [40, 38]
 
 
-def test_locked_counters_are_said_in_ncus_words(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    error = "==ERROR== ERR_NVGPUCTRPERM - The user does not have permission to access counters"
-    pretend_ncu(tmp_path, monkeypatch, f"print({error!r}); sys.exit(1)")
-    with pytest.raises(LabError, match=r"did not return counters .+ ERR_NVGPUCTRPERM"):
-        take_counters([load_kernel("naive")], (5, 6, 7))
+LOCKED = "==ERROR== ERR_NVGPUCTRPERM - The user does not have permission to access counters"
 
 
-def test_fewer_rows_than_kernels_are_not_taken(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("body", "sentence"),
+    [
+        (f"print({LOCKED!r}); sys.exit(1)", r"did not return counters .+ ERR_NVGPUCTRPERM"),
+        (f"print({RAW_PAGE!r})", r"for every kernel\. It gave no reason\."),  # two rows
+    ],
+)
+def test_an_answer_without_a_row_for_each_kernel_is_an_error(
+    body: str, sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pretend_ncu(tmp_path, monkeypatch, f"print({RAW_PAGE!r})")
-    with pytest.raises(LabError, match=r"for every kernel\. It gave no reason\."):
+    pretend_ncu(tmp_path, monkeypatch, body)
+    with pytest.raises(LabError, match=sentence):
         take_counters([load_kernel("naive")], (5, 6, 7))
 
 

@@ -96,8 +96,10 @@ def write_whole(path: Path, content: str | bytes) -> None:
         raise LabError(f"{path} cannot be written: {error.strerror}.") from None
 
 
-def check_writable(folder: Path, room: int) -> None:
-    """Check that a file of ``room`` bytes can be written to a folder; create the folder.
+def check_writable(folder: Path, size: int = 2**22) -> None:
+    """Check that a file of ``size`` bytes can be written to a folder; create the folder.
+
+    Records are checked so before minutes of measurements; the default is far more than they need.
 
     Raises:
         LabError: it cannot be written.
@@ -105,7 +107,7 @@ def check_writable(folder: Path, room: int) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder) as file:
-            file.write(bytes(room))
+            file.write(bytes(size))
             file.flush()
     except (FileExistsError, NotADirectoryError):
         raise LabError(f"{folder} is not a folder. Give a folder for the record files.") from None

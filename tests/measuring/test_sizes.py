@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sgemm_lab.measuring.interleaved import Budget
-from sgemm_lab.measuring.sizes import Pace, has_room
+from sgemm_lab.measuring.sizes import Pace, fits_memory
 from sgemm_lab.records.gpu_record import Measurement
 
 SIZE = (1000, 1000, 1000)
@@ -64,5 +64,5 @@ def test_the_chosen_products_fit_the_time(times: dict[str, float], left: float) 
 
 
 def test_matrices_leave_memory_for_a_workspace() -> None:
-    assert has_room(SIZE, 15_000_001)
-    assert not has_room(SIZE, 14_999_999)
+    assert fits_memory(SIZE, 15_000_001)
+    assert not fits_memory(SIZE, 14_999_999)

@@ -9,8 +9,12 @@ from playwright.sync_api import Page
 
 from sgemm_lab.catalogue import file_name, load_kernel, load_kernels
 from sgemm_lab.kernel import Kernel
-from sgemm_lab.wgsl.programs import MOST_SHARED_BYTES, MOST_THREADS, PROGRAMS, load_programs
+from sgemm_lab.wgsl.programs import PROGRAMS, load_programs
 
+MOST_THREADS = 256
+"""Threads of a block that every card takes: maxComputeInvocationsPerWorkgroup of WebGPU."""
+MOST_SHARED_BYTES = 16384
+"""Bytes of shared memory that every card has: maxComputeWorkgroupStorageSize of WebGPU."""
 HALF = re.compile(r"vec4h|mat4x4h")
 
 pytestmark = pytest.mark.browser

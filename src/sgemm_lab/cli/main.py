@@ -33,7 +33,7 @@ COMMANDS = {
     ),
     "tune": Command("Measure the candidates of matmul on this GPU, and fit its choice.", "tune"),
     "shapes": Command("Measure matmul at forty fixed shapes, or at drawn ones.", "shapes"),
-    "others": Command("Measure FP32 products of other libraries beside matmul.", "others"),
+    "others": Command("Measure FP32 products of other libraries and of matmul.", "others"),
     "counters": Command("Read the GPU's hardware counters with ncu.", "measure"),
     "errors": Command("Measure the errors of kernels by input distribution.", "measure"),
     "add": Command("Add the runs of record files, such as those of another machine.", "measure"),

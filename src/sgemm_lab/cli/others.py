@@ -1,4 +1,4 @@
-"""The command ``others``: FP32 products of other libraries beside cuBLAS and ``matmul``."""
+"""The command ``others``: FP32 products of other libraries, cuBLAS and ``matmul``."""
 
 import argparse
 from pathlib import Path
@@ -35,7 +35,7 @@ def add_others_arguments(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=run_others)
     parser.add_argument(
         "--drawn", type=natural, default=30, metavar="COUNT",
-        help="shapes drawn at random beside the squares (default: 30)",
+        help="shapes drawn at random, in addition to squares (default: 30)",
     )  # fmt: skip
     parser.add_argument("--seed", type=natural, default=0, help="of the drawn shapes")
     parser.add_argument(

@@ -91,5 +91,5 @@ def _location(name: str, file: str, line: int) -> dict[str, Any]:
 def _path(name: str, file: str) -> str:
     """Return the path of a file that a finding names: the checked one, or a header near it."""
     path = Path(name)
-    beside = path.parent / file
-    return (path if file == path.name or not beside.is_file() else beside).as_posix()
+    header = path.parent / file
+    return (path if file == path.name or not header.is_file() else header).as_posix()

@@ -13,9 +13,6 @@ from sgemm_lab.measuring.recorder import new_run
 from sgemm_lab.records.dispatch_table import TABLES, Search, Table
 from sgemm_lab.text import number, percent, plural, size_text, tenths_percent
 
-_ROOM = 2**22
-"""Disk space for a table in bytes, with a large margin."""
-
 _SECONDS = 330.0
 """Time for the measurements; with the compilation a search takes less than seven minutes."""
 
@@ -39,7 +36,7 @@ def run_tune(options: argparse.Namespace) -> int:
     """Search on this machine's GPU, and write its table; return 130 after Ctrl-C."""
     device, kernels = current_device(), candidates()
     folder = options.out or own_records()
-    check_writable(folder / TABLES.folder, _ROOM)
+    check_writable(folder / TABLES.folder)
     run = new_run()
     about = Search(**run.environment(), complete=False, points=())
     print_status(f"{len(kernels)} candidates are compiled")

@@ -5,7 +5,6 @@ the book. Each member is ``KERNEL.ptx`` or ``KERNEL.sass``; its comment is a has
 """
 
 import hashlib
-import re
 import zipfile
 from collections.abc import Mapping
 from io import BytesIO
@@ -15,9 +14,6 @@ from sgemm_lab.files import PACKAGE, write_whole
 from sgemm_lab.kernel import Kernel
 
 ARCHIVE = PACKAGE / "compiled.zip"
-
-_OPCODE = re.compile(r"\s*(?:@!?%p\d+\s+)?([a-z][\w.:]*)")
-_ADDRESS_ADDITION = "add.s64"
 
 _TIMESTAMP = (1980, 1, 1, 0, 0, 0)
 """The earliest that a zip file can express: equal members give equal files."""
@@ -51,19 +47,6 @@ def sources(suffix: str) -> dict[str, str]:
 def source_hash(kernel: Kernel) -> str:
     """Return a hash of a kernel's source, comments and line breaks included."""
     return hashlib.sha256(kernel.source.encode()).hexdigest()[:16]
-
-
-def instructions_hash(ptx: str) -> str:
-    """Return a hash of the opcodes of the entry's PTX, in order.
-
-    Additions of 64-bit addresses are left out: constants that only move an address, such as that of
-    a counter, leave the hash alone.
-    """
-    entry = ptx[ptx.index(".visible .entry") :]
-    lines = entry[: entry.index("\n}\n")].splitlines()
-    found = (_OPCODE.match(line) for line in lines)
-    opcodes = [one[1] for one in found if one and one[1] != _ADDRESS_ADDITION]
-    return hashlib.sha256("\n".join(opcodes).encode()).hexdigest()[:16]
 
 
 def write(suffix: str, texts: Mapping[Kernel, str]) -> None:

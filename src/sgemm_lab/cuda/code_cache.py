@@ -1,4 +1,4 @@
-"""Machine code kept on disk, by the content that it was compiled from.
+"""Machine code cached on disk, by the content that it was compiled from.
 
 An entry's name is a hash of everything that NVRTC is given and of its version, so an entry never
 becomes stale. Entries are written atomically: several processes may use the cache at once. A
@@ -17,7 +17,7 @@ from sgemm_lab.errors import LabError
 from sgemm_lab.files import write_whole
 
 FOLDER = "SGEMM_LAB_CACHE"
-"""Environment variable with the folder of the cache; empty: nothing is kept."""
+"""Environment variable with the folder of the cache; empty: nothing is cached."""
 
 MOST_ENTRIES = 2000
 """A write beyond this number deletes the older half."""
@@ -39,7 +39,7 @@ def cached(key: Sequence[str], compiled: Callable[[], MachineCode]) -> MachineCo
 
     Args:
         key: texts that determine the machine code.
-        compiled: makes it. What it raises is not kept.
+        compiled: makes it. What it raises is not cached.
     """
     folder = cache_folder()
     if folder is None:
@@ -55,7 +55,7 @@ def cached(key: Sequence[str], compiled: Callable[[], MachineCode]) -> MachineCo
 
 
 def cache_folder() -> Path | None:
-    """Return the cache's folder, which may not exist; None if nothing is kept."""
+    """Return the cache's folder, which may not exist; None if nothing is cached."""
     if (given := os.environ.get(FOLDER)) is not None:
         return Path(given) if given else None
     with suppress(RuntimeError):  # there is no home folder

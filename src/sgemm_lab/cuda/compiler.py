@@ -145,7 +145,7 @@ def compile_source(source: str, file_name: str, target: str, entry: str = ENTRY)
 
 @lru_cache(maxsize=256)
 def _machine_code(source: str, file_name: str, target: str) -> MachineCode:
-    # A result from NVRTC's cache comes without the log that tells registers and spills.
+    # A result from NVRTC's cache comes without the log, which has registers and spills.
     options = (f"-arch={target}", "--ptxas-options=-v", "-no-cache")
 
     def compiled() -> MachineCode:

@@ -59,7 +59,7 @@ _TARGET = re.compile(r"`\((\.L\w+)\)")
 
 @dataclass(frozen=True)
 class Instruction:
-    """One instruction, and the label that stands before it, if any."""
+    """One instruction, and the label before it, if any."""
 
     text: str
     """As the disassembler writes it, without address: "FFMA R0, R81, R87.reuse, R0"."""
@@ -114,7 +114,7 @@ class Step:
     extra: int
     """Clocks beyond the first that its registers take: 0, but for multiply-adds."""
     always: bool
-    """Every turn of the loop comes past it."""
+    """Every turn of the loop executes it."""
     fetched: tuple[int, ...]
     """The registers that a multiply-add has to fetch from a bank."""
 
@@ -127,7 +127,7 @@ class Loop:
 
     @property
     def each_turn(self) -> list[Step]:
-        """The steps that every turn comes past: not what stands behind a condition."""
+        """The steps of every turn, without those behind a condition."""
         return [step for step in self.steps if step.always]
 
     @property

@@ -42,8 +42,6 @@ _LAUNCHES = 20
 _POWER_BUDGET = Budget(seconds=3.0, max_samples=100_000)
 _SEED = 2
 
-Matrices = tuple[Any, Any, Any]
-
 
 def effects(progress: Progress = lambda _: None) -> Iterator[Reading]:
     """Measure every effect on this machine's GPU.
@@ -58,7 +56,7 @@ def effects(progress: Progress = lambda _: None) -> Iterator[Reading]:
     """
     cupy = require_gpu()
     for size in SIZES:
-        progress(f"ways of measuring at {size}³")
+        progress(f"measuring methods at {size}³")
         for measured in time_interleaved(_methods(cupy, size), (size, size, size)):
             gflops = tuple(measured.flop / s / 1e9 for s in measured.seconds)
             yield Reading(f"effect.{measured.kernel}", size, "GFLOP/s", gflops)

@@ -1,5 +1,4 @@
-"""FP32 products of other libraries, to time beside cuBLAS: PyTorch, cuBLASLt, Triton, JAX;
-and of checkouts.
+"""FP32 products of other libraries: PyTorch, cuBLASLt, Triton, JAX, and those of checkouts.
 
 All take and write CuPy arrays on CuPy's current stream, so ``time_interleaved`` can capture them in
 a CUDA graph. JAX cannot be captured: it is timed by the host's clock, many products in one call.

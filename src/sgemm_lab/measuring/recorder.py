@@ -36,7 +36,7 @@ from sgemm_lab.measuring.interleaved import (
 )
 from sgemm_lab.measuring.methods import effects as measure_effects
 from sgemm_lab.measuring.microbench import microbenchmarks
-from sgemm_lab.measuring.sizes import Pace, has_room, measured_before
+from sgemm_lab.measuring.sizes import Pace, fits_memory, measured_before
 from sgemm_lab.records.gpu_record import (
     CUBLAS,
     CUBLAS_MODES,
@@ -75,9 +75,6 @@ one."""
 
 COUNTER_BATCH = 8
 """Kernels that one process of Nsight Compute launches. Starting one takes about three seconds."""
-
-_ROOM = 2**20
-"""Disk space for a run in bytes, with a large margin."""
 
 Progress = Callable[[str], None]
 
@@ -274,7 +271,7 @@ def _measurable(
 ) -> dict[str, Any]:
     """Return the products that fit into memory and time; report the skipped ones."""
     free = _free_bytes()
-    if not has_room(size, free):
+    if not fits_memory(size, free):
         progress(f"skipped: {bytes_text(free)} of free GPU memory are too little for this size")
         return {}
     chosen = pace.in_time(list(products), size, end - time.monotonic())
@@ -381,7 +378,7 @@ def _add(folder: Path, device: Device, run: Run) -> Path:
 def _check_file(folder: Path, device: Device) -> tuple[Run, ...]:
     """Check that the GPU's file is writable, before minutes of measurements; return its runs."""
     path = RECORDS.path(folder, device.name)
-    check_writable(folder, _ROOM + (path.stat().st_size if path.is_file() else 0))
+    check_writable(folder, 2**20 + (path.stat().st_size if path.is_file() else 0))
     return RECORDS.runs(folder, device)
 
 

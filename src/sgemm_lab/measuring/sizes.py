@@ -16,7 +16,7 @@ TIME_LIMIT = 480.0
 """Default time limit of the timings of a record in seconds. Its microbenchmarks take another
 minute."""
 
-_ROOM = 0.8
+_MATRICES = 0.8
 """Share of the free memory for matrices; the rest is for workspace."""
 _RESUME_AGE = timedelta(days=1)
 """Maximum age of an interrupted run that is resumed."""
@@ -69,10 +69,10 @@ class Pace:
         return chosen if fits and set(chosen) - library else []
 
 
-def has_room(size: Size, free_bytes: int) -> bool:
+def fits_memory(size: Size, free_bytes: int) -> bool:
     """Whether the matrices of a size fit into free memory, with space for a workspace."""
     m, n, k = size
-    return FLOAT_BYTES * (m * k + k * n + m * n) <= _ROOM * free_bytes
+    return FLOAT_BYTES * (m * k + k * n + m * n) <= _MATRICES * free_bytes
 
 
 def measured_before(

@@ -97,9 +97,9 @@ def summa(size: Size, gpus: int) -> Plan:
 
 
 def cannon(size: Size, gpus: int) -> Plan:
-    """Cut all three matrices in tiles on a square of GPUs, A and B askew; tiles go to neighbours.
+    """Cut all three matrices in tiles on a square of GPUs, A and B skewed; tiles go to neighbours.
 
-    GPU (i, j) of q×q begins with A's tile (i, i+j) and B's (i+j, j), counted around. After each
+    GPU (i, j) of q×q begins with A's tile (i, i+j) and B's (i+j, j), counted cyclically. After each
     product A's tiles go one GPU to the left and B's one up. Source: L. E. Cannon, "A cellular
     computer to implement the Kalman filter algorithm", 1969.
 

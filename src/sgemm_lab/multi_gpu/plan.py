@@ -104,10 +104,10 @@ class Share:
     @property
     def buffers(self) -> dict[str, int]:
         """Capacity of each buffer in elements."""
-        room = {name: tile.elements for name, tile in (*self.own.items(), *self.results.items())}
+        sizes = {name: tile.elements for name, tile in (*self.own.items(), *self.results.items())}
         for step in self.receives:
-            room[step.buffer] = max(room.get(step.buffer, 0), step.tile.elements)
-        return room
+            sizes[step.buffer] = max(sizes.get(step.buffer, 0), step.tile.elements)
+        return sizes
 
     @property
     def bytes(self) -> int:

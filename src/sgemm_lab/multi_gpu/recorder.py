@@ -36,8 +36,6 @@ from sgemm_lab.records.schema import decode
 
 CASE_LIMIT = 90.0
 """Time limit of one case in seconds, including the start of its process."""
-_ROOM = 2**21
-"""Disk space for a file in bytes, with a large margin."""
 _FORMS: dict[str, type] = {PRODUCT: ProductTimes, LINK: LinkTimes, TIMELINE: Timeline}
 
 RunRequests = Callable[[Sequence[Request], int | None, float], Any]
@@ -103,7 +101,7 @@ def take_record(
         )
     if not 2 <= gpus <= found:
         raise LabError(f"This machine has {found} GPUs: --most takes 2 to {found}, not {gpus}.")
-    check_writable(folder / MULTI_GPU_RECORDS.folder, _ROOM)
+    check_writable(folder / MULTI_GPU_RECORDS.folder)
     file = MultiGpuFile(folder, current_device(), _new_run(gpus))
     todo = list(groups(gpus, sizes, parts))
     summary = record(file, todo, seconds=seconds, progress=progress, run_requests=run_requests)

@@ -1,4 +1,4 @@
-"""Records of FP32 products of other libraries beside ``matmul``: one file per GPU model."""
+"""Records of FP32 products of other libraries and of ``matmul``: one file per GPU model."""
 
 from dataclasses import dataclass
 

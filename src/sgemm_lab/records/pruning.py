@@ -37,10 +37,10 @@ def pruned(record: Record) -> Record:
         *_latest(record.runs, _errors, lambda a: (a.kernel, a.fingerprint, a.inputs, a.k)),
     }
     runs = (_with(run, stays) for run in record.runs)
-    kept = (
+    nonempty = (
         run for run in runs if run.measurements or run.readings or run.counters or run.accuracies
     )
-    return replace(record, runs=tuple(kept))
+    return replace(record, runs=tuple(nonempty))
 
 
 def _latest(runs: Sequence[Run], results: Results, key: Callable[[Any], Hashable]) -> Iterable[int]:
@@ -67,13 +67,13 @@ def _is_current(result: Any) -> bool:
 
 def _with(run: Run, stays: set[int]) -> Run:
     """Return a run with the results that stay."""
-    kept = {m.size for m in run.measurements if id(m) in stays and m.kernel not in _LIBRARY}
+    sizes = {m.size for m in run.measurements if id(m) in stays and m.kernel not in _LIBRARY}
     return replace(
         run,
         measurements=tuple(
             m
             for m in run.measurements
-            if id(m) in stays or (m.kernel in _LIBRARY and m.size in kept)
+            if id(m) in stays or (m.kernel in _LIBRARY and m.size in sizes)
         ),
         readings=tuple(one for one in run.readings if id(one) in stays),
         counters=tuple(one for one in run.counters if id(one) in stays),

@@ -67,7 +67,7 @@ export class Card {
     }
   }
 
-  /** Who tells the time: "timestamps" of the card, or the browser's "wall clock". */
+  /** The timer: "timestamps" of the card, or the browser's "wall clock". */
   get clock() {
     return this.#clock ? "timestamps" : "wall clock";
   }
@@ -107,7 +107,7 @@ export class Card {
     this.goOn();
     if (fault) {
       this.free(made);
-      throw new LabError(`The card has no room for ${Math.round(bytes / 2 ** 20)} MiB more.`);
+      throw new LabError(`The card has no memory for ${Math.round(bytes / 2 ** 20)} MiB more.`);
     }
     return made;
   }
@@ -188,14 +188,14 @@ export class Card {
     this.#device.queue.submit([encoder.finish()]);
     await this.#waited(this.#device.queue.onSubmittedWorkDone());
     const wall = (performance.now() - began) / 1000;
-    return (clock ? await this.#told(clock.read, wall) : wall) / times;
+    return (clock ? await this.#stamped(clock.read, wall) : wall) / times;
   }
 
   /**
    * What the card's own clock says. A card that says nonsense is not asked again.
    * @param wall what the browser's clock says, seconds
    */
-  async #told(landing: GPUBuffer, wall: number) {
+  async #stamped(landing: GPUBuffer, wall: number) {
     await this.#waited(landing.mapAsync(READ));
     const [began, ended] = new BigUint64Array(landing.getMappedRange());
     const seconds = Number(ended - began) / 1e9;
@@ -212,7 +212,7 @@ export class Card {
       this.goOn();
       return value;
     } catch (fault) {
-      await new Promise((done) => setTimeout(done)); // a lost device is told a moment later
+      await new Promise((done) => setTimeout(done)); // a lost device is reported a moment later
       this.goOn();
       throw fault;
     }

@@ -38,7 +38,7 @@ export interface Book {
 const ROUNDS = 7;
 const SMALLEST = 128;
 const LARGEST = 4096;
-/** No run of a program lasts longer, as far as can be told beforehand: the screen waits for it. */
+/** No run of a program lasts longer, as far as can be predicted: the screen waits for it. */
 const LONGEST_S = 0.1;
 /** Samples at each smaller size, which are only for the plot over sizes. */
 const FEW_ROUNDS = 3;
@@ -49,25 +49,25 @@ const MOST_TIMES = 200;
 
 /**
  * Measure a card. Throws a LabError where a program is wrong on it, or something stops it.
- * @param tell hears what is done, and how much is behind
+ * @param report gets what is done next, and the share that is done
  * @param limits for tests
  */
 export async function climb(
   card: Card,
   book: Book,
-  tell: (text: string, share: number) => void,
+  report: (text: string, share: number) => void,
   { largest = LARGEST, rounds = ROUNDS }: { largest?: number; rounds?: number } = {},
 ): Promise<Measured> {
-  tell("Measuring how fast the card copies", 0);
+  report("Measuring how fast the card copies", 0);
   const copy = await copySpeed(card, book.roofs.copy);
-  tell("Measuring how fast it multiplies and adds", 0.05);
+  report("Measuring how fast it multiplies and adds", 0.05);
   const multiplyAdd = await multiplyAddSpeed(card, book.roofs.multiply_add);
-  const { steps, leftOut } = await checkedSteps(card, book, tell);
-  tell("Looking for a size that this card can bear", 0.4);
+  const { steps, leftOut } = await checkedSteps(card, book, report);
+  report("Looking for a size that this card can bear", 0.4);
   const product = await bearableProduct(card, steps, largest);
-  await timeInTurns(product, steps, card.clock, rounds, tell);
+  await timeInTurns(product, steps, card.clock, rounds, report);
   product.free();
-  const smaller = await smallerSizes(card, steps, product.size[0], tell);
+  const smaller = await smallerSizes(card, steps, product.size[0], report);
   const fingerprints = new Map(book.programs.map(({ name, fingerprint }) => [name, fingerprint]));
   return {
     form: FORM,
@@ -88,12 +88,12 @@ export async function climb(
 }
 
 /** Compile and check every program. One that needs what not every card has may be left out. */
-async function checkedSteps(card: Card, book: Book, tell: (text: string, share: number) => void) {
+async function checkedSteps(card: Card, book: Book, report: (text: string, share: number) => void) {
   const programs = book.programs.flatMap(({ name, source }) => programsOf(name, source));
   const steps: Step[] = [];
   const leftOut: WithoutBarrier[] = [];
   for (const [place, program] of programs.entries()) {
-    tell(`Checking ${program.name}`, 0.1 + (0.3 * place) / programs.length);
+    report(`Checking ${program.name}`, 0.1 + (0.3 * place) / programs.length);
     try {
       const why = lackedBy(card, program);
       if (why) throw new LabError(why);
@@ -153,10 +153,10 @@ async function timeInTurns(
   steps: Step[],
   clock: "timestamps" | "wall clock",
   rounds: number,
-  tell: (text: string, share: number) => void,
+  report: (text: string, share: number) => void,
 ) {
   for (let round = 0; round < rounds; round++) {
-    tell(
+    report(
       `Timing at ${sizeText(product.size)}, round ${round + 1} of ${rounds}`,
       0.5 + (0.4 * round) / rounds,
     );
@@ -181,11 +181,11 @@ async function smallerSizes(
   card: Card,
   steps: Step[],
   size: number,
-  tell: (text: string, share: number) => void,
+  report: (text: string, share: number) => void,
 ) {
   const found: Smaller[] = [];
   for (let n = size / 2; n >= SMALLEST && found.length < SMALLER_SIZES; n /= 2) {
-    tell(`Timing at ${sizeText([n, n, n])}`, 0.9 + found.length / 40);
+    report(`Timing at ${sizeText([n, n, n])}`, 0.9 + found.length / 40);
     const product = await Product.on(card, [n, n, n]);
     product.fill(fractions(n * n, 3), fractions(n * n, 4));
     const seconds: Record<string, number[]> = {};

@@ -1,4 +1,4 @@
-// The form in which a measured card is kept, sent and opened: records/webgpu_cards.py in TypeScript.
+// The form in which a measured card is saved, sent and opened: records/webgpu_cards.py in TypeScript.
 
 import FORM from "./form.json";
 

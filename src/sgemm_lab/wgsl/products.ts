@@ -39,7 +39,7 @@ export class Product {
   #c;
   #size;
 
-  /** Make room for matrices of zeros. Throws a LabError where the card has too little. */
+  /** Allocate matrices of zeros. Throws a LabError where the card has too little. */
   static async on(card: Card, size: Size) {
     const [m, n, k] = size;
     const made = [];

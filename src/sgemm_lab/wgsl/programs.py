@@ -19,11 +19,6 @@ from sgemm_lab.kernel import Kernel, parse_kernel
 PROGRAMS = Path(__file__).parent / "programs"
 ROOFS = Path(__file__).parent / "roofs"
 
-MOST_THREADS = 256
-"""Threads of a block that every card takes: maxComputeInvocationsPerWorkgroup of WebGPU."""
-MOST_SHARED_BYTES = 16384
-"""Bytes of shared memory that every card has: maxComputeWorkgroupStorageSize of WebGPU."""
-
 
 @cache
 def load_programs() -> tuple[Kernel, ...]:

@@ -42,7 +42,7 @@ export async function copySpeed(card: Card, source: string) {
 }
 
 /**
- * Two buffers, or null where there is no room for them. Throws a LabError where even little is too
+ * Two buffers, or null where there is no memory for them. Throws a LabError where even little is too
  * much.
  */
 async function pair(card: Card, bytes: number) {

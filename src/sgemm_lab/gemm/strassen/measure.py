@@ -78,9 +78,6 @@ EXACT_SIZES: tuple[Size, ...] = (
 )  # fmt: skip
 EXACT_LEVELS = 3
 
-_ROOM = 2**20
-"""Disk space for a run in bytes, with a large margin."""
-
 Progress = Callable[[str], None]
 
 
@@ -103,7 +100,7 @@ def take_strassen_record(
     Raises:
         LabError: no GPU, a product is not exact, or the file cannot be written.
     """
-    check_writable(folder / STRASSEN_RECORDS.folder, _ROOM)
+    check_writable(folder / STRASSEN_RECORDS.folder)
     run = StrassenRun(**new_run().environment())
     store = RunFile(STRASSEN_RECORDS, folder, current_device(), run)
     try:

@@ -6,8 +6,7 @@ from pathlib import Path
 from playwright.sync_api import Locator, Page, expect
 
 from sgemm_lab import bundles
-from sgemm_lab.book import theme
-from sgemm_lab.book.assets import ASSETS
+from sgemm_lab.book.assets import ASSETS, stylesheet
 
 _PAGE = """<!doctype html><html lang="en" data-theme="{mode}"><head><meta charset="utf-8">
 <meta name="viewport" content="width=device-width"><title>{title}</title>
@@ -31,7 +30,7 @@ def furnish(folder: Path, assets: tuple[str, ...]) -> None:
     for name in assets:
         script = name.endswith(".js")
         shutil.copy((bundles.FOLDER / "pages" if script else ASSETS) / name, folder)
-    (folder / "book-theme.css").write_text(theme.stylesheet(), encoding="utf-8")
+    (folder / "book-theme.css").write_text(stylesheet(), encoding="utf-8")
 
 
 class Opened:

@@ -1,7 +1,6 @@
 """Every page of the book, in a browser that reaches nothing but the page's own site."""
 
 import gzip
-import itertools
 import re
 from collections import deque
 from collections.abc import Iterable
@@ -224,20 +223,3 @@ def test_what_is_below_a_widget_of_the_first_screen_does_not_jump(
     tall = live.bounding_box()["height"]
     widget.evaluate("(one) => one.classList.remove('is-live')")
     assert abs(widget.locator(".lab-widget-still").bounding_box()["height"] - tall) < 30
-
-
-def test_no_panel_is_cut_off_by_what_folds_it(book: Site, contexts: Any) -> None:
-    folded = [page for page in CHAPTERS if "{dropdown} Change" in source_of(page)]
-    assert folded
-    for name, width in itertools.product(folded, (390, 1280)):
-        page = contexts(viewport={"width": width, "height": 900}).goto(book, name).page
-        pass_predictions(page)
-        panel = page.locator('[data-lab="panel"]')
-        fold = page.locator(".sd-dropdown", has=panel)
-        fold.evaluate("(one) => { one.open = true; }")
-        sides = "(one) => [one.getBoundingClientRect()].map(({ left, right }) => [left, right])[0]"
-        (left, right), (from_, to) = panel.evaluate(sides), fold.evaluate(sides)
-        assert from_ <= left < right <= to, name
-        if width < 1200:
-            assert (left, right) == (from_, to)
-        page.close()

@@ -11,8 +11,6 @@ from typing import Any
 import pytest
 import yaml
 from myst_nb.core.config import NbParserConfig
-from myst_nb.core.execute import inline
-from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_notebook
 
 from sgemm_lab.book import page_errors
@@ -73,33 +71,3 @@ def test_a_cell_that_does_not_end_and_a_kernel_that_does_are_sentences(
     client = page_errors.PageClient(notebook, page, config, logging.getLogger())
     with pytest.raises(page_errors.PageError, match=f"^{re.escape(sentence)}"), client:
         client.code_cell_outputs(0)
-
-
-def test_a_kernel_that_does_not_start_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    def late(_self: object) -> None:
-        raise RuntimeError("Kernel didn't respond in 300 seconds")
-
-    monkeypatch.setattr(inline.NotebookClientInline, "start_client", late)
-    client = page_errors.PageClient(
-        NotebookNode(metadata={}, cells=[]), Path.cwd() / "chapters/a.md", object(), None
-    )
-    with pytest.raises(page_errors.PageError, match=r"^chapters/a\.md: .*Kernel didn't respond"):
-        client.start_client()
-
-
-def test_a_browser_that_starts_too_slowly_is_a_sentence(tmp_path: Path) -> None:
-    """In a process of its own: a worker of the tests may have a browser open."""
-    program = tmp_path / "browser"
-    program.write_text("#!/bin/sh\nexec sleep 60\n")
-    program.chmod(0o755)
-    code = (
-        "from sgemm_lab.book import browser\n"
-        "browser.START_SECONDS = 1\n"
-        "with browser.opened():\n    pass\n"
-    )
-    environment = os.environ | {"SGEMM_LAB_BROWSER": str(program)}
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=False
-    )
-    sentence = r"LabError: .*failed: .*Timeout 1000ms exceeded.* when it is idle\."
-    assert re.search(sentence, done.stderr, re.DOTALL)

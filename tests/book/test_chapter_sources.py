@@ -9,7 +9,7 @@ import yaml
 from sites import ROOT
 
 from sgemm_lab import lab
-from sgemm_lab.book.navigation import FIELD
+from sgemm_lab.book.share_cards import FIELD
 
 CHAPTERS = sorted((ROOT / "chapters").glob("*.md"))
 _CELL = re.compile(r"^```\{code-cell\}[^\n]*\n((?::[^\n]*\n)*)(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -51,6 +51,8 @@ def test_front_matter_says_what_the_page_changes_and_how_it_runs(chapter: Path) 
     expected = {FIELD, *(("file_format", "kernelspec") if runs else ())}
     assert set(front) - {"gpu"} == expected
     assert front.get("gpu", True) in (True, False)
+    assert 15 <= len(front[FIELD]) <= 90
+    assert not front[FIELD].endswith(".")
 
 
 def prose(chapter: Path) -> list[str]:

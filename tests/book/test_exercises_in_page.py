@@ -1,6 +1,5 @@
 """Exercises and predictions on a page: asked, answered, judged and kept, with no kernel."""
 
-import json
 from typing import Any
 
 import pytest
@@ -10,7 +9,6 @@ from sites import ROOT, WAYS, Site
 
 from accessible import faults
 from browser import PHONE
-from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.exercises import Exercise, Lines, Question, exercises, find_prediction
 from sgemm_lab.lab.exercise import machine_of_records
 
@@ -152,26 +150,6 @@ def test_keyboard_alone_answers_and_opens_the_solution(specimen: Site, contexts:
     assert part(page, "2.5", "verdict").inner_text().startswith("✓ Right: faster.")
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.tagName") == "SUMMARY"
-
-
-def test_lines_of_a_kernel_lead_to_the_notebook_and_can_be_found(
-    specimen: Site, contexts: Any
-) -> None:
-    page = contexts().goto(specimen, PAGE, "file").page
-    assert part(page, "2.2", "editor").is_hidden()
-    assert part(page, "2.2", "run").is_hidden()
-    assert part(page, "2.2", "solution").is_visible()
-    address = box(page, "2.2").locator("a[download]").get_attribute("href")
-    assert address == "../notebooks/first.ipynb"
-    assert (specimen.folder / PAGE).parent.joinpath(address).is_file()
-    assert box(page, "2.2").get_attribute("data-kernel") == "tiled"
-    lines = json.loads(part(page, "2.2", "judging").inner_text())
-    found = next(one for one in exercises() if one.name == "2.2")
-    assert isinstance(found, Lines)
-    source = load_kernel("tiled").source.splitlines()
-    count = len(lines["place"].splitlines())
-    assert source[lines["first"] - 1 : lines["first"] - 1 + count] == lines["place"].splitlines()
-    assert (lines["kind"], lines["kernel"], lines["start"]) == ("lines", "tiled", found.start)
 
 
 @pytest.mark.chromium_only("a page without scripts")

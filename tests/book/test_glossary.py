@@ -57,10 +57,6 @@ def test_text_links_a_symbol_once_in_each_section_and_in_no_heading(specimen: Si
     assert names(source) == ["TILE", "BK", "As", "Bs", "threadIdx", "__syncthreads"]
 
 
-def test_page_of_the_words_links_to_no_symbol_of_its_own(specimen: Site) -> None:
-    assert names((specimen.folder / "chapters/words.html").read_text()) == []
-
-
 @pytest.mark.chromium_only("a page without scripts")
 def test_symbol_leads_to_its_meaning_without_scripts(specimen: Site, contexts: Any) -> None:
     page = contexts(java_script_enabled=False).goto(specimen, PAGE).page
@@ -76,15 +72,6 @@ def test_a_page_carries_the_meanings_of_the_words_that_it_links(specimen: Site) 
     assert set(json.loads(told)) == linked
     assert json.loads(told)["symbol-As"] == ["As", "Tiles, filled by each threadIdx"]
     assert TOLD.findall((specimen.folder / "chapters/words.html").read_text()) == []
-
-
-def test_a_term_of_the_prose_is_linked_where_it_first_stands(specimen: Site) -> None:
-    html = (specimen.folder / "chapters/first.html").read_text()
-    assert [(address.partition("#")[2], text) for address, text in TERM.findall(html)] == [
-        ("term-warp", "warp")
-    ]
-    (told,) = TOLD.findall(html)
-    assert json.loads(told)["term-warp"] == ["warp", "32 threads of a block."]
 
 
 def test_a_term_is_linked_once_a_page_and_never_where_it_is_explained(book: Site) -> None:

@@ -4,9 +4,7 @@ from pathlib import Path
 
 import pytest
 from bs4 import BeautifulSoup
-from hypothesis import given
-from hypothesis import strategies as st
-from sites import ADDRESS, Site
+from sites import Site
 
 from sgemm_lab.book import llms_text
 from sgemm_lab.book.mathml import mathml
@@ -47,12 +45,6 @@ def test_formulas_are_latex_again() -> None:
     assert turned(f"<div>{block}</div>") == r"$$\frac{a}{b}$$"
 
 
-@given(st.lists(st.text("abc <&", min_size=1).filter(str.strip), min_size=1, max_size=4))
-def test_text_of_paragraphs_arrives_whole(texts: list[str]) -> None:
-    html = "".join(f"<p>{t.replace('&', '&amp;').replace('<', '&lt;')}</p>" for t in texts)
-    assert turned(html) == "\n\n".join(" ".join(text.split()) for text in texts)
-
-
 def test_a_title_is_that_of_the_article_not_of_the_buttons_above_it(tmp_path: Path) -> None:
     (tmp_path / "page.html").write_text(
         '<main role="main"><a>Notebook</a><h2>Contents</h2>'
@@ -60,13 +52,6 @@ def test_a_title_is_that_of_the_article_not_of_the_buttons_above_it(tmp_path: Pa
     )
     read = llms_text.page_text(tmp_path, "page")
     assert (read.title, read.text) == ("Tiling", "# Tiling\n\nText")
-
-
-def test_list_has_a_line_for_each_page() -> None:
-    pages = [llms_text.PageText("a/b", "B", "Says b.", ""), llms_text.PageText("c", "C", "", "")]
-    text = llms_text.listing("The book", pages, ADDRESS)
-    assert text.startswith("# The book\n")
-    assert f"- [B]({ADDRESS}a/b.html): Says b.\n" in text
 
 
 @pytest.mark.browser

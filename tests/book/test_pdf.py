@@ -22,11 +22,12 @@ parts:
 """
 TALL = "<p style='height: 1500px'>tall</p>"
 PAGES = {
-    "one": f"<h1>First</h1><a href='two.html#deep'>on</a>{TALL}",
-    "two": f"<h1>Second<a>#</a></h1><a href='#deep'>down</a>{TALL}{TALL}<p id='deep'>Deep.</p>",
-    "three": "<h1>Third</h1><a href='one.html'>back</a> <a href='notes.ipynb'>a file</a>"
-    " <a href='https://example.org/'>out</a><details><summary>More</summary>Unfolded.</details>"
-    "<details class='hide'><summary>Cell</summary>Folded.</details>",
+    "one": f'<h1>First</h1><a href="two.html#deep">on</a>{TALL}',
+    "two": "<h1>Second<a style='display: none'>#</a></h1>"
+    f'<a href="#deep">down</a>{TALL}{TALL}<p id="deep">Deep.</p>',
+    "three": '<h1>Third</h1><a href="one.html">back</a> <a href="notes.ipynb">a file</a>'
+    ' <a href="https://example.org/">out</a><details><summary>More</summary>Unfolded.</details>'
+    '<details class="hide"><summary>Cell</summary>Folded.</details>',
 }
 
 
@@ -50,21 +51,22 @@ def titles(outline: Sequence[Any]) -> list[str]:
 
 def links(reader: PdfReader, number: int) -> list[int | str]:
     """Where the links of a page lead: the number of a page, from 1, or an address."""
+    places = reader.named_destinations
     found: list[int | str] = []
     for reference in reader.pages[number - 1].get("/Annots", ()):
         annotation = reference.get_object()
         if "/Dest" in annotation:
-            goal = annotation["/Dest"][0].get_object()
-            found.append(1 + [page.get_object() for page in reader.pages].index(goal))
+            place = reader.get_destination_page_number(places[annotation["/Dest"]])
+            found.append(1 + (place or 0))
         else:
             found.append(annotation["/A"]["/URI"])
     return found
 
 
 def start_of(reader: PdfReader, title: str) -> int:
-    """The number of the page, from 1, that has the title under no running head."""
+    """The number of the first page, from 1, whose running head has the title."""
     texts = [page.extract_text() for page in reader.pages]
-    return next(i for i, text in enumerate(texts, 1) if text.startswith(f"{i}\n{title}"))
+    return next(i for i, text in enumerate(texts, 1) if i > 2 and text.startswith(title))
 
 
 @pytest.mark.browser
@@ -78,7 +80,7 @@ def test_pages_are_numbered_from_the_cover_and_the_contents_tell_where_parts_beg
     starts = {title: start_of(paper, title) for title in ("First", "Second", "Third")}
     rows = [f"{title} {start}" for title, start in starts.items()]
     assert texts[1].splitlines() == ["Contents", rows[0], "More", *rows[1:]]
-    assert titles(paper.outline) == ["First", "Second", "Third"]
+    assert titles(paper.outline) == ["Three pages", "First", "Second", "Third"]
     assert links(paper, 2) == list(starts.values())
 
 

@@ -18,10 +18,8 @@ from sgemm_lab import bundles, lab
 from sgemm_lab.book import reader_cards, readme_picture
 from sgemm_lab.book.render import page_scripts, page_state
 from sgemm_lab.book.stills import PAGE_STATE_MIME
-from sgemm_lab.files import data_folder
 from sgemm_lab.kernel import Kernel, parse_kernel
 from sgemm_lab.lab.ladders import chapter_pages
-from sgemm_lab.records.webgpu_cards import card_path
 from sgemm_lab.text import number
 from sgemm_lab.wgsl.programs import load_programs
 
@@ -146,7 +144,7 @@ class OpenedPlace(Opened):
         return [url for url in self.asked if url.endswith(names)]
 
     @property
-    def told_steps(self) -> dict[str, str]:
+    def card_steps(self) -> dict[str, str]:
         """The lines of the closing boxes, by the program of the box."""
         found = self.page.locator(".lab-closing .lab-card-step dd").all()
         boxes = [line.locator("xpath=ancestor::section") for line in found]
@@ -191,32 +189,26 @@ def test_nothing_comes_before_the_reader_asks_and_without_a_card_it_is_one_line(
     assert not [text for text in place.complaints if "No available adapters" not in text]
 
 
-def test_a_measurement_can_be_stopped_and_measured_again(
+def test_a_measurement_ends_by_a_button_or_a_hidden_tab_and_begins_again(
     opened: Any, chromium_with_card: Browser
 ) -> None:
     place = opened(chromium_with_card).goto()
-    for _ in range(2):
+    hide = """() => {
+      Object.defineProperty(document, "hidden", { value: true });
+      document.dispatchEvent(new Event("visibilitychange"));
+    }"""
+    for stop, said in (
+        (place.part("measure").click, "Stopped. Nothing was kept."),
+        (lambda: place.page.evaluate(hide), "you turned to another tab"),
+    ):
         place.part("measure").click()
         expect(place.part("told")).to_contain_text("SwiftShader", ignore_case=True)
         expect(place.part("told").locator("progress")).to_be_visible()
-        place.part("measure").click()
-        expect(place.part("told")).to_have_text("Stopped. Nothing was kept.")
+        stop()
+        expect(place.part("told")).to_contain_text(said)
         expect(place.part("measure")).to_have_text("Measure my card")
     assert not place.complaints
-    assert place.page.evaluate("(key) => localStorage.getItem(key)", KEY) is None
-
-
-def test_a_hidden_tab_ends_the_measurement(opened: Any, chromium_with_card: Browser) -> None:
-    place = opened(chromium_with_card).goto()
-    place.part("measure").click()
-    expect(place.part("told").locator("progress")).to_be_visible()
-    place.page.evaluate(
-        """() => {
-          Object.defineProperty(document, "hidden", { value: true });
-          document.dispatchEvent(new Event("visibilitychange"));
-        }"""
-    )
-    expect(place.part("told")).to_contain_text("you turned to another tab")
+    assert place.kept() is None
 
 
 def test_a_kept_card_is_shown_beside_the_books(opened: Any) -> None:
@@ -268,26 +260,20 @@ def test_a_kept_card_is_drawn_between_its_own_roofs(opened: Any) -> None:
     assert not place.complaints
 
 
-def test_a_card_is_forgotten(opened: Any) -> None:
-    place = opened()
-    place.keep(MEASURED)
-    place.goto()
-    place.page.get_by_role("button", name="Forget").click()
-    expect(place.part("result")).to_be_empty()
-    assert place.page.evaluate("(key) => localStorage.getItem(key)", KEY) is None
-
-
-def test_a_saved_card_can_be_opened_elsewhere(opened: Any) -> None:
+def test_a_saved_card_is_forgotten_and_can_be_opened_elsewhere(opened: Any) -> None:
     place = opened()
     place.keep(MEASURED)
     place.goto()
     with place.page.expect_download() as download:
-        place.page.get_by_role("button", name="Save as a file").click()
+        place.press("Save as a file")
+    place.press("Forget")
+    expect(place.part("result")).to_be_empty()
+    assert place.kept() is None
     text = Path(download.value.path()).read_text(encoding="utf-8")
     other = opened().goto()
     other.open_file(text)
     expect(other.part("result")).to_contain_text("A laptop's card, WGSL")
-    assert other.page.evaluate("(key) => localStorage.getItem(key)", KEY) is None
+    assert other.kept() is None
     expect(other.page.get_by_role("button", name="Forget")).to_have_count(0)
 
 
@@ -349,14 +335,6 @@ def test_a_link_that_was_cut_short_is_a_sentence(opened: Any, link: str) -> None
         assert not place.complaints
 
 
-def test_a_link_of_the_whole_ladder_is_short_enough_to_send(opened: Any) -> None:
-    whole = json.loads(card_path(data_folder("records"), BOOK["name"]).read_text(encoding="utf-8"))
-    place = opened()
-    place.keep(whole)
-    place.goto()
-    assert len(place.link()) < 4000
-
-
 NO_CARDS = ["", "{}", "[]", "null", json.dumps(MEASURED)[:-3],
             json.dumps(MEASURED | {"rungs": [{}]}), json.dumps(MEASURED | {"size": "128"}),
             json.dumps(MEASURED | {"form": "another"})]  # fmt: skip
@@ -378,14 +356,6 @@ def test_a_file_that_is_no_card_is_refused(opened: Any) -> None:
     assert not place.complaints
 
 
-def test_programs_that_changed_are_not_compared(opened: Any) -> None:
-    place = opened()
-    old = [step | {"fingerprint": "old"} for step in MEASURED["rungs"]]
-    place.keep(MEASURED | {"rungs": old})
-    place.goto()
-    expect(place.part("result")).to_contain_text("All programs have changed since")
-
-
 def cuda_factor(name: str, before: str) -> float:
     """Return how many times as fast the book's GPU is with a step, in CUDA."""
     speeds: dict[str, float] = BOOK["cuda"]["gflops"]
@@ -403,14 +373,6 @@ def with_samples(**seconds: list[float]) -> dict[str, Any]:
     return MEASURED | {"rungs": steps}
 
 
-def test_closing_boxes_say_nothing_and_load_nothing_where_no_card_is_kept(opened: Any) -> None:
-    place = opened().goto("chapter-light")
-    expect(place.page.locator(".lab-closing:visible")).to_have_count(len(BOXES))
-    assert place.told_steps == {}
-    assert not place.scripts
-    assert not place.complaints
-
-
 def test_closing_boxes_tell_how_a_kept_card_took_the_step(opened: Any) -> None:
     place = opened()
     place.keep(MEASURED)
@@ -419,7 +381,7 @@ def test_closing_boxes_tell_how_a_kept_card_took_the_step(opened: Any) -> None:
     # The first step has none before it; the card lacks sliding_window, and WGSL lacks strip.
     there = cuda_factor("tiled", "naive")
     assert there > 1.15
-    assert place.told_steps == {
+    assert place.card_steps == {
         "naive": "A laptop's card, WGSL at 128³: 4.19 ÷ 1.05 GFLOP/s = 4.00 times “Naive rows”. "
         "On the NVIDIA H200 in CUDA: "
         f"{cuda_factor('naive', 'naive_rows'):.2f} times. It helps on both.",
@@ -447,7 +409,7 @@ def test_a_closing_box_judges_a_step_by_what_was_measured(
     place.keep(with_samples(tiled=seconds))
     place.goto("chapter-light")
     place.page.wait_for_selector(".lab-card-step")
-    assert place.told_steps["tiled"].endswith(verdict)
+    assert place.card_steps["tiled"].endswith(verdict)
 
 
 @pytest.mark.parametrize(
@@ -462,7 +424,7 @@ def test_closing_boxes_say_nothing_of_a_card_that_does_not_fit_the_book(
     with place.page.expect_response(f"**/{reader_cards.CHAPTER_SCRIPT}"):
         place.goto("chapter-light")
     place.page.wait_for_load_state("networkidle")
-    assert place.told_steps == {}
+    assert place.card_steps == {}
     assert not place.complaints
 
 
@@ -490,8 +452,11 @@ def test_a_step_of_a_chapter_is_measured_where_the_reader_asks(
     assert not place.complaints
 
 
-def test_what_a_card_lacks_is_told(opened: Any) -> None:
+def test_what_a_card_lacks_is_said(opened: Any) -> None:
     place = opened()
+    place.keep(MEASURED | {"rungs": [one | {"fingerprint": "old"} for one in MEASURED["rungs"]]})
+    place.goto()
+    expect(place.part("result")).to_contain_text("All programs have changed since")
     why = "the card, as it is offered here, has no floats of two bytes, f16"
     place.keep(MEASURED | {"left_out": [{"name": "half_windows", "why": why}]})
     place.goto()
@@ -512,10 +477,14 @@ def test_half_precision_is_neither_the_best_step_nor_compared(opened: Any) -> No
     expect(said).to_contain_text("f16 is half precision, not FP32: not to be compared")
 
 
-def test_plots_and_rooflines_load_nothing_where_no_card_is_kept(opened: Any) -> None:
-    place = opened().goto("plots-light")
-    place.page.wait_for_selector(".lab-widget.is-live")
-    expect(place.page.locator(".lab-card-beside")).to_have_count(0)
+@pytest.mark.parametrize(
+    ("name", "there"),
+    [("chapter-light", ".lab-closing:visible"), ("plots-light", ".lab-widget.is-live")],
+)
+def test_a_chapter_loads_nothing_where_no_card_is_kept(opened: Any, name: str, there: str) -> None:
+    place = opened().goto(name)
+    place.page.locator(there).first.wait_for()
+    expect(place.page.locator(".lab-card-beside, .lab-card-step")).to_have_count(0)
     assert not place.scripts
     assert not place.complaints
 

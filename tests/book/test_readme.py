@@ -36,21 +36,6 @@ def test_the_ladder_of_the_readme_is_current() -> None:
     assert text == wanted, "Older than the records. Run 'make readme'."
 
 
-def test_what_was_measured_of_other_code_is_no_step() -> None:
-    edited = samples("naive", 1.0, size=64, fingerprint="ab")
-    other = record(
-        run(edited, samples("tiled", 1.0, size=64), samples("cublas", 1.0, size=64)),
-    )
-    assert [step.kernel.name for step in ladder([other]) if step.score] == ["tiled"]
-
-
-def test_steps_come_in_the_books_order_at_4096_or_the_largest_square_below() -> None:
-    assert [(s.kernel.name, s.score.m) for s in ladder([SMALL]) if s.score] == [
-        ("naive", 4096), ("tiled", 4096), ("tiled:TILE=16", 4096), ("strip", 512),
-        ("mma_tf32", 4096),
-    ]  # fmt: skip
-
-
 def test_the_table_has_a_row_per_chapter_with_its_fastest_kernel_at_4096() -> None:
     lines = table(ladder([SMALL])).splitlines()
     flop = 2 * 4096**3

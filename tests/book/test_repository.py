@@ -42,12 +42,6 @@ def test_a_folder_is_no_published_address(remote: str) -> None:
     assert parse(remote) is None
 
 
-def test_a_secret_never_reaches_a_page() -> None:
-    found = parse("https://name:secret@github.com/someone/the-book.git")
-    assert found is not None
-    assert "secret" not in found.address + found.install_target
-
-
 def test_environment_goes_before_git(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     subprocess.run(["git", "init", "-q", tmp_path], check=True)
     assert known_repository(tmp_path) is None

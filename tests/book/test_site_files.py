@@ -38,12 +38,6 @@ def test_lost_page_leads_back_from_any_depth() -> None:
 
 
 @pytest.mark.browser
-def test_site_has_a_map_only_where_its_address_is_known(specimen: Site) -> None:
-    assert ADDRESS in (specimen.folder / "sitemap.xml").read_text(encoding="utf-8")
-    assert not (specimen.folder / "robots.txt").exists()  # asked for at the root of a host alone
-
-
-@pytest.mark.browser
 @pytest.mark.parametrize("where", ["chapters/none.html", "none.html"])
 def test_lost_page_finds_the_root_by_itself_where_no_address_is_known(
     specimen: Site, contexts: Any, where: str

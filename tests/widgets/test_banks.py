@@ -9,7 +9,6 @@ from playwright.sync_api import Page, expect
 from request_samples import LOAD_BS, SHARED
 from widget_page import Opener
 
-from browser import PHONE
 from sgemm_lab.widgets import Banks
 
 State = Callable[[Page, str], Any]
@@ -120,14 +119,6 @@ def test_nothing_plays_out_of_sight(page: Page, state: State) -> None:
     assert state(page, "wavefront") == stopped < 32
 
 
-def test_on_a_phone_every_word_has_the_number_of_its_lane(show: Opener) -> None:
-    page = show(Banks(SHARED), **PHONE)
-    for stride in ("1", "2", "33"):
-        choose(page, stride)
-        texts = page.locator("svg.lab-chart .lab-token text").all_text_contents()
-        assert sorted(map(int, texts)) == list(range(32))
-
-
 def test_the_kernels_own_requests_can_be_chosen(page: Page, state: State) -> None:
     page.select_option("select", "3")
     expect(page.locator(".lab-verdict")).to_contain_text("8 rows: 8 clocks.")
@@ -135,15 +126,3 @@ def test_the_kernels_own_requests_can_be_chosen(page: Page, state: State) -> Non
     choose(page, "33")
     assert (state(page, "chosen"), state(page, "stride"), state(page, "bits")) == (-1, 33, 32)
     expect(page.locator(".lab-line")).to_contain_text("s[33 * lane]")
-
-
-@pytest.mark.parametrize("width", [390, 636, 800])
-def test_what_stands_on_a_word_fits_into_it(show: Opener, width: int) -> None:
-    page = show(Banks(SHARED), viewport={"width": width, "height": 900})
-    for stride in ("0", "1", "float4"):
-        choose(page, stride)
-        for token in page.locator("svg.lab-chart .lab-token").all():
-            text, rect = token.evaluate(
-                "(t) => [t.children[1], t.children[0]].map((n) => n.getBBox().width)"
-            )
-            assert text <= rect

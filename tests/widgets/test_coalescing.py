@@ -73,18 +73,6 @@ def test_it_draws_the_request_chosen(page: Page) -> None:
     expect(page.locator(".lab-line")).to_contain_text("22acc += A[size_t(row) * K + k]")
 
 
-def test_a_token_stands_on_its_word(page: Page) -> None:
-    page.select_option("select", "2")
-    page.wait_for_timeout(300)  # tokens glide to their places
-    for lane in (0, 9, 31):
-        token = page.locator(f'.lab-token[data-lane="{lane}"] rect').bounding_box()
-        sector = page.locator(".lab-sector.lab-moved").nth(lane // 8).bounding_box()
-        assert token
-        assert sector
-        middle = token["x"] + token["width"] / 2 - sector["x"]
-        assert middle == pytest.approx((lane % 8 + 0.5) * sector["width"] / 8, abs=1.5)
-
-
 def test_a_broadcast_is_not_blamed_as_a_stride_of_64_is(page: Page) -> None:
     """Of both 4 bytes of each sector are used; but a broadcast could not do with fewer."""
     share = "document.querySelector('.lab-bar-fill').style.width"

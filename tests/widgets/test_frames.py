@@ -23,10 +23,6 @@ def test_the_slider_shows_one_frame(page: Page) -> None:
     expect(page.locator(".lab-frame:visible")).to_have_count(1)
 
 
-def test_the_table_says_what_the_frames_show() -> None:
-    assert Frames(FRAMES, "k").table().count("The square is at") == len(FRAMES)
-
-
 def test_the_window_of_chapter_3_moves_along_k() -> None:
     kernel = load_kernel("sliding_window:TILE=2,BK=2")
     for k in range(8):

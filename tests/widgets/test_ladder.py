@@ -35,9 +35,6 @@ def test_the_table_has_the_spread_and_says_where_from() -> None:
     assert "TILE 16" in ladder(variants=True).table()
 
 
-# On a page without a kernel.
-
-
 def bar(page: Page, kernel: str) -> Any:
     return page.locator(f'.lab-kernel[data-name="{kernel}"]')
 

@@ -15,31 +15,17 @@ WAIT = 60_000
 
 CELLS = [
     "import ladder_samples, occupancy_samples\nfrom widget_samples import GPUS, POINTS\n"
-    "from request_samples import GLOBAL, SHARED\nfrom trace_samples import sliding_window\n"
-    "from sgemm_lab.widgets import Banks, Coalescing, Roofline, Steps, Timeline\n"
+    "from request_samples import SHARED\nfrom sgemm_lab.widgets import Banks, Roofline\n"
     "roofline = Roofline(GPUS, POINTS)\nroofline",
-    "coalescing = Coalescing(GLOBAL)\ncoalescing",
     "banks = Banks(SHARED)\nbanks",
-    "steps = Steps(sliding_window())\nsteps",
     "occupancy = occupancy_samples.example(kernels=occupancy_samples.KERNELS)\noccupancy",
-    "timeline = Timeline()\ntimeline",
     "ladder = ladder_samples.ladder()\nladder",
-    "memory = ladder_samples.memory()\nmemory",
-    "print('kernel has', roofline.gpu, roofline.level, coalescing.chosen, "
-    "banks.stride, len(banks.wavefronts), steps.step, occupancy.threads, timeline.stages, "
-    "ladder.measure, memory.show)",
-    "roofline.gpu = 't4'\ncoalescing.chosen = 1\n"
-    "banks.chosen = 0\nbanks.wavefront = 1\nsteps.step = 9\noccupancy.registers = 64\n"
-    "timeline.stages = 2\n"
-    "ladder.size = (256, 256, 256)\nmemory.gpu = 't4'",
+    "print('kernel has', roofline.gpu, roofline.level, banks.stride, len(banks.wavefronts), "
+    "occupancy.threads, ladder.measure)",
+    "roofline.gpu = 't4'\nbanks.chosen = 0\nbanks.wavefront = 1\noccupancy.registers = 64\n"
+    "ladder.size = (256, 256, 256)",
 ]
-ROOTS = tuple(
-    f".sgemm-lab.lab-{name}"
-    for name in (
-        *("roofline", "coalescing", "banks", "steps"),
-        *("occupancy", "timeline", "ladder", "memory"),
-    )
-)
+ROOTS = tuple(f".sgemm-lab.lab-{name}" for name in ("roofline", "banks", "occupancy", "ladder"))
 # JupyterLab keeps the state of widgets in a saved notebook only where the reader asks for it, in
 # Settings, "Save Widget State Automatically".
 SAVE = {"@jupyter-widgets/jupyterlab-manager/plugin": {"saveState": True}}
@@ -76,18 +62,12 @@ def expect_last_state(page: Page) -> None:
         expect(page.locator(f"{root} svg:visible").first).to_be_visible(timeout=WAIT)
     expect(page.locator(".lab-roofline .lab-point")).to_have_count(0, timeout=WAIT)
     expect(page.locator(".lab-roofline select").first).to_have_value("t4")
-    expect(page.locator(".lab-coalescing .lab-token")).to_have_text(["×32"], timeout=WAIT)
     wavefront = page.locator(".lab-banks").get_by_role("slider", name="Clock")
     expect(wavefront).to_have_attribute("aria-valuetext", "1 of 2", timeout=WAIT)
-    scrub = page.locator(".lab-steps").get_by_role("slider", name="Step")
-    expect(scrub).to_have_attribute("aria-valuetext", "9 of 41", timeout=WAIT)
     registers = page.get_by_role("spinbutton", name="Registers per thread")
     expect(registers).to_have_value("64", timeout=WAIT)
-    buffers = page.locator(".lab-timeline").get_by_role("slider", name="Buffers")
-    expect(buffers).to_have_attribute("aria-valuetext", "2", timeout=WAIT)
     square = page.locator(".lab-ladder").get_by_role("slider", name="M = N = K")
     expect(square).to_have_attribute("aria-valuetext", "256", timeout=WAIT)
-    expect(page.locator(".lab-memory select")).to_have_value("t4", timeout=WAIT)
 
 
 def test_state_reaches_python_and_comes_back(address: str, context: BrowserContext) -> None:
@@ -101,23 +81,18 @@ def test_state_reaches_python_and_comes_back(address: str, context: BrowserConte
     page.locator(".lab-roofline select").first.select_option("a100")
     page.locator(".lab-roofline").get_by_role("radio", name="DRAM").check(force=True)
     expect(page.locator(".lab-roofline .lab-point")).to_have_count(2)
-    page.locator(".lab-coalescing select").select_option("2")
     page.locator(".lab-banks").get_by_role("radio", name="3", exact=True).check(force=True)
-    page.locator(".lab-steps").get_by_role("slider", name="Step").fill("5")
     page.get_by_role("spinbutton", name="Threads per block").fill("512")
     page.get_by_role("spinbutton", name="Threads per block").press("Enter")
-    page.locator(".lab-timeline").get_by_role("slider", name="Buffers").fill("2")
     page.locator(".lab-ladder").get_by_role("radio", name="GFLOP/s").check(force=True)
-    page.locator(".lab-memory").get_by_role("radio", name="latency").check(force=True)
     run_cell(page, len(ROOTS))
-    said = "kernel has a100 dram 2 3 1 5 512 3 gflops latency"
+    said = "kernel has a100 dram 3 1 512 gflops"
     expect(page.get_by_text(said)).to_be_visible(timeout=WAIT)
     run_cell(page, len(ROOTS) + 1)
     expect_last_state(page)
     # JupyterLab's own rules for lists of terms stay outside.
-    for part in (".lab-facts dt", ".lab-rooms dd"):
-        float_ = page.locator(part).first.evaluate("(node) => getComputedStyle(node).float")
-        assert float_ == "none"
+    rooms = page.locator(".lab-rooms :is(dt, dd)").first
+    assert rooms.evaluate("(node) => getComputedStyle(node).float") == "none"
     with page.expect_response(lambda r: r.request.method == "PUT" and "/api/contents/" in r.url):
         page.evaluate("window.jupyterapp.commands.execute('docmanager:save')")
     page.reload()  # the kernel lives on
@@ -148,5 +123,4 @@ def test_without_saved_state_a_sentence_stands_there(
     expect(page.get_by_text("Roofline: an interactive picture")).to_be_visible(
         timeout=30_000  # JupyterLab loads while other tests run
     )
-    expect(page.get_by_text("Coalescing: an interactive picture")).to_be_visible()
     assert page.locator(".sgemm-lab").count() == 0

@@ -40,22 +40,6 @@ def test_marks_stand_on_a_log_scale(page: Page) -> None:
     assert at("bandwidth shared") > at("bandwidth l1") > at("bandwidth l2")
 
 
-def test_hue_and_mark_tell_the_level(page: Page) -> None:
-    strokes = {
-        name: level(page, f"latency {name}")
-        .locator(".lab-stem")
-        .evaluate("(node) => getComputedStyle(node).stroke")
-        for name in ("register", "shared", "l1", "l2", "dram")
-    }
-    assert strokes["shared"] == strokes["l1"]
-    assert len(set(strokes.values())) == 4
-    shapes = [
-        level(page, f"latency {name}").locator(".lab-spot path").get_attribute("d")
-        for name in ("register", "shared", "l2", "dram")
-    ]
-    assert len(set(shapes)) == 4
-
-
 @pytest.mark.parametrize(
     ("name", "words"),
     [

@@ -37,9 +37,6 @@ def numbers(page: Page, state: State) -> tuple[int, int, int]:
     return threads, registers, shared
 
 
-# What stands on the page.
-
-
 def test_the_example_is_said_and_drawn(page: Page) -> None:
     assert conclusion(page) == (
         "4 blocks fit on an SM: 1,024 threads in 32 of 64 warp slots. Occupancy is 50 %."
@@ -60,39 +57,6 @@ def test_the_example_is_said_and_drawn(page: Page) -> None:
     expect(page.locator(".lab-slots")).to_have_attribute(
         "aria-label", "32 of 64 warp slots are taken, by 4 blocks of 8 warps."
     )
-
-
-def test_the_curve_passes_through_every_value(page: Page) -> None:
-    """The mark stands on the curve wherever it is put."""
-    off = page.evaluate(
-        """async () => {
-             const off = [];
-             const sweeps = [["threads", 1, 1024, 3], ["registers", 1, 255, 3],
-                             ["shared", 0, 166912, 4096]];
-             for (const [name, first, last, step] of sweeps) {
-               const start = window.model.get(name);
-               for (let value = first; value <= last; value += step) {
-                 window.model.set(name, value);
-                 await Promise.resolve();
-                 const panel = document.querySelector(`[data-name=${name}]`);
-                 const here = panel.querySelector(".lab-here");
-                 const [x, y] = ["cx", "cy"].map((at) => Number(here.getAttribute(at)));
-                 const d = panel.querySelector(".lab-curve").getAttribute("d");
-                 const points = [...d.matchAll(/[ML]([\\d.]+) ([\\d.]+)/g)]
-                   .map((match) => match.slice(1).map(Number));
-                 const on = points.some(([u, v], i) => i && Math.abs(v - y) < 0.01
-                   && points[i - 1][0] - 0.01 <= x && x <= u + 0.01);
-                 if (!on) off.push([name, value, x, y]);
-               }
-               window.model.set(name, start);
-             }
-             return off;
-           }"""
-    )
-    assert off == []
-
-
-# What the reader does.
 
 
 @pytest.mark.parametrize(
@@ -231,6 +195,3 @@ def test_changed_numbers_are_ones_own(kernels: Page, state: State) -> None:
     assert start.input_value() == ""
     kernels.get_by_label("GPU").select_option("h200")
     assert numbers(kernels, state) == (1024, 33, 8192)
-
-
-# How it looks.

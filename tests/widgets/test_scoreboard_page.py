@@ -3,7 +3,6 @@
 from math import prod
 from typing import Any
 
-from every_widget import of_book
 from playwright.sync_api import Page, expect
 from score_samples import ROWS
 from widget_page import Opener
@@ -83,12 +82,6 @@ def test_on_a_phone_each_cell_has_its_head_and_nothing_scrolls_sideways(show: Op
     assert [one.replace('"', "").strip() for one in told] == [
         head for column, head in widget.heads.items() if column != "kernel"
     ]
-
-
-def test_on_a_page_of_the_book_a_size_needs_no_scrolling(show: Opener) -> None:
-    page = show(of_book("scoreboard"), viewport={"width": 720, "height": 900})
-    wider = page.locator(".lab-rows").evaluate("(box) => box.scrollWidth - box.clientWidth")
-    assert wider == 0
 
 
 def test_lines_in_sight_are_filled_at_once_and_the_others_after_the_frame(show: Opener) -> None:

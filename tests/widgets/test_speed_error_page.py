@@ -77,16 +77,6 @@ def test_a_switch_of_inputs_moves_what_errs_otherwise_and_nothing_else(show: Ope
     expect(page.locator(".lab-verdict")).to_contain_text("2 ways lose values")
 
 
-def test_marks_glide_to_their_places(show: Opener) -> None:
-    page = show(widget(k=4096), reduced_motion="no-preference")
-    start = place(page, "wgmma_tf32")[0]
-    page.get_by_label("Inputs").select_option("cancelling")
-    gliding = """() => document.querySelector("#widget").getAnimations({ subtree: true })
-        .some((one) => one.effect.target.dataset.name === "wgmma_tf32")"""
-    assert page.evaluate(gliding)
-    assert place(page, "wgmma_tf32")[0] > start + 50
-
-
 def test_errors_of_what_was_timed_are_of_the_first_inputs(show: Opener, state: State) -> None:
     page = show(widget())
     page.get_by_label("Inputs").select_option("large")

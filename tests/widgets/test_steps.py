@@ -44,9 +44,6 @@ def tile(page: Page, name: str) -> list[str]:
     return page.locator(f'.lab-cell[data-array="{name}"]').all_text_contents()
 
 
-# In Python.
-
-
 def test_a_launch_that_fails_opens_where_it_fails() -> None:
     assert Steps(misaligned()).step == len(Steps(misaligned()).steps) > 0
     assert Steps(misaligned(), step=0).step == 0
@@ -73,22 +70,6 @@ def test_a_step_lights_line_and_elements(page: Page) -> None:
     page.get_by_role("button", name="One step back").click()
     assert tile(page, "As") == [""] * 4
     assert page.locator(".lab-copy").count() == 0
-
-
-def test_four_windows_slide_over_k(page: Page, state: State) -> None:
-    names = page.locator("select option").all_text_contents()
-    both = [f"{do} window {window}" for window in range(4) for do in ("Copy", "Multiply")]
-    assert names == [*both, "Store C"]
-    for window in range(4):
-        page.get_by_label("Go to").select_option(f"Multiply window {window}")
-        k = 2 * window
-        assert tile(page, "As") == [f"A[{i},{k + j}]" for i in range(2) for j in range(2)]
-        assert tile(page, "Bs") == [f"B[{k + i},{j}]" for i in range(2) for j in range(2)]
-        assert told(page).startswith("All threads have met at the barrier.")
-    page.get_by_label("Go to").select_option("Store C")
-    assert state(page, "step") == 41
-    done = page.locator(".lab-cell.lab-done").all_text_contents()
-    assert done == ["0,0", "0,1", "1,0", "1,1"]
 
 
 def test_barriers_are_stops(page: Page, state: State) -> None:
@@ -250,20 +231,6 @@ def test_one_thread_or_no_shared_memory_has_no_barrier_to_leave_out(
     expect(page.get_by_text("Leave out the barrier of")).to_be_hidden()
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-def test_the_lit_line_is_in_sight_with_the_drawing(show: Opener, width: int) -> None:
-    page = show(Steps(register_cache()), viewport={"width": width, "height": 900})
-    picture = page.locator(".lab-chart")
-    for step in (1, 70, 80, 330):
-        go(page, step)
-        picture.evaluate("(node) => node.scrollIntoView({ block: 'end' })")
-        line = page.locator(".lab-code [aria-current=step]").bounding_box()
-        assert line
-        assert 0 <= line["y"] <= 900 - line["height"]
-        assert line["x"] >= 0
-        assert width < 1280 or line["y"] < picture.bounding_box()["y"]  # type: ignore[index]
-
-
 def test_values_add_up_to_the_product(page: Page) -> None:
     page.evaluate("window.model.set('cells', 'values')")
     go(page, 7)
@@ -345,31 +312,6 @@ def test_an_access_outside_shows_the_array(show: Opener, state: State) -> None:
     go(page, 21)  # this block gets to its end; the other one fails
     expect(page.locator(".lab-danger")).to_contain_text("of block (0, 1)")
     assert page.locator(".lab-fault-frame").count() == 0
-
-
-def test_what_is_wrong_is_said_at_the_end(show: Opener) -> None:
-    data = wrong("missing_second_barrier")
-    page = show(Steps(data, step=len(data["blocks"][0])))
-    assert data["problems"][0] in page.locator(".lab-danger").inner_text()
-
-
-@pytest.mark.parametrize(
-    ("k", "width", "named"), [(4, 390, True), (8, 390, False), (12, 800, False), (8, 800, True)]
-)
-def test_all_elements_of_a_and_b_show_their_names_or_none_does(
-    show: Opener, k: int, width: int, named: bool
-) -> None:
-    side = min(k, 8)
-    trace = toy("double_buffer:BM=64,BN=64,BK=4", side, side, k)
-    page = show(Steps(trace), viewport={"width": width, "height": 900})
-    # Without their names, rows and columns are numbered.
-    assert page.locator(".lab-index", has_text=re.compile(r"^\d+$")).count() == (
-        0 if named else 4 * side + 2 * k
-    )
-    cells = page.locator(".lab-cell.lab-dram:not([data-owner], .lab-foreign)")
-    texts = cells.all_text_contents()
-    assert len(texts) == 2 * side * k
-    assert [bool(text) for text in texts] == [named] * len(texts)
 
 
 # Warps that wait for some others only.

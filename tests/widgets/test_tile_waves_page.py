@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-import pytest
 from playwright.sync_api import Page, expect
 from tile_samples import CHIPS, KERNELS
 from widget_page import Opener
@@ -46,15 +45,6 @@ def test_even_shares_cut_tiles_and_leave_no_sm_idle(show: Opener, state: State) 
     assert page.locator(".lab-cut, .lab-before").count() == 2
     expect(page.locator(".lab-verdict")).to_contain_text("128 tiles are cut")
     expect(page.get_by_text("part of a cut tile")).to_be_visible()
-
-
-def test_idle_sms_have_as_much_of_the_picture_as_of_the_time(show: Opener) -> None:
-    page = show(waves())
-    idle, wave = (page.locator(look).bounding_box() for look in (".lab-idle", ".lab-wave >> nth=0"))
-    assert idle
-    assert wave
-    assert idle["height"] / wave["height"] == pytest.approx(16 / 132, abs=0.02)
-    assert idle["width"] == pytest.approx(wave["width"] / 3, abs=5)  # waves 1 and 3, with 2 between
 
 
 def test_measured_speeds_stand_beside_the_curve(show: Opener) -> None:

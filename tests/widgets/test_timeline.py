@@ -42,14 +42,3 @@ def test_more_buffers_fill_the_gaps(show: Opener, state: State) -> None:
     page.keyboard.press("ArrowRight")
     assert state(page, "stages") == 3
     assert verdict(page) == two
-
-
-def test_the_picture_keeps_its_height_for_every_number_of_buffers(show: Opener) -> None:
-    page = show(timeline())
-    heights = set()
-    for stages in ("0", "1", "2"):
-        page.get_by_role("slider", name="Buffers").fill(stages)
-        box = page.locator(".lab-chart").bounding_box()
-        assert box
-        heights.add(box["height"])
-    assert len(heights) == 1

@@ -1,5 +1,6 @@
-"""What settings of widgets are refused, in plain sentences, and what they say without scripts."""
+"""Data of widgets: refused settings, what they say without scripts, and what a page has of them."""
 
+import json
 import re
 from typing import Any
 
@@ -7,8 +8,11 @@ import pytest
 from every_widget import SAMPLES
 from widget_samples import H200, POINTS
 
+import sgemm_lab.widgets
+from sgemm_lab.book import stills
+from sgemm_lab.book.render import page_scripts, page_state
 from sgemm_lab.errors import LabError
-from sgemm_lab.widgets import WIDGET_MIME, Roofline, Scoreboard
+from sgemm_lab.widgets import WIDGET_MIME, LabWidget, Roofline, Scoreboard
 
 
 def changed(item: Any, **changes: Any) -> Any:
@@ -69,3 +73,34 @@ def test_texts_are_escaped() -> None:
     roofline = Roofline([gpu], [changed(POINTS[0], label="<script>")])
     assert "<script>" not in roofline.table()
     assert "<b>" not in roofline.table()
+
+
+def state_of(*widgets: LabWidget) -> dict[str, Any]:
+    return page_state({widget.model_id: {"state": widget.get_state()} for widget in widgets})
+
+
+def test_every_class_of_widget_has_a_sample() -> None:
+    there = (value for value in vars(sgemm_lab.widgets).values() if isinstance(value, type))
+    names = {one.__name__ for one in there if issubclass(one, LabWidget)} - {"LabWidget"}
+    assert {type(sample.make()).__name__ for sample in SAMPLES.values()} == names
+
+
+def test_a_page_loads_the_scripts_of_its_widgets_and_holds_no_code_of_theirs() -> None:
+    make = SAMPLES["memory ladder"].make
+    page = state_of(make(), make())
+    assert page_scripts(page) == ["widgets.js", "widgets-memory_ladder.js"]
+    assert len(page["models"]) == 2
+    assert "function render(" not in json.dumps(page)
+
+
+def test_a_widget_that_is_not_the_books_brings_its_own_code() -> None:
+    class Mine(LabWidget):
+        _esm = "export default { render() { throw new Error('No room.'); } };"
+
+    widget = Mine()
+    page = state_of(widget)
+    assert [*page["kinds"].values()] == [{"script": Mine._esm, "sheet": ""}]
+    assert page_scripts(page) == ["widgets.js"]
+    model = page["models"][widget.model_id]
+    with pytest.raises(LabError, match=r"The widget of the page cannot be drawn: Error: No room\."):
+        stills.draw([{**model, "kind": page["kinds"][model["kind"]]}])

@@ -177,20 +177,6 @@ def test_it_follows_the_page_and_else_the_system(show: Opener, name: str) -> Non
     page.emulate_media(color_scheme="dark")  # as the page was lent
 
 
-@pytest.mark.parametrize("name", ON_AXES)
-def test_lines_of_axes_follow_too(show: Opener, name: str) -> None:
-    page = show(WIDGETS[name](), "dark")
-    assert colour(page, ".lab-grid", "stroke") == rgb(THEME_COLOURS["--lab-grid"][1])
-    assert colour(page, ".lab-axis", "stroke") == rgb(THEME_COLOURS["--lab-line"][1])
-
-
-def test_the_rules_of_the_page_stay_outside(show: Opener) -> None:
-    page = show(WIDGETS["roofline"]())
-    assert colour(page, ".lab-roofs", "marginTop") == "0px"
-    assert colour(page, ".lab-roofs li", "marginTop") == "0px"
-    assert colour(page, ".lab-field", "marginBottom") == "0px"
-
-
 @cache
 def every_sheet() -> str:
     """Return the style sheets of all widgets."""
@@ -259,22 +245,3 @@ def test_two_views_keep_step_and_a_closed_one_lets_go_of_the_model(show: Opener,
     assert both > page.evaluate(listeners) > 0
     page.evaluate("window.other()")
     assert page.evaluate(listeners) == 0
-
-
-@every_widget
-def test_a_list_of_choices_shows_its_longest_one(show: Opener, name: str) -> None:
-    page = show(WIDGETS[name]())
-    cut = page.evaluate(
-        """() => [...document.querySelectorAll("#widget select")]
-             .filter((select) => select.offsetParent)
-             .filter((select) => {
-               const free = select.cloneNode(true);
-               free.style.cssText =
-                 "position:absolute; visibility:hidden; width:auto; min-width:0; max-width:none";
-               select.parentElement.append(free);
-               const wide = free.offsetWidth;
-               free.remove();
-               return select.offsetWidth < wide;
-             }).map((select) => select.outerHTML.slice(0, 90))"""
-    )
-    assert cut == []

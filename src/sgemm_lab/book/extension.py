@@ -12,13 +12,13 @@ from sgemm_lab.book import (
     asset_bundle,
     assets,
     exercises,
+    fonts,
     glossary,
     inline_values,
     ledger,
     links,
     llms_text,
     mathml,
-    navigation,
     origins,
     page_errors,
     page_head,
@@ -56,7 +56,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     _add_exercises(app)
     app.add_env_collector(Collector)
     app.connect("config-inited", _configure)
-    app.connect("builder-inited", assets.clear_icons)
+    app.connect("builder-inited", fonts.clear_icons)
     app.connect("builder-inited", panels.refuse_missing_texts)
     app.connect("env-get-outdated", stale_pages.pages_to_read_again)
     app.connect("env-updated", ledger.pages_with_ledger)
@@ -65,7 +65,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("doctree-resolved", glossary.link)
     app.connect("doctree-resolved", origins.gather)
     app.connect("html-page-context", links.add_page_links)
-    app.connect("html-page-context", navigation.add_changes)
+    app.connect("html-page-context", page_head.add_changes)
     app.connect("html-page-context", panels.add_sheet)
     app.connect("html-page-context", workbench.add_sheet)
     app.connect("html-page-context", page_head.add_head)

@@ -1,4 +1,4 @@
-"""Metadata in a page's head, for search engines and link previews."""
+"""What a page says of itself: to search engines, in link previews and in links to it."""
 
 import re
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 
 from sgemm_lab.book import mathml, share_cards
-from sgemm_lab.book.navigation import FIELD
+from sgemm_lab.book.share_cards import FIELD
 
 _SENTENCE_END = re.compile(r"(?<=[.!?]) (?=[A-Z“])")
 _SHORTEST = 50
@@ -45,6 +45,17 @@ def add_head(
     if app.config.html_baseurl and share_cards.program() and doctree is not None:
         context["card"] = f"{app.config.html_baseurl}{share_cards.FOLDER}/{Path(page).name}.png"
         context["card_size"] = (share_cards.WIDTH, share_cards.HEIGHT)
+
+
+def add_changes(
+    app: Sphinx, page: str, _template: str, context: dict[str, Any], _doctree: object
+) -> None:
+    """Give the links to the neighbouring pages the sentences of those pages."""
+    _, before, after = getattr(app.builder, "relations", {}).get(page, (None, None, None))
+    for place, neighbour in (("prev", before), ("next", after)):
+        if neighbour and context.get(place):
+            change = app.env.metadata[neighbour].get(FIELD, "")
+            context[place] = {**context[place], FIELD: change}
 
 
 def _paragraphs(doctree: nodes.document) -> Iterator[str]:

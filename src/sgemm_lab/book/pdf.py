@@ -1,20 +1,19 @@
 """The book on paper: one PDF of the built pages, with contents, page numbers and working links.
 
 ``python -m sgemm_lab.book.pdf`` makes it from ``_build/html``; ``make pdf`` builds that first.
-Each page is printed by Chromium and the parts are joined by pypdf. Chromium numbers pages by the
-counter of CSS ("CSS Paged Media", margin boxes), so a part is printed twice: once to learn how many
-pages it has, and once with its first number.
+Chromium prints the articles of all pages as one document: once to learn on which page each begins,
+and once with those numbers in the contents.
 """
 
 import io
 import json
+import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote
+from typing import TYPE_CHECKING
 
 import yaml
 
@@ -24,29 +23,35 @@ from sgemm_lab.errors import LabError
 from sgemm_lab.files import write_whole
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
-    from pypdf import PdfReader, PdfWriter
+    from playwright.sync_api import Browser
 
 _SCALE = 0.72
 """How large a page's pixel is printed: a line of prose then has some 90 letters."""
-_SECONDS = 120
-"""How long a page may take to load: a machine may have other work."""
-_SHEET = "size: A4; margin: 18mm 17mm 20mm;"
-_SMALL = "font: 8pt sans-serif; color: #555;"
+_SECONDS = 300
+"""How long loading may take: a machine may have other work."""
+_SMALL = "font: 8pt sans-serif; color: #555"
 _UNFOLD = """
 const folded = document.querySelectorAll("article details:not(.lab-widget-table, .hide)");
 for (const one of folded) one.open = true;
 """
 """Opens what is folded, but for tables that repeat a picture and the cells of a notebook."""
-_CONTENTS = """
-body { font: 11pt/1.5 sans-serif; color: #1f2328; margin: 0 }
-h1 { font-size: 30pt; line-height: 1.15; margin: 55mm 0 6mm }
-h2 { font-size: 16pt; break-before: page }
-li, p { margin: 1.2mm 0 } ol { list-style: none; padding: 0 }
-a { color: inherit; text-decoration: none; display: flex; gap: 3mm; align-items: baseline }
-a i { flex: 1; border-bottom: 1px dotted #999 }
-.part { margin-top: 5mm; font-weight: bold }
+_STYLE = f"""
+@page {{ size: A4; margin: 18mm 17mm 20mm; @bottom-center {{ content: counter(page); {_SMALL} }} }}
+@page front {{ @bottom-center {{ content: none }} }}
+.paper-front {{ page: front; font: 15pt/1.5 sans-serif; color: #1f2328 }}
+.paper-front h1 {{ font-size: 42pt; line-height: 1.15; margin: 75mm 0 8mm }}
+.paper-front h2 {{ font-size: 22pt; break-before: page }}
+.paper-front :is(li, p) {{ margin: 1.6mm 0 }}
+.paper-front ol {{ list-style: none; padding: 0 }}
+.paper-front a {{ color: inherit; text-decoration: none; display: flex; gap: 4mm }}
+.paper-front i {{ flex: 1; align-self: end; border-bottom: 1px dotted #999 }}
+.paper-front .part {{ margin-top: 7mm; font-weight: bold }}
+body {{ display: block }}
+article {{ width: 46rem; margin-left: 4rem }}
 """
+_ID = re.compile(r'(?<=\bid=")(?=[^"])|(?<=href="#)|(?<=url\(#)')
+_OTHER_PAGE = re.compile(r'href="([\w.-]+)\.html(?:#([^"]*))?"')
+_ELSEWHERE = re.compile(r'href="(?!https?:|#)[^"]*"')
 
 
 @dataclass(frozen=True)
@@ -57,16 +62,25 @@ class Part:
     caption: str | None
     """What stands above it in the contents: the name of a part of the book that begins here."""
 
+    @property
+    def article(self) -> str:
+        """The page's article; ids begin with the page's name, and links lead to such ids."""
+        name = self.file.stem
+        html = self.file.read_text(encoding="utf-8")
+        found = html[html.index("<article") : html.index("</article>")]
+        found = _ID.sub(f"{name}--", found)
+        found = _OTHER_PAGE.sub(
+            lambda link: f'href="#{link[1]}{f"--{link[2]}" if link[2] else ""}"', found
+        )
+        found = _ELSEWHERE.sub("", found)
+        return f'<div id="{name}" style="page: part-{name}">{found}</article></div>'
 
-@dataclass
-class Printed:
-    """A part as PDF, and its title."""
-
-    part: Part
-    title: str
-    reader: "PdfReader"
-    first: int = 0
-    """Number of its first page; the cover is 1."""
+    @property
+    def title(self) -> str:
+        """The page's heading."""
+        heading = re.search(r"<h1>(.*?)</h1>", self.article, re.DOTALL)
+        without_link = re.sub(r"<a\b.*?</a>|<[^>]+>", "", heading[1] if heading else "")
+        return " ".join(without_link.split())
 
 
 def parts_of(toc: Path, site: Path) -> list[Part]:
@@ -90,158 +104,67 @@ def parts_of(toc: Path, site: Path) -> list[Part]:
 
 
 def write(chromium: "Browser", parts: Sequence[Part], title: str, out: Path) -> int:
-    """Print the parts into one PDF; return how many pages it has.
+    """Print the parts, pages of one folder, into one PDF; return how many pages it has.
 
     Raises:
         LabError: the file cannot be written.
     """
-    from pypdf import PdfWriter
+    from pypdf import PdfReader
 
+    starts: dict[str, int] = {}
+    paper = parts[0].file.with_name("paper.html")
     page = chromium.new_page()
     page.set_default_timeout(_SECONDS * 1000)
     page.emulate_media(media="print", color_scheme="light")
-    made: list[Printed] = []
-    for part in parts:
-        print(f"Printing {part.file.stem}", file=sys.stderr, flush=True)
-        first = made[-1].first + len(made[-1].reader.pages) if made else 0
-        made.append(_printed(page, part, first))
-    front = len(_read(_print_contents(page, title, made)).pages)
-    for one in made:
-        one.first += front + 1
-        one.reader = _printed(page, one.part, one.first).reader
-    contents = _read(_print_contents(page, title, made))
-    page.close()
-    writer = PdfWriter()
-    writer.append(contents, import_outline=False)
-    for one in made:
-        writer.append(one.reader, outline_item=one.title)
-    _lead_links_within(writer, made, front)
-    writer.add_metadata({"/Title": title, "/Producer": "sgemm-lab"})
-    whole = io.BytesIO()
-    writer.write(whole)
-    write_whole(out, whole.getvalue())
-    return len(writer.pages)
+    try:
+        for _ in range(2):
+            paper.write_text(_document(parts, title, starts), encoding="utf-8")
+            page.goto(paper.as_uri())
+            page.evaluate("document.fonts.ready")
+            page.evaluate(_UNFOLD)  # Paper cannot open what is folded.
+            pdf = page.pdf(
+                prefer_css_page_size=True,
+                print_background=True,
+                outline=True,
+                tagged=True,
+                scale=_SCALE,
+            )
+            reader = PdfReader(io.BytesIO(pdf))
+            places = reader.named_destinations
+            for part in parts:
+                found = reader.get_destination_page_number(places[f"/{part.file.stem}"])
+                starts[part.file.stem] = 1 + (found or 0)
+    finally:
+        paper.unlink()
+        page.close()
+    write_whole(out, pdf)
+    return len(reader.pages)
 
 
-def _read(pdf: bytes) -> "PdfReader":
-    from pypdf import PdfReader
-
-    return PdfReader(io.BytesIO(pdf))
-
-
-def _printed(page: "Page", part: Part, first: int) -> Printed:
-    """Open a page of the site and print it, its first page numbered ``first``."""
-    page.goto(part.file.as_uri())
-    page.evaluate("window.labWidgetsDrawn")
-    page.evaluate("document.fonts.ready")
-    title = page.locator("article h1").first.inner_text().rstrip("#").strip()
-    # Paper cannot open what is folded.
-    page.evaluate(_UNFOLD)
-    page.add_style_tag(content=_numbered(title, first))
-    return Printed(part, title, _read(_pdf(page, scale=_SCALE)), first)
-
-
-def _numbered(title: str, first: int) -> str:
-    """The style that numbers pages from ``first`` and has the title above all but that one."""
-    return (
-        f"@page {{ {_SHEET}"
-        f"@bottom-center {{ content: counter(page); {_SMALL} }}"
-        f"@top-right {{ content: {json.dumps(title, ensure_ascii=False)}; {_SMALL} }} }}"
-        "@page :first { @top-right { content: none } }"
-        f"html {{ counter-reset: page {first - 1} }}"
+def _document(parts: Sequence[Part], title: str, starts: dict[str, int]) -> str:
+    """Return all parts as one page behind a cover and the contents; ``starts`` are page numbers."""
+    head = "".join(re.findall(r"<link[^>]*stylesheet[^>]*>", parts[0].file.read_text("utf-8")))
+    running = "".join(
+        f"@page part-{part.file.stem} {{ @top-right {{ {_SMALL}; "
+        f"content: {json.dumps(part.title, ensure_ascii=False)} }} }}"
+        for part in parts
     )
-
-
-def _print_contents(page: "Page", title: str, made: Sequence[Printed]) -> bytes:
-    """Print the cover and the table of contents."""
-    known = known_repository(Path.cwd())
     rows = "".join(
-        (f'<li class="part">{escape(one.part.caption)}</li>' if one.part.caption else "")
-        + f'<li><a href="{escape(one.part.file.as_uri())}">{escape(one.title)}<i></i>'
-        + f"{one.first}</a></li>"
-        for one in made
+        (f'<li class="part">{escape(one.caption)}</li>' if one.caption else "")
+        + f'<li><a href="#{name}">{one.title}<i></i>{starts.get(name, "")}</a></li>'
+        for one in parts
+        for name in [one.file.stem]
     )
-    page.set_content(
-        f"<!doctype html><html lang=en><style>{_CONTENTS} @page {{ {_SHEET} }}</style>"
-        f"<h1>{escape(title)}</h1><p>The pages of an interactive book, as they stood when "
-        "this file was made. Its widgets are still pictures here.</p>"
+    known = known_repository(Path.cwd())
+    return (
+        '<!doctype html><html lang="en" data-theme="light" data-mode="light"><meta charset="utf-8">'
+        f"<title>{escape(title)}</title>{head}<style>{_STYLE}{running}</style>"
+        f'<div class="paper-front"><h1>{escape(title)}</h1><p>The pages of an interactive book, as '
+        "they stood when this file was made. Its widgets are still pictures here.</p>"
         + (f"<p>{escape(known.address)}</p>" if known else "")
-        + f"<h2>Contents</h2><ol>{rows}</ol>"
+        + f"<h2>Contents</h2><ol>{rows}</ol></div>"
+        + "".join(part.article for part in parts)
     )
-    return _pdf(page)
-
-
-def _pdf(page: "Page", scale: float = 1) -> bytes:
-    return page.pdf(
-        prefer_css_page_size=True, print_background=True, outline=True, tagged=True, scale=scale
-    )
-
-
-def _lead_links_within(writer: "PdfWriter", made: Sequence[Printed], front: int) -> None:
-    """Let links to pages of the site lead to pages of the PDF; drop those to other local files."""
-    starts = {one.part.file.as_uri(): one for one in made}
-    for sheet, source in _sources(writer, made, front):
-        kept = []
-        for reference in sheet.get("/Annots", ()):
-            annotation = reference.get_object()
-            goal = _goal(annotation, source, starts)
-            if goal is not None:
-                for name in ("/A", "/Dest"):
-                    annotation.pop(name, None)
-                _point(annotation, writer, goal)
-            if goal is not None or not _is_local(annotation):
-                kept.append(reference)
-        if "/Annots" in sheet:
-            _replace_annotations(sheet, kept)
-
-
-def _sources(
-    writer: "PdfWriter", made: Sequence[Printed], front: int
-) -> Iterator[tuple[Any, Printed | None]]:
-    """Every page of the PDF, with the part that it belongs to; None for the contents."""
-    owners: list[Printed | None] = [None] * front
-    for one in made:
-        owners += [one] * len(one.reader.pages)
-    return zip(writer.pages, owners, strict=True)
-
-
-def _goal(annotation: Any, source: Printed | None, starts: dict[str, Printed]) -> int | None:
-    """Return the page, from 0, that a link leads to; None if it leads out of the PDF."""
-    if "/Dest" in annotation and source is not None:
-        named = source.reader.named_destinations.get(str(annotation["/Dest"]))
-        number = None if named is None else source.reader.get_destination_page_number(named)
-        return source.first - 1 + (number or 0)
-    address, _, anchor = _address(annotation).partition("#")
-    part = starts.get(address) or starts.get(unquote(address))
-    if part is None:
-        return None
-    named = part.reader.named_destinations.get(f"/{anchor}")
-    number = None if named is None else part.reader.get_destination_page_number(named)
-    return part.first - 1 + (number or 0)
-
-
-def _address(annotation: Any) -> str:
-    return str(annotation.get("/A", {}).get("/URI", ""))
-
-
-def _is_local(annotation: Any) -> bool:
-    return _address(annotation).startswith("file:") or "/Dest" in annotation
-
-
-def _point(annotation: Any, writer: "PdfWriter", goal: int) -> None:
-    from pypdf.generic import ArrayObject, FloatObject, NameObject, NullObject
-
-    sheet = writer.pages[goal]
-    # To the top of the page, as large as the reader has it.
-    where = (NameObject("/XYZ"), FloatObject(0), FloatObject(sheet.mediabox.top), NullObject())
-    place = ArrayObject([sheet.indirect_reference, *where])
-    annotation[NameObject("/Dest")] = place
-
-
-def _replace_annotations(sheet: Any, kept: Sequence[Any]) -> None:
-    from pypdf.generic import ArrayObject, NameObject
-
-    sheet[NameObject("/Annots")] = ArrayObject(kept)
 
 
 def main() -> None:

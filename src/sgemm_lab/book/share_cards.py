@@ -18,9 +18,10 @@ from PIL import Image
 from sphinx.application import Sphinx
 
 from sgemm_lab.book.browser import FLAGS, NAMES
-from sgemm_lab.book.navigation import FIELD
 from sgemm_lab.files import write_whole
 
+FIELD = "change"
+"""The field of a page's front matter that says in a short sentence what the page changes."""
 FOLDER = "_static/cards"
 WIDTH, HEIGHT = 1200, 630
 """Pixels; the shape that social networks show whole."""

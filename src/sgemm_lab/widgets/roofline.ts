@@ -6,16 +6,16 @@ import { roofAt } from "../formulas/roofs.ts";
 import type { Content, PlacedPoint, State } from "./roofline_model.ts";
 import { contentOf, follow } from "./roofline_model.ts";
 import type { Drawn } from "./roofline_picture.ts";
-import { drawRoofline, glide, makeLayers, placeOf } from "./roofline_picture.ts";
+import { drawRoofline, glide, LAYERS } from "./roofline_picture.ts";
 import { barRows, keyEntries, pointText, probeText, probeValue } from "./roofline_words.ts";
 import { gpuChooser, segments } from "./shared/controls.ts";
 import { html, setAttributes, svg } from "./shared/dom.ts";
 import { HUES, mark } from "./shared/levels.ts";
 import { availableWidth, keepDrawn, listen, put, tool } from "./shared/model.ts";
 import { within } from "./shared/scale.ts";
+import { layersOf, nearest } from "./shared/scene.ts";
 
 const STATE = ["gpus", "gpu", "points", "hidden_levels", "hidden_kernels", "level"] as const;
-const REACH = 26; // px within which the pointer takes hold of a point
 
 export function render({ model, el }: View<State>) {
   const roofline = new Roofline(model, el);
@@ -66,7 +66,7 @@ class Roofline {
     const parts = [this.level.element, more, this.picture, this.key, this.bars];
     const told = [this.readout, this.measure];
     this.root = tool(el, "lab-roofline", parts, told);
-    this.layers = makeLayers(this.picture);
+    this.layers = layersOf(this.picture, ...LAYERS);
     this.handle = probeHandle();
     this.picture.append(this.handle);
     this.last = undefined;
@@ -201,28 +201,16 @@ class Roofline {
 
   hover(event: PointerEvent) {
     const { axes } = this.drawn;
-    const frame = this.picture.getBoundingClientRect();
-    const [x, y] = [event.clientX - frame.left, event.clientY - frame.top];
-    const found = this.nearest(x, y);
+    const marks = this.visible.map(({ index, intensity, gflops }) => {
+      return { index, x: axes.x(intensity), y: axes.y(gflops) };
+    });
+    const found = nearest(marks, this.picture, event);
     this.hovered = found ? found.index : -1;
     this.probing = !found;
-    if (!found) this.probe = axes.x.invert(x);
+    const { left } = this.picture.getBoundingClientRect();
+    if (!found) this.probe = axes.x.invert(event.clientX - left);
     this.readout.setAttribute("aria-live", "off"); // a mouse would make it talk without end
     this.point();
-  }
-
-  /** The point within reach of a pixel. */
-  nearest(x: number, y: number) {
-    const { axes } = this.drawn;
-    let best: PlacedPoint | undefined;
-    let least = REACH;
-    for (const point of this.visible) {
-      const [left, top] = placeOf(axes, point);
-      const distance = Math.hypot(left - x, top - y);
-      if (distance > least || (best && distance === least)) continue;
-      [best, least] = [point, distance];
-    }
-    return best;
   }
 
   followFocus() {

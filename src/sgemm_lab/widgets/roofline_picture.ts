@@ -8,11 +8,11 @@ import { Labels, spotsAround, spotsNextTo, textWidth } from "./shared/labels.ts"
 import { HUES, LEVEL_NAMES, mark } from "./shared/levels.ts";
 import { drawRoofs, labelRoofs, ROOF_AXES } from "./shared/roofs_chart.ts";
 import { within } from "./shared/scale.ts";
-import { Scene } from "./shared/scene.ts";
+import type { Scene } from "./shared/scene.ts";
 
-type LayerName = "roofs" | "probe" | "links" | "points" | "labels";
+export const LAYERS = ["roofs", "probe", "links", "points", "labels"] as const;
 
-type Layers = Record<LayerName, Scene>;
+type Layers = Record<(typeof LAYERS)[number], Scene>;
 
 /** What a drawing leaves for the pointer to use. */
 export interface Drawn {
@@ -25,22 +25,6 @@ export interface Drawn {
 
 const SIZE = 12.5; // px, of a name
 const BOLD = 1.07; // times as wide as plain letters
-
-/** The layers of a picture, later ones on top. */
-export function makeLayers(picture: SVGSVGElement): Layers {
-  const layer = (name: LayerName) => {
-    const group = svg("g", { class: `lab-layer-${name}` });
-    picture.append(group);
-    return new Scene(group);
-  };
-  return {
-    roofs: layer("roofs"),
-    probe: layer("probe"),
-    links: layer("links"),
-    points: layer("points"),
-    labels: layer("labels"),
-  };
-}
 
 export function drawRoofline(
   picture: SVGSVGElement,
@@ -75,7 +59,7 @@ export function drawRoofline(
 }
 
 /** Where a point stands, in px. */
-export function placeOf(
+function placeOf(
   axes: Axes,
   { intensity, gflops }: { intensity: number; gflops: number },
 ): [x: number, y: number] {

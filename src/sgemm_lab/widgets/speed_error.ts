@@ -8,8 +8,9 @@ import { html, svg } from "./shared/dom.ts";
 import { mark } from "./shared/levels.ts";
 import { availableWidth, keepDrawn, listen, put, tool } from "./shared/model.ts";
 import { rowPicker } from "./shared/row_picker.ts";
+import { layersOf, nearest } from "./shared/scene.ts";
 import type { DrawnWay, Point } from "./speed_error_picture.ts";
-import { drawErrors, LOOKS, makeLayers } from "./speed_error_picture.ts";
+import { drawErrors, LAYERS, LOOKS } from "./speed_error_picture.ts";
 
 interface State {
   ways: DrawnWay[];
@@ -32,7 +33,6 @@ interface State {
 type Place = [size: number, inputs: number, k: number];
 
 const STATE = ["ways", "inputs", "k", "size", "every"] as const;
-const REACH = 22; // px within which the pointer takes hold of a point
 const HINT = "Point at a mark for its numbers, or Tab to it and use the arrow keys.";
 
 export function render({ model, el }: View<State>) {
@@ -48,10 +48,10 @@ export function render({ model, el }: View<State>) {
     html("div", { class: "lab-under" }, key, controls.every),
     [readout.element, readout.measure],
   );
-  const layers = makeLayers(picture);
+  const layers = layersOf(picture, ...LAYERS);
   /** those drawn last */
   let points: Point[] = [];
-  const near = (event: MouseEvent) => nearest(points, picture, event);
+  const near = (event: MouseEvent) => nearest(points, picture, event)?.title ?? null;
   const words = (title: string | undefined) => textOf(model, title);
   const point = rowPicker({ model, root, picture, row: "lab-way", readout, words, near });
 
@@ -191,17 +191,4 @@ function keyEntries(model: Model<State>, wanted: DrawnWay[]) {
     ...arithmetics.map((one) => entry(`lab-${LOOKS.hues[one]}`, "dram", words[one])),
     ...others.map(({ kind, words }) => entry(`lab-plain lab-${kind}`, LOOKS.marks[kind], words)),
   ];
-}
-
-/** The title of the point nearest to a pointer and within reach. */
-function nearest(points: Point[], picture: SVGSVGElement, event: MouseEvent) {
-  const frame = picture.getBoundingClientRect();
-  const [x, y] = [event.clientX - frame.left, event.clientY - frame.top];
-  let best: string | null = null;
-  let least = REACH;
-  for (const point of points) {
-    const distance = Math.hypot(point.x - x, point.y - y);
-    if (distance < least) [best, least] = [point.title, distance];
-  }
-  return best;
 }

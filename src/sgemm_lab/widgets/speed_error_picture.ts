@@ -10,7 +10,7 @@ import { setAttributes, svg } from "./shared/dom.ts";
 import { Labels, spotsNextTo, textWidth } from "./shared/labels.ts";
 import { mark } from "./shared/levels.ts";
 import { within } from "./shared/scale.ts";
-import { Scene } from "./shared/scene.ts";
+import type { Scene } from "./shared/scene.ts";
 
 export type DrawnWay = Way & { label: string; kind: string; chain: string };
 
@@ -21,10 +21,6 @@ export interface Point {
   y: number;
   lost: boolean;
 }
-
-type LayerName = "axes" | "line" | "joins" | "points" | "names";
-
-type Layers = Record<LayerName, Scene>;
 
 /** What to draw: indices of ways, those that could stand here, which size, inputs and K. */
 interface Content {
@@ -40,6 +36,8 @@ interface Frame {
   lane: number;
   labels: Labels;
 }
+
+export const LAYERS = ["axes", "line", "joins", "points", "names"] as const;
 
 const SIZE = 12.5; // px, of a name
 const BOLD = 1.07; // times as wide as plain letters
@@ -57,20 +55,10 @@ export const LOOKS = {
   marks: { kernel: "dram", library: "l2", strassen: "shared" } as Record<string, string>,
 };
 
-/** The layers of a picture, later ones on top. */
-export function makeLayers(picture: SVGSVGElement): Layers {
-  const layer = () => {
-    const group = svg("g");
-    picture.append(group);
-    return new Scene(group);
-  };
-  return { axes: layer(), line: layer(), joins: layer(), points: layer(), names: layer() };
-}
-
 /** Draw it, and return where each way stands. */
 export function drawErrors(
   picture: SVGSVGElement,
-  layers: Layers,
+  layers: Record<(typeof LAYERS)[number], Scene>,
   ways: DrawnWay[],
   content: Content,
 ): Point[] {

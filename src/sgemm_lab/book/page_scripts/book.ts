@@ -101,28 +101,20 @@ window.labCompiles =
     }
   };
 
-  // A panel's script comes when the reader turns to a panel, has edited one before, or follows a
-  // link to an edit.
-  const panels: NodeListOf<HTMLElement> = document.querySelectorAll('[data-lab="panel"]');
-  const loadPanels = loader("panel.js");
-  for (const panel of panels) {
-    wake(panel, loadPanels);
-    panel.addEventListener("focusin", loadPanels);
-    panel.addEventListener("pointerenter", loadPanels);
+  // The script of a panel or of the workbench comes when the reader turns to it, has edited one
+  // before, or follows a link to an edit.
+  for (const name of ["panel", "workbench"]) {
+    const places: NodeListOf<HTMLElement> = document.querySelectorAll(`[data-lab="${name}"]`);
+    const load = loader(`${name}.js`);
+    for (const place of places) {
+      wake(place, load);
+      for (const event of ["focusin", "pointerenter", "dragenter"]) {
+        place.addEventListener(event, load);
+      }
+    }
+    const edited = location.hash.startsWith("#edit=") || stored("sgemm-lab:edits");
+    if (places.length && edited) load();
   }
-  if (panels.length && (location.hash.startsWith("#edit=") || stored("sgemm-lab:edits")))
-    loadPanels();
-
-  const benches: NodeListOf<HTMLElement> = document.querySelectorAll('[data-lab="workbench"]');
-  const loadBench = loader("workbench.js");
-  for (const bench of benches) {
-    wake(bench, loadBench);
-    bench.addEventListener("focusin", loadBench);
-    bench.addEventListener("pointerenter", loadBench);
-    bench.addEventListener("dragenter", loadBench);
-  }
-  if (benches.length && (location.hash.startsWith("#edit=") || stored("sgemm-lab:edits")))
-    loadBench();
 
   // What measures the reader's card comes when it is asked for, was before, or a link brings a card.
   // A step of a chapter is measured only when it is asked for.

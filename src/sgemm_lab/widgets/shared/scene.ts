@@ -60,6 +60,33 @@ export class Scene {
   }
 }
 
+/** Scenes in groups of a picture, later ones on top. */
+export function layersOf<Name extends string>(picture: SVGSVGElement, ...names: Name[]) {
+  const layers = names.map((name) => {
+    const group = svg("g", { class: `lab-layer-${name}` });
+    picture.append(group);
+    return [name, new Scene(group)];
+  });
+  return Object.fromEntries(layers) as Record<Name, Scene>;
+}
+
+const REACH = 26; // px within which the pointer takes hold of a mark
+
+/** The mark nearest to a pointer and within reach. */
+export function nearest<Mark extends { x: number; y: number }>(
+  marks: Mark[],
+  picture: SVGSVGElement,
+  event: MouseEvent,
+) {
+  const { left, top } = picture.getBoundingClientRect();
+  let [best, least] = [undefined as Mark | undefined, REACH];
+  for (const mark of marks) {
+    const distance = Math.hypot(mark.x - event.clientX + left, mark.y - event.clientY + top);
+    if (distance < least) [best, least] = [mark, distance];
+  }
+  return best;
+}
+
 /** Call `react` with the pixel under a pointer that is down. */
 export function scrubByPointer(picture: SVGSVGElement, react: (x: number) => void) {
   const at = (event: PointerEvent) => react(event.clientX - picture.getBoundingClientRect().left);

@@ -3,7 +3,6 @@
 import re
 import tomllib
 from importlib.metadata import metadata
-from pathlib import Path
 
 import pytest
 import yaml
@@ -56,11 +55,3 @@ def test_package_asks_for_ranges_and_never_for_cupy() -> None:
 
 def test_pages_and_notebooks_read_the_same_markdown() -> None:
     assert set(CONFIG["parse"]["myst_enable_extensions"]) == SYNTAX.enable_extensions
-
-
-def test_make_alone_names_every_command() -> None:
-    makefile = Path(ROOT / "Makefile").read_text()
-    phony = re.search(r"^\.PHONY: (.+)$", makefile, re.MULTILINE)
-    assert phony
-    for target in set(phony[1].split()) - {"help"}:
-        assert f'@echo "make {target} ' in makefile

@@ -125,11 +125,3 @@ def test_what_is_of_one_gpu_alone_says_so_where_another_is_chosen(page: Page) ->
     expect(single).to_be_hidden()
     expect(text).to_have_text("The text quotes the H200.")
     expect(page.get_by_text("single", exact=True)).to_be_visible()
-
-
-def test_a_race_holds_the_same_kernels_on_the_other_gpus() -> None:
-    html = lab.measure("float4_tile", "split")._repr_html_()
-    assert html.count("<table") == 2
-    assert f'<div data-gpu="{H100}" hidden>' in html
-    alone = lab.measure("float4_tile", "per_warp_stages:BAND=8", size=16384)
-    assert f'<div data-gpu-alone="{H100}">' in alone._repr_html_()

@@ -107,20 +107,14 @@ def test_only_a_chapter_that_needs_none_asks_colab_for_no_gpu() -> None:
 
 def test_first_cell_installs_from_the_known_address_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("GITHUB_SHA", raising=False)
-    known = notebooks.install_cell(Repository("github.com", "someone/book"))
+    repository = Repository("github.com", "someone/book")
+    known = notebooks.install_cell(repository)
     assert '%pip install --quiet "sgemm-lab @ git+https://github.com/someone/book"' in known
     unknown = notebooks.install_cell(None)
     assert "sgemm-lab @" not in unknown
     assert "pip install ." in unknown
-
-
-def test_the_notebook_of_a_workflow_installs_the_commit_it_was_built_from(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
     monkeypatch.setenv("GITHUB_SHA", "0123abc")
-    assert 'github.com/someone/book@0123abc"' in notebooks.install_cell(
-        Repository("github.com", "someone/book")
-    )
+    assert 'github.com/someone/book@0123abc"' in notebooks.install_cell(repository)
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,9 @@
 """A page says once where its numbers were recorded."""
 
-import re
-
-import pytest
 from docutils import nodes
 from docutils.frontend import get_default_settings
 from docutils.parsers.rst import Parser
 from docutils.utils import new_document
-from sites import Site
 
 from sgemm_lab.book.origins import fullest, gather, in_one, split_note
 
@@ -61,14 +57,3 @@ def test_a_page_tells_its_origin_once_at_its_end() -> None:
     told = f'<p class="lab-provenance lab-origin">{LONG}</p>'
     assert document.children[0].children[-1].astext() == told
     assert "Compiled here." in second.astext()
-
-
-@pytest.mark.browser
-def test_no_page_of_the_book_tells_its_origin_twice(book: Site) -> None:
-    for name in book.pages:
-        html = (book.folder / name).read_text()
-        if "<article" not in html:  # the search, and what leads to the first page
-            continue
-        article = html[html.index("<article") : html.index("</article>")]
-        outside = re.sub(r'<div class="lab-exercise".*?</div>\s*</div>', "", article, flags=re.S)
-        assert outside.count('lab-provenance lab-origin">') <= 1, name

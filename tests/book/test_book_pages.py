@@ -151,7 +151,8 @@ def test_no_answer_can_be_read_before_it_is_asked_for(
         data = find_prediction(name).judging(machine_of_records())
         if data["kind"] != "estimate" or data["expected"] == round(data["expected"]):
             continue
-        answer = re.compile(rf"(?<![\d.,]){data['expected']:.2f}\d?(?!\d)")
+        number = re.escape(f"{data['expected']:.2f}")
+        answer = re.compile(rf"(?<![\d.,]){number}\d?(?!\d)")
         # The text of every element that is seen below the question.
         seen = page.evaluate(SEEN_BELOW, name)
         assert not [text for text in seen if answer.search(text)], name

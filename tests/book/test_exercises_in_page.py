@@ -123,12 +123,16 @@ def test_a_prediction_hides_its_result_and_what_repeats_it(specimen: Site, conte
     assert page.locator("#told").is_hidden()
     assert page.locator("#other").is_visible()
     assert box(page, "2.1").is_visible()
+    note = page.locator("#told > a.lab-hidden-note")
+    assert note.get_attribute("href") == f"#{gate.get_attribute('id')}"
+    assert note.is_visible()
     headings = page.locator(".bd-article :is(h2, h3)")
     assert all(heading.is_visible() for heading in headings.all())
     gate.get_by_role("button", name="Show the result without predicting").click()
     assert result.is_visible()
     assert page.locator("#told").is_visible()
     assert page.locator("[data-lab-waits]").count() == 0
+    assert note.is_hidden()
     assert part(page, "window-gain", "pass").is_hidden()
 
 

@@ -227,6 +227,27 @@ def test_where_blocks_are_few_the_busiest_sm_bounds() -> None:
     assert "4.125 times its even share" in rest
 
 
+def test_on_tensor_cores_the_box_has_the_clock_and_the_limit_before() -> None:
+    box = lab.closing("wgmma_tf32", by="power", was="power")
+    what, rest = box.box.bound
+    clock = box.now.clock_mhz
+    assert what == "power"
+    assert f"at {100 * box.now.of_full_rate:.0f} % of full rate." in rest
+    assert f"At {clock:,.0f} MHz, where it ran instead of 1,980, that is " in rest
+    assert "The busiest SM has 1.031 times an even share of the work." in rest
+    assert lines(box)["Before"].startswith("`wgmma_minimal, BN = 128`: power; tensor cores")
+    assert "wgmma or other warps (barrier)" in lines(box)["A warp's time"]
+    assert "for other warps (barrier)" in lines(lab.closing("mma_tf32"))["A warp's time"]
+
+
+def test_a_lower_clock_is_one_of_the_factors() -> None:
+    box = lab.closing("mma_tf32")
+    assert box.parts is not None
+    assert box.before is not None
+    assert box.parts.clock == box.now.clock_mhz / box.before.clock_mhz < 0.95
+    assert f"× {box.parts.clock:.3f} by the clock" in lines(box)[f"Why {box.measured.value:.2f}×"]
+
+
 def test_a_kernel_whose_parents_were_elsewhere_has_no_factor_at_its_size() -> None:
     box = lab.closing("naive", size=(16384, 1, 16384))
     assert box.now.kernel.name == "naive"

@@ -232,6 +232,7 @@ def test_the_map_gives_the_rates_of_the_card() -> None:
     assert f"DRAM: {lab.number(per_clock)} bytes" in said
     assert "tensor cores" not in said
     assert "tensor cores" in machine_map("tensor cores").text
+    assert "tensor cores" in machine_map("schedulers", tensor_cores=True).text
 
 
 def test_the_map_has_no_other_parts() -> None:
@@ -272,6 +273,14 @@ def test_a_warp_group_has_the_map_of_mma_in_every_box_of_its_sums() -> None:
         for box in range(32):
             d = 4 * box + register
             assert (row[lane, d], column[lane, d]) == (at[0], 8 * box + at[1])
+
+
+def test_warp_groups_in_fp16_part_the_rows_of_c() -> None:
+    made = lab.warp_group_rows("A block", "wgmma_fp16")
+    assert "128 × 64 of A and 64 × 256 of B" in made.text
+    assert "Each of 2 warp groups computes 64 × 256 of C" in made.text
+    assert made.html.count("64 rows of C") == 2
+    assert made.html.count("block 1 copies") == 1
 
 
 def test_multicast_halves_what_l2_delivers() -> None:

@@ -37,6 +37,10 @@ def test_every_microbenchmark_compiles_without_spills(name: str, target: str) ->
         assert compile_source(source, f"{name}.cu", target, entry).spill_bytes == 0
 
 
+def test_the_copies_by_tma_compile_for_hopper() -> None:
+    assert "cp.async.bulk.shared" in instructions("tma", "read_by_tma")
+
+
 def instructions(name: str, entry: str) -> str:
     ptx = compile_source(micro_source(name), f"{name}.cu", "sm_90", entry).ptx
     return ptx[ptx.index(f".entry {entry}(") :].partition("\n}\n")[0]

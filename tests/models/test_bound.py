@@ -311,3 +311,10 @@ def test_the_bound_of_warp_groups_has_tensor_cores_without_shared_memory() -> No
 def test_a_gpu_without_tf32_raises_an_error() -> None:
     with pytest.raises(LabError, match="The tensor cores of T4 do not multiply TF32 factors"):
         bound(load_kernel("mma_tf32"), CUBE, find_gpu("t4"))
+
+
+@pytest.mark.parametrize("name", ["wgmma_fp16", "wgmma_3xfp16"])
+def test_a_grid_of_all_sms_takes_whole_tiles_in_turn(name: str) -> None:
+    share = bound(load_kernel(name), (4096, 4096, 4096), H200, partial=True).of(GRID)
+    assert share is not None
+    assert share.demand == pytest.approx(4 * 132 / 512 if name == "wgmma_fp16" else 8 * 132 / 1024)

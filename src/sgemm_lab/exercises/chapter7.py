@@ -13,8 +13,8 @@ _STORED_ONCE = no_more(
     Counted("shared_store_requests", _EIGHT_WINDOWS),
     "double_buffer",
     "C is right, but {made:comma} store requests fill shared memory where {enough:comma} "
-    "are enough: after the last window one more is stored.",
-    "no race, and each of the 8 windows is stored once.",
+    "are enough: after the last K tile one more is stored.",
+    "no race, and each of the 8 K tiles is stored once.",
 )
 
 
@@ -23,12 +23,12 @@ EXERCISES = (
         name="7.1",
         unit="barriers",
         expected=lambda: barriers(load_kernel("double_buffer"), (1, 1, 1000)),
-        because="One for each of the 125 windows, and one before the first; counted.",
-        hint="Count the windows, and the barrier before the loop.",
+        because="One for each of the 125 K tiles, and one before the first; counted.",
+        hint="Count the K tiles, and the barrier before the loop.",
         hints=(
-            (125, "That is one per window; there is one before the loop too."),
-            (250, "That is two per window, as in a single buffer."),
-            (251, "That is two per window and one before the loop; one per window is enough."),
+            (125, "That is one per K tile; there is one before the loop too."),
+            (250, "That is two per K tile, as in a single buffer."),
+            (251, "That is two per K tile and one before the loop; one per K tile is enough."),
         ),
         tolerance=1e-9,
     ),

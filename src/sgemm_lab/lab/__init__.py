@@ -17,7 +17,7 @@ Figures
     ``copy_path``, ``copy_counts``, ``bank_phases``, ``bytes_moved``, ``stage_ring``,
     ``issue_slots``, ``k_split``, ``k_split_lengths``, ``formats``,
     ``swizzle``, ``multicast``, ``tf32_split``, ``gpu_layout``, ``share_bars``,
-    ``warp_group_sums``; for ``frames``:
+    ``warp_group_rows``, ``warp_group_sums``; for ``frames``:
     ``cancellation_steps``, ``product_steps``, ``warp_group_steps``;
     ``machine_map``, with a chapter's limit; plots: ``curves``, ``spread``,
     ``drawn_shapes``, ``other_libraries``;
@@ -33,8 +33,9 @@ Products
     ``run_on_gpus``.
 Records
     ``recorded``, ``runs``, ``card``, ``find_gpu``, ``agreement``, ``effects``, ``errors``,
-    ``contributions``, ``library`` (cuBLAS), ``external_kernels``, ``public_bugs``,
-    ``sanitizer``; ``each_gpu`` shows one thing for each recorded GPU.
+    ``part`` (a kernel without some parts), ``contributions``, ``library`` (cuBLAS),
+    ``external_kernels``, ``public_bugs``, ``sanitizer``; ``each_gpu`` shows one thing for each
+    recorded GPU.
 Text
     ``say``, ``code``, ``table``, ``number``, ``bytes_text``, ``error_text``; ``written`` is what
     ``{value}`` applies (see :mod:`sgemm_lab.book.inline_values`).
@@ -58,6 +59,7 @@ from sgemm_lab.lab.fragment_map import fragment_map
 from sgemm_lab.lab.frames import frames
 from sgemm_lab.lab.hardware_counters import Hardware, bytes_moved, hardware, issue_slots
 from sgemm_lab.lab.kernel_choice import kernel_choice
+from sgemm_lab.lab.kernel_parts import part
 from sgemm_lab.lab.ladders import ladder, ladder_strip
 from sgemm_lab.lab.library_chart import other_libraries
 from sgemm_lab.lab.listing import show, wgsl
@@ -91,7 +93,7 @@ from sgemm_lab.lab.pictures.ownership import one_element, owns
 from sgemm_lab.lab.pictures.product_order import product_steps
 from sgemm_lab.lab.pictures.stream_k import k_split, k_split_lengths
 from sgemm_lab.lab.pictures.warp_group_sums import warp_group_sums
-from sgemm_lab.lab.pictures.warp_groups import multicast, warp_group_steps
+from sgemm_lab.lab.pictures.warp_groups import multicast, warp_group_rows, warp_group_steps
 from sgemm_lab.lab.products import matmul
 from sgemm_lab.lab.public_bugs import public_bugs
 from sgemm_lab.lab.recorded import Recorded, recorded, runs

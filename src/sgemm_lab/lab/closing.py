@@ -16,7 +16,17 @@ from sgemm_lab.lab.closing_box import CUBE, Bars, Box, Rows
 from sgemm_lab.lab.each_gpu import by_gpu
 from sgemm_lab.lab.output import Unavailable, of_gpus, sentence
 from sgemm_lab.lab.speeds import find_scores
-from sgemm_lab.lab.stalls import Parts, PerWarp, parts, per_warp, plain, time_text, waits
+from sgemm_lab.lab.stalls import (
+    NAMES,
+    WARP_GROUP_NAMES,
+    Parts,
+    PerWarp,
+    parts,
+    per_warp,
+    plain,
+    time_text,
+    waits,
+)
 from sgemm_lab.models.bound import DATA, GRID, HOLDS, ISSUE, PEAK, SCHEDULERS, Cap, rates
 from sgemm_lab.models.difference import comparison, differ
 from sgemm_lab.models.measured_bound import (
@@ -37,6 +47,7 @@ PER_STEP = "multiply-add of a warp"
 _HIDDEN = " L1 and shared memory are not counted; they may allow less."
 _SAME_BOUND = 0.005
 """Limits that differ by less are called the same."""
+_FULL_CLOCK = 0.99
 _UNEVEN = 1.25
 """From this many times its even share of the work on, the busiest SM bounds a kernel."""
 
@@ -51,6 +62,7 @@ class Texts(NamedTuple):
     gap: Text
     why: Text
     by: str
+    was: str
     estimate: Callable[[], tuple[float, float, str]] | None
 
 
@@ -89,6 +101,7 @@ class Closing:
     gap: str = ""
     why: str = ""
     by: str = ""
+    was: str = ""
     estimate: Factor | None = None
     elsewhere: tuple["Closing", ...] = ()
     """The boxes of the same step on other GPUs."""
@@ -168,8 +181,8 @@ class Closing:
             said = ["" if differ(times) else "No difference.", self.sum_text, self.gap]
             rows.insert(1, (f"Why {factor_text(times)}×", " ".join(filter(None, said))))
         if self.before:
-            what, rest = held_by(self.before)
-            limit = rest if what == "latency" else f"{what}, {rest}"
+            what, rest = held_by(self.before, self.was)
+            limit = rest if what == "latency" else f"{what}{'; ' if self.was else ', '}{rest}"
             rows.insert(0, ("Before", f"`{self.before.kernel.display_name}`: {limit}"))
         return [(term, text) for term, text in rows if text]
 
@@ -180,7 +193,7 @@ class Closing:
         rows = [
             ("Limit", _reached(one) + ("" if one.bound.of(DATA) else _HIDDEN)),
             ("Demand", f"{_demand_text(cap)}; {cap.source}."),
-            ("A warp's time", time_text(one.numbers)),
+            ("A warp's time", time_text(one.numbers, _names(one))),
             *self._factor_rows(),
         ]  # fmt: skip
         return [(term, text) for term, text in rows if text]
@@ -223,11 +236,12 @@ class Closing:
         """The box of this GPU."""
         score, kernel = self.now.score, self.now.kernel
         what, rest = held_by(self.now, self.by)
+        why = self.why or ("" if self.by else waits_text(self.now))
         twin = kernel.name if score.size == CUBE and has_program(kernel.name) else ""
         return Box(
             kernel.display_name,
             score.size,
-            (what, f"{rest} {self.why or ('' if self.by else waits_text(self.now))}".rstrip()),
+            (what, " ".join(filter(None, (rest, *_remarks(self.now), why)))),
             self.rows,
             self.numbers,
             f"Recorded on {score.gpu}, {score.date[:10]}.",
@@ -263,16 +277,38 @@ def held_by(one: MeasuredBound, by: str = "") -> tuple[str, str]:
     part = cap.label
     if cap.unit == GRID:
         part = "arithmetic" if one.kernel.arithmetic == "fp32" else "tensor cores"
+        reached = percent(one.of_full_rate)
     what = by or (part if one.share >= HOLDS else "latency")
-    if what == part:
-        return what, f"{reached} of full rate."
     are = "are" if part.endswith("s") else "is"
-    return what, f"{part}, the busiest part, {are} at {reached} of full rate."
+    subject = "" if what == part else f"{part}, the busiest part, {are} at "
+    return what, f"{subject}{reached} of full rate."
+
+
+def _remarks(one: MeasuredBound) -> tuple[str, str]:
+    return _at_its_clock(one), _share_text(one)
+
+
+def _share_text(one: MeasuredBound) -> str:
+    """Return how much more than its share the busiest SM has, where that is a little."""
+    cap = one.bound.cap
+    if cap.unit != GRID or not _SAME_BOUND <= cap.demand - 1 < _UNEVEN - 1:
+        return ""
+    return f"The busiest SM has {four_digits(cap.demand)} times an even share of the work."
+
+
+def _at_its_clock(one: MeasuredBound) -> str:
+    """Return what tensor cores reach at the clock that ran, where that was lower than the full."""
+    full, clock = one.record.gpu.max_clock_mhz, one.clock_mhz
+    on_tensor_cores = one.bound.cap.unit == GRID and one.kernel.arithmetic != "fp32"
+    if not on_tensor_cores or clock is None or clock > _FULL_CLOCK * full:
+        return ""
+    there = percent(one.of_full_rate * full / clock)
+    return f"At {clock:,.0f} MHz, where it ran instead of {full:,.0f}, that is {there} of the rate."
 
 
 def waits_text(one: MeasuredBound) -> str:
     """Return what the warps of a kernel below its bound wait for; "" where that is not known."""
-    longest = list(waits(one.numbers).items())[:2]
+    longest = list(waits(one.numbers, _names(one)).items())[:2]
     if one.share >= HOLDS or not longest:
         return ""
     (first, share), (second, less) = longest
@@ -282,6 +318,11 @@ def waits_text(one: MeasuredBound) -> str:
     )
 
 
+def _names(one: MeasuredBound) -> Mapping[str, str]:
+    """What a kernel's warps wait for, in words."""
+    return WARP_GROUP_NAMES if "wgmmaWait" in one.kernel.source else NAMES
+
+
 def closing(
     kernel: str | Kernel,
     changed: str = "",
@@ -289,6 +330,7 @@ def closing(
     gap: Text = "",
     why: Text = "",
     by: str = "",
+    was: str = "",
     estimate: Callable[[], tuple[float, float, str]] | None = None,
     size: AnySize | None = None,
 ) -> Closing | Unavailable:
@@ -299,6 +341,7 @@ def closing(
         gap: why the factor is what it is: one cause, in a sentence or two.
         why: why the kernel does not reach all of its bound, in place of what its warps wait for.
         by: what bounds it, where that is neither a unit of the GPU nor latency, such as "power".
+        was: the same of the kernel before.
         estimate: returns a quotient of a model that is no bound: two numbers, and what they count.
         size: where the kernel belongs, if that is not 4096³. Its parent is compared there, if it
             was measured.
@@ -315,7 +358,7 @@ def closing(
     """
 
     def box() -> Closing | None:
-        return _closing(of, at, changed, Texts(gap, why, by, estimate))
+        return _closing(of, at, changed, Texts(gap, why, by, was, estimate))
 
     of, at = kernel_of(kernel), None if size is None else size_of(size)
     with session.measured_before():
@@ -349,6 +392,7 @@ def _closing(kernel: Kernel, at: Size | None, changed: str, texts: Texts) -> Clo
         gap=_filled(texts.gap, numbers),
         why=_filled(texts.why, numbers),
         by=texts.by,
+        was=texts.was,
         estimate=Factor(*texts.estimate()) if texts.estimate else None,
     )
 
@@ -404,7 +448,12 @@ def _demand_text(cap: Cap) -> str:
 
 def _filled(given: Text, numbers: Mapping[str, float]) -> str:
     if callable(given):
-        return given()
+        try:
+            return given()
+        except LabError:
+            if session.is_narrowed():  # another GPU, which lacks what the text is made of
+                return ""
+            raise
     text = given
     try:
         return text.format(**numbers)

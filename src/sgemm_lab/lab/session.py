@@ -97,6 +97,11 @@ def only(gpu: str) -> Iterator[None]:
         _only.pop()
 
 
+def is_narrowed() -> bool:
+    """Say whether this is inside ``only``."""
+    return bool(_only)
+
+
 @contextmanager
 def measured_before() -> Iterator[None]:
     """Let nothing be measured that this session or the book has."""

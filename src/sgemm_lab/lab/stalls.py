@@ -28,6 +28,13 @@ NAMES = {
 A warp that is "not selected" is ready; "selected" is the issue itself.
 """
 
+WARP_GROUP_NAMES = {
+    **NAMES,
+    "barrier": "wgmma or other warps (barrier)",
+    "long_scoreboard": "an mbarrier or global memory (long scoreboard)",
+}
+"""The same where warp groups multiply: ``wgmmaWait`` and polls of an mbarrier count there, too."""
+
 
 class Parts(NamedTuple):
     """A factor between two launches as the product of what was counted."""
@@ -37,21 +44,27 @@ class Parts(NamedTuple):
     """Of the issue slots filled."""
     sms: float
     """Of the time in which SMs have work."""
+    clock: float = 1.0
+    """Of the SMs' clocks."""
 
     @property
     def product(self) -> float:
         """The factor."""
-        return self.instructions * self.slots * self.sms
+        return self.instructions * self.slots * self.sms * self.clock
 
     @property
     def text(self) -> str:
         """The product written out."""
-        return f"{self._of_slots} × {self.sms:.3f} by SMs at work"
+        return f"{self._of_slots} × {self.sms:.3f} by SMs at work{self._of_clock}"
 
     @property
     def short(self) -> str:
         """The product, without the SMs at work where they make no difference."""
-        return self.text if differ(self.sms) else self._of_slots
+        return self.text if differ(self.sms) else f"{self._of_slots}{self._of_clock}"
+
+    @property
+    def _of_clock(self) -> str:
+        return f" × {self.clock:.3f} by the clock" if differ(self.clock) else ""
 
     @property
     def _of_slots(self) -> str:
@@ -95,28 +108,29 @@ _SAME_WARPS = 0.05
 """The average over a launch also depends on when its last blocks end."""
 
 
-def waits(counters: Mapping[str, float]) -> dict[str, float]:
+def waits(counters: Mapping[str, float], names: Mapping[str, str] = NAMES) -> dict[str, float]:
     """Return the shares of their time that warps wait for each reason, longest first.
 
     It is empty without counters. A warp that is ready does not wait.
 
     Args:
         counters: ``MeasuredBound.numbers``.
+        names: of the reasons, ``NAMES`` or ``WARP_GROUP_NAMES``.
     """
     total = _between(counters)
     if not total:
         return {}
     waiting = {
         words: counters.get(_STALLED + reason, 0.0) / total
-        for reason, words in NAMES.items()
+        for reason, words in names.items()
         if reason not in _READY
     }
     return dict(sorted(waiting.items(), key=lambda one: -one[1]))
 
 
-def time_text(counters: Mapping[str, float]) -> str:
+def time_text(counters: Mapping[str, float], names: Mapping[str, str] = NAMES) -> str:
     """Return what a warp does from one of its instructions to the next; "" without counters."""
-    shares = waits(counters)
+    shares = waits(counters, names)
     if not shares:
         return ""
     total = _between(counters)
@@ -147,10 +161,12 @@ def parts(before: Mapping[str, float], now: Mapping[str, float], sms: int) -> Pa
     """
     if not all("issue_active_percent" in one for one in (before, now)):
         return None
+    clocks = [one.get("clock_mhz") for one in (before, now)]
     return Parts(
         before["warp_instructions"] / now["warp_instructions"],
         now["issue_active_percent"] / before["issue_active_percent"],
         _busy(now, sms) / _busy(before, sms),
+        clocks[1] / clocks[0] if clocks[0] and clocks[1] else 1.0,
     )
 
 

@@ -28,6 +28,12 @@ _LINE = 128
 _LARGE = 1024 * MB
 """Bytes that no L2 cache holds."""
 
+SHARERS = (1, 2, 4)
+"""Neighbouring blocks that copy the same pieces by TMA."""
+_TMA_PIECE, _TMA_SLOTS = 16 * KB, 8
+"""As in ``micro/tma.cu``."""
+_TMA_FOOTPRINT = 16 * MB
+
 
 def microbenchmarks(progress: Callable[[str], None] = lambda _: None) -> Iterator[Reading]:
     """Run the microbenchmarks.
@@ -52,6 +58,8 @@ def microbenchmarks(progress: Callable[[str], None] = lambda _: None) -> Iterato
         *(("bandwidth by width of a load", bench.read_wide, (w, 1)) for w in WIDTHS),
         *(("bandwidth by width of a load", bench.read_wide, (w, 4)) for w in WIDTHS),
     ]
+    if bench.has_tma:
+        plan += [("bandwidth of L2 by TMA", bench.read_by_tma, (one,)) for one in SHARERS]
     for what, measure, arguments in plan:
         progress(" ".join([what, *(f"{a:,}" for a in arguments)]))
         try:
@@ -159,6 +167,22 @@ class _Bench:
     def _zeros(self, size: int) -> Any:
         """Return an array of ``size`` bytes."""
         return self.cupy.zeros(size // 4, dtype="float32")
+
+    @property
+    def has_tma(self) -> bool:
+        """Whether the GPU can copy by TMA."""
+        return int(self.cupy.cuda.Device().compute_capability) >= 90
+
+    def read_by_tma(self, sharers: int) -> Reading:
+        """Copy pieces of a footprint in L2; ``sharers`` neighbouring blocks copy the same ones."""
+        function = load_micro("tma", "read_by_tma")
+        function.max_dynamic_shared_size_bytes = shared = _TMA_PIECE * _TMA_SLOTS
+        data = self.cupy.zeros(_TMA_FOOTPRINT, dtype="uint8")
+        blocks, rounds = self.sms // sharers * sharers, 8192
+        arguments = (data, *map(self.cupy.int32, (_TMA_FOOTPRINT // _TMA_PIECE, rounds, sharers)))
+        seconds = self._time(lambda: function((blocks,), (32,), arguments, shared_mem=shared))
+        gbs = tuple(blocks * rounds * _TMA_PIECE / s / 1e9 for s in seconds)
+        return Reading("bandwidth.tma", sharers, "GB/s", gbs)
 
     def _bandwidth(
         self, name: str, parameter: int, entry: str, blocks: int, arguments: Any, moved: int

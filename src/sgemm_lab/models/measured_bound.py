@@ -6,7 +6,7 @@ from typing import NamedTuple
 from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Kernel, Size
-from sgemm_lab.models.bound import ISSUE, Bound, bound_of
+from sgemm_lab.models.bound import ISSUE, PEAK, Bound, bound_of, cap_of
 from sgemm_lab.models.ladder import largest_squares
 from sgemm_lab.models.roofline import sheet_of
 from sgemm_lab.records.gpu_record import Record, Score
@@ -27,15 +27,29 @@ class MeasuredBound(NamedTuple):
         return self.bound.share(self.score.gflops)
 
     @property
+    def of_full_rate(self) -> float:
+        """Share of what all multiply-add units or tensor cores do at the highest clock."""
+        peak = self.bound.of(PEAK)
+        return self.score.gflops / cap_of(1, peak.rate) if peak else self.share
+
+    @property
+    def clock_mhz(self) -> float | None:
+        """The SMs' clock while the kernel was timed; None where it was not recorded."""
+        return self.score.measurement.clock_mhz
+
+    @property
     def numbers(self) -> dict[str, float]:
         """Numbers for a text: the GPU's counters by name, and what follows from the bound.
 
-        ``share`` of the bound in percent, ``speed`` in GFLOP/s, ``clocks`` of an SM per warp
+        ``share`` of the bound in percent, ``speed`` in GFLOP/s, ``clock_mhz`` of the SMs where it
+        was recorded, ``clocks`` of an SM per warp
         multiply-add, and ``rest``: the clocks beyond the demand on the unit that binds.
         """
         entry = self.record.launches(self.kernel).get(self.score.size)
         found = dict(entry.values) if entry else {}
         found |= {"share": 100 * self.share, "speed": self.score.gflops}
+        if self.clock_mhz is not None:
+            found["clock_mhz"] = self.clock_mhz
         issued = self.bound.of(ISSUE)
         if issued is not None:
             found["instructions"] = issued.demand

@@ -23,7 +23,7 @@ CUBLAS_MODES = {"fp32": CUBLAS, "tf32": "cublas_tf32", "fp16": "cublas_fp16"}
 MATMUL = "matmul"
 """The name of the dispatcher among kernels."""
 
-UNITS = ("cycles", "GB/s", "GFLOP/s", "W", "MHz", "of the bound")
+UNITS = ("cycles", "µs", "GB/s", "GFLOP/s", "W", "MHz", "of the bound")
 """Units of a reading."""
 
 INPUTS = {

@@ -18,7 +18,7 @@ const MOST_BUFFERS = 3;
 const KEY: [string, string][] = [
   ["lab-k-load", "being copied"],
   ["lab-k-held", "loaded, until it has been multiplied"],
-  ["lab-k-compute", "being multiplied, with the number of the window"],
+  ["lab-k-compute", "being multiplied, with the number of the K tile"],
   ["lab-k-gap", "nothing to multiply"],
 ];
 const GUTTER = 66; // px beside the rows
@@ -51,7 +51,7 @@ export function render({ model, el }: View<State>) {
     buffers.show(plan.stages, range(1, MOST_BUFFERS), `${plan.stages}`);
     new Drawing(scene, plan, width).draw(picture);
     say(verdict.children, [planWords(plan)]);
-    const label = `When each window is copied and multiplied. ${planWords(plan)}`;
+    const label = `When each K tile is copied and multiplied. ${planWords(plan)}`;
     setAttributes(picture, { "aria-label": label });
   }
 

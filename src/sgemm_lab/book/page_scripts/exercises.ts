@@ -236,11 +236,16 @@ function hideResult(box: Box, data: JudgingData) {
     for (const part of parts) {
       const others = (part.getAttribute("data-lab-after") ?? "").split(" ");
       part.setAttribute("data-lab-after", [...new Set([...others, box.name])].join(" ").trim());
-      if (!part.hasAttribute("data-lab-hides")) part.setAttribute("data-lab-hides", as);
+      if (part.hasAttribute("data-lab-hides")) continue;
+      part.setAttribute("data-lab-hides", as);
+      if (part.matches("tr, .lab-widget, .lab-waiting")) continue;
+      const link = { class: "lab-hidden-note", href: `#${box.element.id}` };
+      part.prepend(make("a", link, "Hidden until this prediction is answered."));
     }
   };
   hide(resultOf(box.element), "result");
   hide(mentionsOf(box, data), "later");
+  hide([...document.querySelectorAll(`.tag_after-${box.name}`)], "later");
 }
 
 /** Load what runs lines, once. */

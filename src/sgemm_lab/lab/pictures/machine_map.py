@@ -39,7 +39,12 @@ class _Part(NamedTuple):
 
 
 def machine_map(
-    now: str = "", *, was: str = "", reached: Callable[[], float] | None = None, says: str = ""
+    now: str = "",
+    *,
+    was: str = "",
+    reached: Callable[[], float] | None = None,
+    tensor_cores: bool = False,
+    says: str = "",
 ) -> Output:
     """Draw the map of the machine and mark the limit that a chapter moves, for each GPU.
 
@@ -54,18 +59,19 @@ def machine_map(
             the first chapter.
         reached: returns the share of this limit that the kernel reaches. A kernel far below it
             mostly waits: then the map says that latency bounds it.
+        tensor_cores: whether to draw them where they are not the limit, too.
         says: what the caption adds to the first sentence.
 
     Raises:
         LabError: there is no such part; no record has microbenchmarks.
     """
-    return each_gpu(lambda: _map(now, was, reached() if reached else 1.0, says))
+    return each_gpu(lambda: _map(now, was, reached() if reached else 1.0, tensor_cores, says))
 
 
-def _map(now: str, was: str, reached: float, says: str) -> Output:
+def _map(now: str, was: str, reached: float, tensor_cores: bool, says: str) -> Output:
     card = measured_card()
     gpu = card.sheet
-    parts = _parts(card, gpu, tensor_cores="tensor cores" in (now, was))
+    parts = _parts(card, gpu, tensor_cores=tensor_cores or "tensor cores" in (now, was))
     names = [*(part.name for part in parts), "SMs"]
     for name in (now, was):
         if name and name not in names:

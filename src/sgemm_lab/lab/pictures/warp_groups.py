@@ -239,6 +239,45 @@ def _cluster(tile: Tile, seen: Watched, step: int) -> Iterator[str]:
             yield words(x + 8, y + part.first + high / 2 + shift, text, bold=True)
 
 
+def warp_group_rows(title: str, name: str | Kernel) -> Output:
+    """Draw the tiles of a block whose warp groups share the columns of C and part its rows."""
+    values = kernel_of(name).values
+    bm, bn, bk, cluster = (values[one] for one in ("BM", "BN", "BK", "CLUSTER"))
+    groups = values["THREADS"] // 128 - 1
+    rows, wide = bm // groups, bn // cluster
+    left = top = _LETTER
+    scale = (PANEL_WIDTH - left - _GAP - 1) / (bk + bn)
+    x, y = left + bk * scale + _GAP, top + bk * scale + _GAP
+    shapes = [
+        words(left - 14, y + 12, "A", bold=True, size=14),
+        words(x - 14, top + 12, "B", bold=True, size=14),
+    ]
+    for block in range(cluster):
+        at = x + block * wide * scale
+        shapes += [
+            rectangle(at, top, wide * scale, bk * scale, "shared", PALE),
+            outline(at, top, wide * scale, bk * scale, "shared"),
+            words(at + wide * scale / 2, top + bk * scale / 2 + 4, f"block {block} copies",
+                  anchor="middle"),
+        ]  # fmt: skip
+    for group in range(groups):
+        at, high = y + group * rows * scale, rows * scale
+        shapes += [
+            rectangle(left, at, bk * scale, high, "shared", PALE),
+            outline(left, at, bk * scale, high, "shared"),
+            rectangle(x, at, bn * scale, high, "register", PALE),
+            outline(x, at, bn * scale, high, "register"),
+            words(x + bn * scale / 2, at + high / 2 + 4,
+                  f"group {group + 1}: {rows} rows of C", anchor="middle"),
+        ]  # fmt: skip
+    described = (
+        f"A K tile: {bm} × {bk} of A and {bk} × {bn} of B. Each of {groups} warp groups computes "
+        f"{rows} × {bn} of C; each of {cluster} blocks copies {wide} columns of B."
+    )
+    says = f"A block computes **{bm} × {bn}** of C, a warp group **{rows}** of its rows"
+    return panel(title, drawing(shapes, y + bm * scale + 4, described), described, says)
+
+
 def multicast(title: str, name: str | Kernel) -> Output:
     """Draw how the rows of A of one K tile come from L2 into the shared memory of two blocks."""
     kernel = kernel_of(name)

@@ -1,0 +1,21 @@
+"""Times of kernels without some of their parts, from the records."""
+
+import pytest
+
+from sgemm_lab import lab
+from sgemm_lab.errors import LabError
+from sgemm_lab.measuring.parts import PARTS
+
+
+def test_every_part_is_recorded_and_leaving_parts_out_saves_time() -> None:
+    assert all(lab.part(name).us > 0 and lab.part(name).mhz > 1000 for name in PARTS)
+    whole, waiting, ready = map(
+        lab.part, ("one_group", "one_group.no_copies", "one_group.no_copies_or_reads")
+    )
+    assert whole.clocks > waiting.clocks > ready.clocks
+    assert whole.clocks == whole.us * whole.mhz
+
+
+def test_an_unknown_part_is_refused() -> None:
+    with pytest.raises(LabError, match="There is no part 'half': take one of one_group"):
+        lab.part("half")

@@ -4,8 +4,9 @@ Cases with the same process settings form a group. An interrupted run has the fi
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from sgemm_lab.multi_gpu.engine import COPY, NCCL
@@ -78,9 +79,9 @@ def groups(gpus: int, sizes: Sequence[int], parts: Sequence[str] = PARTS) -> Ite
         sizes: of the large products, n of n³.
         parts: some of ``PARTS``.
     """
-    makers = {
-        "products": _products,
-        "nccl": _by_nccl,
+    makers: dict[str, Callable[[int, Sequence[int]], Iterator[Group]]] = {
+        "products": partial(_fastest, transport=COPY, limit=None),
+        "nccl": partial(_fastest, transport=NCCL, limit=FEW_BLOCKS),
         "compared": _compared,
         "small": _small,
         "links": _links,
@@ -107,39 +108,30 @@ def _cube(n: int, gpus: int, layout: str, transport: str, **more: Any) -> Case:
     return Case(gpus, n, n, n, layout, transport=transport, **given)
 
 
-def _products(gpus: int, sizes: Sequence[int]) -> Iterator[Group]:
-    """The fastest layout with copy engines."""
-    best = layouts(gpus)[0]
-    yield Group(
-        [Request(PRODUCT, _cube(n, gpus, best, COPY)) for n in sizes]
-        + [Request(PRODUCT, _cube(n, gpus, best, COPY, graph=True)) for n in _graphed(sizes)]
-    )
+def _group(cases: Iterable[Case | LinkCase], block_limit: int | None = None) -> Group:
+    requests = [Request(LINK if isinstance(case, LinkCase) else PRODUCT, case) for case in cases]
+    return Group(requests, block_limit)
 
 
-def _by_nccl(gpus: int, sizes: Sequence[int]) -> Iterator[Group]:
-    """The same with NCCL, limited to a few blocks."""
+def _fastest(gpus: int, sizes: Sequence[int], transport: str, limit: int | None) -> Iterator[Group]:
+    """The fastest layout, launched and as CUDA graphs."""
     best = layouts(gpus)[0]
-    few: dict[str, Any] = {"block_limit": FEW_BLOCKS}
-    yield Group(
-        [Request(PRODUCT, _cube(n, gpus, best, NCCL, **few)) for n in sizes]
-        + [
-            Request(PRODUCT, _cube(n, gpus, best, NCCL, graph=True, **few)) for n in _graphed(sizes)
-        ],
-        FEW_BLOCKS,
+    yield _group(
+        (
+            _cube(n, gpus, best, transport, graph=graph, block_limit=limit)
+            for graph in (False, True)
+            for n in sizes
+            if not graph or n <= MIDDLE_SIZE
+        ),
+        limit,
     )
 
 
 def _compared(gpus: int, sizes: Sequence[int]) -> Iterator[Group]:
     """Slower variants: NCCL with all its blocks, and other layouts."""
-    compared = [n for n in sizes if n <= LARGEST_COMPARED]
     best, *others = layouts(gpus)
-    yield Group([Request(PRODUCT, _cube(n, gpus, best, NCCL)) for n in compared])
-    for other in (*others, "summa"):
-        yield Group([Request(PRODUCT, _cube(n, gpus, other, COPY)) for n in compared])
-
-
-def _graphed(sizes: Sequence[int]) -> list[int]:
-    return [n for n in sizes if n <= MIDDLE_SIZE]
+    for layout, transport in ((best, NCCL), *((other, COPY) for other in (*others, "summa"))):
+        yield _group(_cube(n, gpus, layout, transport) for n in sizes if n <= LARGEST_COMPARED)
 
 
 def _small(gpus: int, _sizes: Sequence[int]) -> Iterator[Group]:
@@ -152,7 +144,7 @@ def _small(gpus: int, _sizes: Sequence[int]) -> Iterator[Group]:
             for n in SMALL_SIZES
             if number > 1 or transport == COPY
         ]
-        yield Group([Request(PRODUCT, case) for case in cases])
+        yield _group(cases)
 
 
 def _links(gpus: int, _sizes: Sequence[int]) -> Iterator[Group]:
@@ -163,17 +155,17 @@ def _links(gpus: int, _sizes: Sequence[int]) -> Iterator[Group]:
             for pattern, number in patterns.items()
             for count in LINK_BYTES
         ]
-        yield Group([Request(LINK, case) for case in cases], limit)
+        yield _group(cases, limit)
     # In a separate process, because peer access cannot be disabled again.
     far = [LinkCase(COPY, ONE_WAY, 2, count, peer=False) for count in LINK_BYTES[2::2]]
-    yield Group([Request(LINK, case) for case in far])
+    yield _group(far)
 
 
 def _book(gpus: int, sizes: Sequence[int]) -> Iterator[Group]:
     for layout in reversed(layouts(gpus)):
         largest = max(sizes) if layout == "rows" else LARGEST_COMPARED
         cases = [_cube(n, gpus, layout, COPY, inside=BOOK) for n in sizes if n <= largest]
-        yield Group([Request(PRODUCT, case) for case in cases])
+        yield _group(cases)
 
 
 def _timelines(gpus: int, _sizes: Sequence[int]) -> Iterator[Group]:
@@ -183,16 +175,14 @@ def _timelines(gpus: int, _sizes: Sequence[int]) -> Iterator[Group]:
 
 
 def _weak(gpus: int, _sizes: Sequence[int]) -> Iterator[Group]:
-    yield Group(
-        [
-            Request(PRODUCT, Case(number, number * n, n, n, "rows", CUBLAS, COPY))
-            for number in sorted({1, 2, gpus})
-            for n in WEAK_SIZES
-        ]
+    yield _group(
+        Case(number, number * n, n, n, "rows", CUBLAS, COPY)
+        for number in sorted({1, 2, gpus})
+        for n in WEAK_SIZES
     )
 
 
 def _blocks(gpus: int, _sizes: Sequence[int]) -> Iterator[Group]:
     for limit in BLOCK_LIMITS:
         case = _cube(MIDDLE_SIZE, gpus, layouts(gpus)[0], NCCL, block_limit=limit)
-        yield Group([Request(PRODUCT, case)], limit)
+        yield _group([case], limit)

@@ -3,6 +3,7 @@
 import statistics
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.multi_gpu.engine import COPY, NCCL
@@ -38,45 +39,29 @@ class RecordQueries:
         """All runs, latest first."""
         return sorted(self.record.runs, key=lambda run: run.date, reverse=True)
 
-    def product(
-        self,
-        gpus: int,
-        n: int,
-        layout: str = "rows",
-        *,
-        m: int | None = None,
-        inside: str = CUBLAS,
-        transport: str = COPY,
-        panels: int = 1,
-        graph: bool = False,
-        block_limit: int | None = None,
-    ) -> ProductTimes:
-        """Return the latest times of M×n by n×n.
+    def product(self, gpus: int, n: int, layout: str = "rows", **fields: Any) -> ProductTimes:
+        """Return the latest times of n³ on some GPUs.
 
         Args:
             gpus: number of GPUs.
-            n: N and K, and M unless ``m`` is given.
+            n: M, N and K.
             layout: one of ``layouts.LAYOUTS``.
-            m: rows of A and C.
-            inside: the product on each GPU.
-            transport: "nccl" or "copy".
-            panels: pieces of a GPU's part of B.
-            graph: whether the whole product was one CUDA graph.
-            block_limit: maximum number of NCCL's blocks; None: NCCL's default.
+            fields: others of ``Case``, such as ``graph=True``; by default cuBLAS multiplies and
+                copy engines carry the tiles, launched.
 
         Raises:
             LabError: it was not measured.
         """
-        rows = n if m is None else m
-        case = Case(gpus, rows, n, n, layout, inside, transport, panels, graph, block_limit)
+        given = {"m": n, "inside": CUBLAS, "transport": COPY, **fields}
+        case = Case(gpus=gpus, n=n, k=n, layout=layout, **given)
         for run in self.runs:
             for times in run.products:
                 if times.case == case:
                     return times
         raise LabError(
-            f"The product of {rows}×{n}×{n} on {plural(gpus, 'GPU')} by {layout}, {inside} inside "
-            f"and carried by {transport}, is not in the record of {self.record.gpu.name}. "
-            f"{_RECORD_IT}"
+            f"The product of {case.m}×{n}×{n} on {plural(gpus, 'GPU')} by {layout}, {case.inside} "
+            f"inside and carried by {case.transport}, is not in the record of "
+            f"{self.record.gpu.name}. {_RECORD_IT}"
         )
 
     def products(self, **wanted: object) -> list[ProductTimes]:

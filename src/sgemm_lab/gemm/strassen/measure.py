@@ -106,16 +106,19 @@ def take_strassen_record(
     try:
         progress("products of whole numbers at odd sizes")
         store.put(exact=exact_products())
-        for size in sizes:
-            progress(f"times at {size_text(size)}")
-            found = measure(size, plans_at(size), budget=budget, progress=progress)
-            store.put(times=(*store.run.times, found))
-        for n, most in ERROR_SIZES.items():
-            for inputs in INPUTS:
-                progress(f"errors at {n}, {INPUTS[inputs]}")
-                store.put(errors=(*store.run.errors, measure_errors(n, inputs, most)))
-        for inside in measure_tensor_core_leaves(sizes, budget, progress):
-            store.put(inside=(inside,))
+        for item in _measured(sizes, None, budget, progress):
+            store.put(**_with(store.run, item))
+        kernel = load_kernel(TENSOR_CORE_LEAF)
+        if suits(kernel, device_target()):
+            progress(f"products of whole numbers with {kernel.name} inside")
+            exact_products(LoadedKernel(kernel))
+            inside = Inside(kernel.name, kernel.fingerprint, kernel.arithmetic)
+            large = [size for size in sizes if size in TENSOR_CORE_SIZES]
+            for item in _measured(large, kernel, budget, progress):
+                inside = replace(inside, **_with(inside, item))
+                store.put(inside=(inside,))
+        else:
+            progress(f"{kernel.name} is skipped: it needs {kernel.needs}.")
     except KeyboardInterrupt:
         progress("The run was stopped. Its measurements are in the file.")
         return store.path, store.run
@@ -123,35 +126,26 @@ def take_strassen_record(
     return store.path, store.run
 
 
-def measure_tensor_core_leaves(
-    sizes: Sequence[Size], budget: Budget | None = None, progress: Progress = lambda _: None
-) -> Iterator[Inside]:
-    """Measure with leaves on tensor cores; yield all results so far after each item.
-
-    Yield nothing if the GPU does not support the kernel.
-
-    Raises:
-        LabError: no GPU, or a product is not exact.
-    """
-    kernel = load_kernel(TENSOR_CORE_LEAF)
-    if not suits(kernel, device_target()):
-        progress(f"{kernel.name} is skipped: it needs {kernel.needs}.")
-        return
-    leaf = LoadedKernel(kernel)
-    progress(f"products of whole numbers with {kernel.name} inside")
-    exact_products(leaf)
-    found = Inside(kernel.name, kernel.fingerprint, kernel.arithmetic)
-    for size in (size for size in sizes if size in TENSOR_CORE_SIZES):
-        progress(f"times at {size_text(size)} with {kernel.name} inside")
-        times = measure(size, tensor_core_plans(size), kernel, budget, progress)
-        found = replace(found, times=(*found.times, times))
-        yield found
+def _measured(
+    sizes: Sequence[Size], kernel: Kernel | None, budget: Budget | None, progress: Progress
+) -> Iterator[SizeTimes | Errors]:
+    """Yield times at the sizes, then errors; ``kernel`` is that of all leaves, or None."""
+    where = f" with {kernel.name} inside" if kernel else ""
+    leaf, plans = (LoadedKernel(kernel), tensor_core_plans) if kernel else (None, plans_at)
+    for size in sizes:
+        progress(f"times at {size_text(size)}{where}")
+        yield measure(size, plans(size), kernel, budget, progress)
     for n, most in ERROR_SIZES.items():
         for inputs in INPUTS:
-            progress(f"errors at {n}, {INPUTS[inputs]}, with {kernel.name} inside")
-            errors = measure_errors(n, inputs, most, leaf)
-            found = replace(found, errors=(*found.errors, errors))
-            yield found
+            progress(f"errors at {n}, {INPUTS[inputs]}{where}")
+            yield measure_errors(n, inputs, most, leaf)
+
+
+def _with(record: StrassenRun | Inside, item: SizeTimes | Errors) -> dict[str, Any]:
+    """Return the times or the errors of a record with one item more, by the name of the field."""
+    if isinstance(item, SizeTimes):
+        return {"times": (*record.times, item)}
+    return {"errors": (*record.errors, item)}
 
 
 def exact_products(leaf: Leaf | None = None) -> int:

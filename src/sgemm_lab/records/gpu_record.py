@@ -428,7 +428,7 @@ class Record:
 
     def score(self, kernel: Kernel, size: Size) -> Score | None:
         """Return the latest score of this source of a kernel, or None."""
-        return self._by_source.get((kernel.name, kernel.fingerprint, size))
+        return self._scores_by_kernel.get((kernel.name, kernel.fingerprint), {}).get(size)
 
     def counted(self, kernel: Kernel, size: Size) -> Counted | None:
         """Return the latest counters of this source of a kernel, or None."""
@@ -473,7 +473,7 @@ class Record:
 
     def scores_of(self, kernel: Kernel) -> tuple[Score, ...]:
         """Return the latest score of this source of a kernel at each size."""
-        return self._scores_by_kernel.get((kernel.name, kernel.fingerprint), ())
+        return tuple(self._scores_by_kernel.get((kernel.name, kernel.fingerprint), {}).values())
 
     @cached_property
     def accuracy_terms(self) -> frozenset[int]:
@@ -481,16 +481,11 @@ class Record:
         return frozenset(one.k for run in self.runs for one in run.accuracies or ())
 
     @cached_property
-    def _scores_by_kernel(self) -> dict[tuple[str, str], tuple[Score, ...]]:
-        found: dict[tuple[str, str], tuple[Score, ...]] = {}
+    def _scores_by_kernel(self) -> dict[tuple[str, str], dict[Size, Score]]:
+        found: dict[tuple[str, str], dict[Size, Score]] = {}
         for score in self.scores:
-            of = (score.kernel, score.fingerprint)
-            found[of] = (*found.get(of, ()), score)
+            found.setdefault((score.kernel, score.fingerprint), {})[score.size] = score
         return found
-
-    @cached_property
-    def _by_source(self) -> dict[tuple[str, str, Size], Score]:
-        return {(score.kernel, score.fingerprint, score.size): score for score in self.scores}
 
     @cached_property
     def _by_kernel(self) -> dict[tuple[str, str], dict[Size, Counted]]:

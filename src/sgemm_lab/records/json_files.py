@@ -7,7 +7,6 @@ that is stopped keeps its items.
 import hashlib
 import json
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -27,11 +26,6 @@ CHAPTERS_RECORD = "nvidia-h200.json"
 
 T = TypeVar("T")
 R = TypeVar("R", bound=Dated)
-
-
-def chapters_record_first(paths: Iterable[Path]) -> list[Path]:
-    """Sort record files: the one that the chapters quote, then the others by name."""
-    return sorted(paths, key=lambda path: (path.name != CHAPTERS_RECORD, path))
 
 
 @dataclass(frozen=True)
@@ -74,7 +68,8 @@ class Kind(Generic[T]):
             LabError: a file cannot be read.
         """
         place = (records or data_folder("records")) / self.folder
-        return [self.load(path) for path in chapters_record_first(place.glob("*.json"))]
+        paths = sorted(place.glob("*.json"), key=lambda one: (one.name != CHAPTERS_RECORD, one))
+        return [self.load(path) for path in paths]
 
     def save(self, path: Path, record: T) -> None:
         """Check a record and write it atomically.
@@ -206,33 +201,12 @@ def record_path(folder: Path, gpu: str) -> Path:
     return folder / f"{name}.json"
 
 
-_plain = json.JSONEncoder(ensure_ascii=False).encode
-
-
-def _layout(value: Any, margin: str = "\n") -> str:
+def _layout(value: Any) -> str:
     """Return JSON with one line per measurement or reading, for readable diffs.
 
-    An object without inner objects takes one line, and so does a list of plain values.
+    A list of plain values takes one line, and so does an object without inner objects.
     """
-    inner = margin + " "
-    if isinstance(value, dict):
-        items = [f"{_plain(key)}: {_layout(item, inner)}" for key, item in value.items()]
-        start, end, flat = "{", "}", not any(_has_object(item) for item in value.values())
-    elif isinstance(value, list):
-        if value and not any(isinstance(item, (dict, list)) for item in value):
-            return f"[ {_plain(value)[1:-1]} ]"
-        items = [_layout(item, inner) for item in value]
-        start, end, flat = "[", "]", False
-    else:
-        return _plain(value)
-    if not items:
-        return start + end
-    if flat:
-        return f"{start} {', '.join(items)} {end}"
-    return start + inner + f",{inner}".join(items) + margin + end
-
-
-def _has_object(value: Any) -> bool:
-    if isinstance(value, list):
-        return any(_has_object(item) for item in value)
-    return isinstance(value, dict)
+    text = json.dumps(value, indent=1, ensure_ascii=False)
+    for innermost in (r"\[[^\[\]{}]*\]", r"\{[^{}]*\}"):
+        text = re.sub(innermost, lambda found: re.sub(r"\n *", " ", found[0]), text)
+    return text

@@ -9,9 +9,8 @@ from pathlib import Path
 
 from sgemm_lab.catalogue import book_kernel
 from sgemm_lab.errors import LabError
-from sgemm_lab.files import data_folder
 from sgemm_lab.records.gpu_record import Record, Score
-from sgemm_lab.records.json_files import Kind, chapters_record_first
+from sgemm_lab.records.json_files import Kind
 
 RECORDS = Kind(Record, "record")
 load_record = RECORDS.load
@@ -25,8 +24,7 @@ def load_records(folder: Path | None = None) -> list[Record]:
     """
     if folder is not None and not folder.is_dir():
         raise LabError(f"There is no folder {folder} of record files.")
-    paths = (folder or data_folder("records")).glob("*.json")
-    return [load_record(path) for path in chapters_record_first(paths)]
+    return RECORDS.load_all(folder)
 
 
 def scores(records: Iterable[Record]) -> list[Score]:

@@ -238,7 +238,7 @@ class Gpus:
 def product(stream: Stream) -> Callable[..., None]:
     """Return a product that queues its work on a stream."""
 
-    def multiply(a: Any, b: Any, c: Any, *, adds: bool) -> None:
+    def multiply(a: Any, b: Any, c: Any, adds: bool) -> None:
         def work() -> None:
             c[:] = c + a @ b if adds else a @ b
 

@@ -7,7 +7,7 @@ arrays, and all errors, go through CuPy's view of the array, which shares its me
 import sys
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from sgemm_lab.errors import LabError
 
@@ -18,20 +18,23 @@ class Stream(NamedTuple):
     ptr: int
 
 
-class Library(Protocol):
-    """The arrays of one library on the current GPU."""
+class Library:
+    """The arrays of one library on the current GPU; here of any with the CUDA array interface."""
 
-    mutable: bool
+    mutable = True
     """Whether a result can be written into an array."""
 
     def address(self, x: Any, device: int) -> int:
         """Return where a row-major float32 array on the GPU ``device`` begins; 0 for any other."""
+        return 0
 
     def empty(self, shape: tuple[int, ...], like: Any) -> Any:
         """Return a new float32 array on the GPU of ``like``: of this library, or of CuPy."""
+        return _cupy().empty(shape, "float32")
 
     def stream(self, device: int) -> Stream | None:
         """Return the library's current stream; None: it is CuPy's."""
+        return None
 
     def view(self, name: str, x: Any) -> Any:
         """Return a CuPy array with the memory of an array of this library.
@@ -39,9 +42,11 @@ class Library(Protocol):
         Raises:
             LabError: the array is not on a GPU, or CuPy has no such dtype.
         """
+        return _cupy().asarray(x)
 
     def result(self, x: Any) -> Any:
         """Return an array of this library with the memory of one that ``empty`` returned."""
+        return x
 
 
 def library_of(name: str, x: Any) -> Library:
@@ -56,7 +61,7 @@ def library_of(name: str, x: Any) -> Library:
 
 def _unknown(name: str, x: Any) -> Library:
     if hasattr(x, "__cuda_array_interface__"):
-        return _Interface()
+        return Library()
     kind = f"{type(x).__module__}.{type(x).__name__}"
     raise LabError(
         f"{name} is a {kind}, not an array on the GPU. "
@@ -74,28 +79,7 @@ def _library(kind: Any) -> Library | None:
     return None
 
 
-class _Interface:
-    """Any library with the CUDA array interface; results are CuPy's."""
-
-    mutable = True
-
-    def address(self, x: Any, device: int) -> int:
-        return 0
-
-    def empty(self, shape: tuple[int, ...], like: Any) -> Any:
-        return _cupy().empty(shape, "float32")
-
-    def stream(self, device: int) -> Stream | None:
-        return None
-
-    def view(self, name: str, x: Any) -> Any:
-        return _cupy().asarray(x)
-
-    def result(self, x: Any) -> Any:
-        return x
-
-
-class _Cupy(_Interface):
+class _Cupy(Library):
     def __init__(self) -> None:
         self._float32 = _cupy().dtype("float32")
 
@@ -111,7 +95,7 @@ class _Cupy(_Interface):
         return x
 
 
-class _Torch(_Interface):
+class _Torch(Library):
     def __init__(self) -> None:
         self._torch = sys.modules["torch"]
         self._streams: dict[int, Stream] = {}
@@ -158,7 +142,7 @@ class _Torch(_Interface):
         return _cupy().asarray(x.detach())
 
 
-class _Jax(_Interface):
+class _Jax(Library):
     """DLPack orders the streams of JAX and CuPy, in both directions."""
 
     mutable = False
@@ -180,7 +164,7 @@ class _Jax(_Interface):
         return sys.modules["jax"].dlpack.from_dlpack(x)
 
 
-class _Numba(_Interface):
+class _Numba(Library):
     def result(self, x: Any) -> Any:
         return sys.modules["numba.cuda"].as_cuda_array(x)
 

@@ -384,7 +384,7 @@ class Program:
         waits = self._waits(done, [(gpu, step.a), (gpu, step.b)], [(gpu, step.c)])
 
         def work() -> None:
-            worker.products[lane](a, b, c, adds=step.adds)
+            worker.products[lane](a, b, c, step.adds)
 
         span = Span(gpu, MULTIPLY, step.round, step.c, 0.0, 0.0)
         self._add(_Action(worker.device, waits, work, [done]), [(span, done)])

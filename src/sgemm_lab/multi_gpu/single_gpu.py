@@ -1,6 +1,7 @@
 """The product of one GPU: cuBLAS, or the book's own kernels by their dispatcher."""
 
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Any
 
 from sgemm_lab.cuda.launch import require_gpu
 from sgemm_lab.errors import LabError
@@ -13,12 +14,9 @@ CUBLAS, BOOK = "cublas", "book"
 LOCAL_PRODUCTS = (CUBLAS, BOOK)
 """Products on one GPU."""
 
-
-class Local(Protocol):
-    """An asynchronous product on one GPU and one stream, which a CUDA graph can capture."""
-
-    def __call__(self, a: Any, b: Any, c: Any, *, adds: bool) -> None:
-        """Compute c = a·b, or c += a·b, for row-major float32 matrices on the current GPU."""
+Local = Callable[[Any, Any, Any, bool], None]
+"""Queues c = a·b on a stream, or c += a·b if the last argument is true, for row-major float32
+matrices on the current GPU. A CUDA graph can capture it."""
 
 
 def local_product(inside: str, stream: Any, scratch: int) -> Local:
@@ -33,9 +31,9 @@ def local_product(inside: str, stream: Any, scratch: int) -> Local:
         LabError: there is no such product, or it does not run here.
     """
     if inside == CUBLAS:
-        return _Cublas(stream)
+        return _cublas(stream)
     if inside == BOOK:
-        return _Book(stream, scratch)
+        return _book(stream, scratch)
     raise LabError(f"There is no product '{inside}'. Take one of {', '.join(LOCAL_PRODUCTS)}.")
 
 
@@ -44,35 +42,32 @@ def scratch_bytes(inside: str, elements: int) -> int:
     return WORKSPACE_BYTES if inside == CUBLAS else FLOAT_BYTES * elements
 
 
-class _Cublas:
-    """cublasSgemm in FP32, without TF32."""
+def _cublas(stream: Any) -> Local:
+    """Return cublasSgemm in FP32, without TF32."""
+    cublas = StreamCublas(stream.ptr)
 
-    def __init__(self, stream: Any) -> None:
-        self._cublas = StreamCublas(stream.ptr)
-
-    def __call__(self, a: Any, b: Any, c: Any, *, adds: bool) -> None:
+    def multiply(a: Any, b: Any, c: Any, adds: bool) -> None:
         (m, k), n = a.shape, b.shape[1]
-        self._cublas.launch(a.data.ptr, b.data.ptr, c.data.ptr, (m, n, k), adds=adds)
+        cublas.launch(a.data.ptr, b.data.ptr, c.data.ptr, (m, n, k), adds=adds)
+
+    return multiply
 
 
-class _Book:
-    """The book's dispatcher. Accumulation uses a scratch tile and a separate addition.
+def _book(stream: Any, scratch: int) -> Local:
+    """Return the book's dispatcher. Accumulation uses a scratch tile and a separate addition.
 
     A kernel that loads C in its epilogue loses more time than the separate addition takes.
     """
+    cupy = require_gpu()
+    dispatch, spare = dispatcher(cupy.cuda.Device().id), cupy.empty(scratch, "float32")
 
-    def __init__(self, stream: Any, scratch: int) -> None:
-        self._cupy = require_gpu()
-        self._stream = stream
-        self._dispatcher = dispatcher(self._cupy.cuda.Device().id)
-        self._scratch = self._cupy.empty(scratch, "float32") if scratch else None
-
-    def __call__(self, a: Any, b: Any, c: Any, *, adds: bool) -> None:
-        with self._stream:
+    def multiply(a: Any, b: Any, c: Any, adds: bool) -> None:
+        with stream:
             if not adds:
-                self._dispatcher(a, b, c)
+                dispatch(a, b, c)
                 return
-            assert self._scratch is not None, "accumulation needs scratch"
-            product = self._scratch[: c.size].reshape(c.shape)
-            self._dispatcher(a, b, product)
-            self._cupy.add(c, product, out=c)
+            product = spare[: c.size].reshape(c.shape)
+            dispatch(a, b, product)
+            cupy.add(c, product, out=c)
+
+    return multiply

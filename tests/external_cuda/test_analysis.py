@@ -8,7 +8,7 @@ import pytest
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.external_cuda.analysis import ExternalRun, count_external, largest
-from sgemm_lab.external_cuda.compile_file import Pasted
+from sgemm_lab.external_cuda.cuda_file import Pasted
 from sgemm_lab.external_cuda.elements import element_of
 from sgemm_lab.external_cuda.launch import ExternalKernel, Settings
 from sgemm_lab.kernel import Size

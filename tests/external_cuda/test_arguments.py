@@ -1,9 +1,11 @@
 """What a reader may write behind --args, and the usual signatures told by their names."""
 
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from test_cuda_file import parameters as of_kernel
+from test_cuda_file import sources
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.external_cuda.arguments import (
@@ -16,19 +18,13 @@ from sgemm_lab.external_cuda.arguments import (
     value_of,
     whole,
 )
-from sgemm_lab.external_cuda.device_code import read_sources
-from sgemm_lab.external_cuda.elements import element_of, resolve
-from sgemm_lab.external_cuda.kernels import kernels_of
-from sgemm_lab.external_cuda.signatures import Parameter, product_arguments, suggestion
+from sgemm_lab.external_cuda.elements import element_of
 from sgemm_lab.simulator.arguments import Sampling
 
 
-def parameters(signature: str, before: str = "") -> tuple[Parameter, ...]:
-    sources = read_sources(f"{before}\n__global__ void gemm({signature}) {{}}", Path("a.cu"))
-    kernel = kernels_of(sources)[0]
-    return tuple(
-        Parameter(p, resolve(p.type, kernel, kernel.name, sources, {})) for p in kernel.parameters
-    )
+def parameters(kernel: str, signature: str, before: str = "") -> dict[str, Any]:
+    text = f"{before}\n__global__ void {kernel}({signature}) {{}}"
+    return of_kernel(sources(text), kernel)
 
 
 def test_words_become_arguments() -> None:
@@ -119,16 +115,12 @@ def test_numbers_have_values() -> None:
     ],
 )  # fmt: skip
 def test_usual_signatures_are_told_by_their_names(signature: str, arguments: str) -> None:
-    found = product_arguments("gemm", parameters(signature))
-    assert found is not None
-    assert " ".join(map(str, found)) == arguments
+    assert parameters("gemm", signature)["product"] == arguments
 
 
 def test_leading_dimensions_by_columns() -> None:
     signature = "int m, int n, int k, float* A, int lda, float* B, int ldb, float* C, int ldc"
-    found = product_arguments("gemm", parameters(signature), by_columns=True)
-    assert found is not None
-    assert " ".join(map(str, found)) == "M N K A:col M B:col K C:col M"
+    assert parameters("gemm", signature)["byColumns"] == "M N K A:col M B:col K C:col M"
 
 
 @pytest.mark.parametrize(
@@ -143,11 +135,11 @@ def test_leading_dimensions_by_columns() -> None:
     ],
 )
 def test_other_kernels_are_not_taken_for_products(kernel: str, signature: str) -> None:
-    assert product_arguments(kernel, parameters(signature)) is None
+    assert parameters(kernel, signature)["product"] is None
 
 
 def test_suggestion_can_be_read_again() -> None:
-    text = suggestion(parameters("const float* x, vec3* y, float a, int n"))
+    text = " ".join(parameters("k", "const float* x, vec3* y, float a, int n")["suggested"])
     assert text == "x:in:4096 y:inout:4096:float 1.0 n=4096"
     assert len(read_arguments(text)) == 4
 
@@ -169,8 +161,9 @@ def test_types_of_elements(type_: str, stored: str, lanes: int, whole_: bool) ->
 
 def test_typedefs_macros_and_templates_are_followed() -> None:
     before = "typedef float real;\nusing word = uint32_t;\n#define DATA real\ntypedef struct {} S;"
-    found = parameters("DATA* a, word b, S* c", before)
-    assert [p.element.name if p.element else None for p in found] == ["float", "uint32_t", None]
+    slots = parameters("k", "DATA* a, word b, S* c", before)["slots"]
+    elements = [one["element"] for slot in slots for one in slot["fields"]]
+    assert [one and one["name"] for one in elements] == ["float", "uint32_t", None]
 
 
 def test_bfloat16_is_rounded_to_the_nearest_even() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.external_cuda.analysis import count_external, prepare_launch
-from sgemm_lab.external_cuda.compile_file import Pasted
+from sgemm_lab.external_cuda.cuda_file import Pasted
 from sgemm_lab.external_cuda.launch import ExternalKernel
 
 TWICE = """__global__ void {bounds} twice(const float* x, float* y, int n) {{

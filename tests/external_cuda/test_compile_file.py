@@ -7,7 +7,8 @@ import pytest
 from sgemm_lab.cuda.compiler import CompileError
 from sgemm_lab.errors import LabError
 from sgemm_lab.external_cuda import compile_file, headers
-from sgemm_lab.external_cuda.compile_file import Opened, Pasted, open_file
+from sgemm_lab.external_cuda.compile_file import Opened, open_file
+from sgemm_lab.external_cuda.cuda_file import Pasted
 
 FOREIGN = """\
 #include <bits/stdc++.h>
@@ -44,7 +45,7 @@ def test_a_file_with_main_is_compiled_as_pasted(tmp_path: Path) -> None:
         "Left out, as the kernel does not need it: check, main.",
         "Not found, and not needed: helper.h.",
     )
-    assert str(found.launches[0]) == "scale<float,2><<<1, 32>>>(x, 1)"
+    assert found.launches[0].text == "scale<float,2><<<1, 32>>>(x, 1)"
 
 
 def test_what_prints_does_nothing_and_is_told(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from sgemm_lab.checking.judge import CheckResult
 from sgemm_lab.cli.main import main
 from sgemm_lab.external_cuda.check import check_external, fitting_tile, sizes_of, tile_text
-from sgemm_lab.external_cuda.compile_file import Pasted
+from sgemm_lab.external_cuda.cuda_file import Pasted
 from sgemm_lab.external_cuda.launch import ExternalKernel, prepare
 from sgemm_lab.kernel import Size
 

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from test_cuda_file import sources
 
 from sgemm_lab.external_cuda import ExternalKernel, KernelReport, Pasted, check_file
-from sgemm_lab.external_cuda.index_arrays import Role, roles_of, values_for
-from sgemm_lab.external_cuda.tokens import tokens_of
+from sgemm_lab.external_cuda.index_arrays import Role, values_for
 from sgemm_lab.simulator.hazards import OUT_OF_BOUNDS, RACE
 
 
@@ -28,7 +28,8 @@ def checked(source: str) -> KernelReport:
     ],
 )
 def test_the_source_says_what_integers_mean(body: str, role: Role | None) -> None:
-    assert roles_of(tokens_of(body), {"p"}).get("p") == role
+    found = sources(f"__global__ void k(const int* p) {{ {body} }}").ask("open_kernel", gone=[])
+    assert found["roles"].get("p") == role
 
 
 def test_numbers_fit_what_they_lead_to() -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from sgemm_lab.external_cuda.compile_file import Pasted
+from sgemm_lab.external_cuda.cuda_file import Pasted
 from sgemm_lab.external_cuda.index_overflow import IndexOverflow, index_overflow
 from sgemm_lab.external_cuda.launch import ExternalKernel, Settings, prepare
 

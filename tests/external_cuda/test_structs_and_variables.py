@@ -6,7 +6,7 @@ import pytest
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.external_cuda.analysis import ExternalRun, count_external
-from sgemm_lab.external_cuda.compile_file import Pasted
+from sgemm_lab.external_cuda.cuda_file import Pasted
 from sgemm_lab.external_cuda.launch import ExternalKernel
 from sgemm_lab.external_cuda.module_variables import source_name
 from sgemm_lab.kernel import Size

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from sgemm_lab.external_cuda.analysis import arrays_at
 from sgemm_lab.external_cuda.arguments import Number, called
-from sgemm_lab.external_cuda.compile_file import Pasted
+from sgemm_lab.external_cuda.cuda_file import Pasted
 from sgemm_lab.external_cuda.launch import Arrays, ExternalKernel, Prepared
 from sgemm_lab.kernel import Size
 

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from sgemm_lab.external_cuda.analysis import ExternalRun, count_external
 from sgemm_lab.external_cuda.check_file import check_file
-from sgemm_lab.external_cuda.compile_file import Pasted
+from sgemm_lab.external_cuda.cuda_file import Pasted
 from sgemm_lab.external_cuda.launch import ExternalKernel, Settings, shape_at
 from sgemm_lab.external_cuda.report import KernelReport, Options
 from sgemm_lab.files import read_source

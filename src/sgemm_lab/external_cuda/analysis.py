@@ -138,11 +138,11 @@ class ExternalRun:
             said.append(f"Arguments, told by their names and types: {given}.")
         said += self.assumed()
         shape = shape_at(prepared, self.size)
-        if prepared.host is not None:
+        host = prepared.host_launch
+        if host is not None:
             grid, block = (" × ".join(map(str, part)) for part in (shape.grid, shape.block))
             said.append(
-                f"Launch, told by line {prepared.host.launch.line}: a grid of {grid} blocks of "
-                f"{block} threads."
+                f"Launch, told by line {host.line}: a grid of {grid} blocks of {block} threads."
             )
         if shape.shared_assumed:
             said.append(
@@ -238,14 +238,15 @@ def count_assumed(
         left = end - time.monotonic()
         if left < 0:
             break
-        longest = CLIPPED_SECONDS if one.clipped or one.certain else TRY_SECONDS
+        prepared = one.prepared
+        longest = CLIPPED_SECONDS if prepared.clipped or prepared.certain else TRY_SECONDS
         seconds = min(longest, settings.time_limit, left)
         limited = replace(settings, time_limit=seconds)
         try:
-            done = count_prepared(one.prepared, size, expect, tolerance, limited)
+            done = count_prepared(prepared, size, expect, tolerance, limited)
         except (EndlessLoopError, DeadlockError) as stuck:
-            never = NeverEndsError(one.prepared, stuck)
-            if one.certain:
+            never = NeverEndsError(prepared, stuck)
+            if prepared.certain:
                 raise never from None
             # Threads that wait in vain for each other do so with other sizes, too.
             if isinstance(stuck, DeadlockError) and not block_is_free(unknown.prepared):
@@ -255,7 +256,7 @@ def count_assumed(
         except LabError as error:
             fault = fault or error
             continue
-        found = None if one.certain else _left(done, one.launched)
+        found = None if prepared.certain else _left(done, one.launched)
         settled = found is not None and found in lasting(done, limited)
         if settled or (found is None and not (one.narrowed and done.result.hazards)):
             return replace(done, further=tuple(_further(one, size, settings, end)))
@@ -274,7 +275,7 @@ def _further(one: Try, size: Size, settings: Settings, end: float) -> Iterator[E
             done = count_prepared(other.prepared, size, (), None, limited)
         except LabError:
             continue
-        if not other.certain:
+        if not other.prepared.certain:
             certain = lasting(done, limited)
             assumed = _assumed_arrays(done)
             kept = [

@@ -131,7 +131,7 @@ def _with_factors(prepared: Prepared, factors: tuple[str, str]) -> Prepared:
     for one, parameter in zip(prepared.given, prepared.parameters, strict=True):
         scalar = isinstance(one, Number) and not parameter.is_whole and bool(left)
         if scalar:
-            beta = "beta" in parameter.declared.name.lower()
+            beta = "beta" in parameter.name.lower()
             given.append(Number(left.pop(-1 if beta else 0)))
         else:
             given.append(one)

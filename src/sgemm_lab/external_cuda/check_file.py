@@ -22,12 +22,9 @@ from sgemm_lab.external_cuda.analysis import (
     prepare_launch,
 )
 from sgemm_lab.external_cuda.check_product import check_product, takes_sizes
-from sgemm_lab.external_cuda.compile_file import Pasted
-from sgemm_lab.external_cuda.declarations import UnevenError
-from sgemm_lab.external_cuda.device_code import Sources, read_sources
+from sgemm_lab.external_cuda.cuda_file import own_kernels, read_sources
 from sgemm_lab.external_cuda.findings import ENDLESS, WRONG_RESULT, Finding, finding_of
 from sgemm_lab.external_cuda.host_order import findings_of_host
-from sgemm_lab.external_cuda.kernels import FoundKernel, kernels_of
 from sgemm_lab.external_cuda.launch import (
     ExternalKernel,
     NoLaunchError,
@@ -44,7 +41,6 @@ from sgemm_lab.external_cuda.report import (
     place_of,
     verdict_of,
 )
-from sgemm_lab.external_cuda.signatures import is_named_product
 from sgemm_lab.kernel import Size
 from sgemm_lab.simulator import DeadlockError, EndlessLoopError
 from sgemm_lab.text import plural
@@ -83,21 +79,17 @@ def check_file(
     """
     options = options or Options()
     pasted = kernel.pasted
-    sources = _sources(pasted)
-    own = [k for k in kernels_of(sources) if k.of_file and k.declaration.has_body]
-    entries: list[tuple[str | None, FoundKernel | None]] = [(one.name, one) for one in own]
+    own = own_kernels(read_sources(pasted))
+    entries: list[tuple[str | None, int]] = [(one["name"], one["line"]) for one in own]
     if pasted.entry is not None or len(own) < 2:
-        entries = [(pasted.entry, own[0] if len(own) == 1 else None)]
+        entries = [(pasted.entry, own[0]["line"] if len(own) == 1 else 0)]
     end = time.process_time() + max(options.seconds, options.time_limit)
-    for number, (entry, found) in enumerate(entries, 1):
+    for number, (entry, line) in enumerate(entries, 1):
         left = end - time.process_time()
         share = max(left / (len(entries) + 1 - number), min(left, KERNEL_SECONDS))
         if progress is not None:
             progress(entry or "", number, len(entries))
         chosen = replace(kernel, pasted=replace(pasted, entry=entry))
-        line = 0
-        if found is not None:
-            line = sources.line_of(found.declaration, found.declaration.tokens[0])
         try:
             if left <= 0:
                 raise LabError(_LATE.format(seconds=options.seconds, entry=entry))
@@ -107,13 +99,6 @@ def check_file(
             if len(entries) == 1:
                 raise
             yield KernelReport(entry or "", pasted.name, line, "not run", said=(str(refused),))
-
-
-def _sources(pasted: Pasted) -> Sources:
-    try:
-        return read_sources(pasted.text, pasted.folder / pasted.name, pasted.folders)
-    except UnevenError as uneven:
-        raise LabError(f"{pasted.name} cannot be read. {uneven}") from None
 
 
 def _check(kernel: ExternalKernel, options: Options) -> KernelReport:
@@ -127,8 +112,8 @@ def _check(kernel: ExternalKernel, options: Options) -> KernelReport:
             done = count_assumed(unknown, size, options.expect, options.tolerance, settings)
         except NeverEndsError as stuck:
             return _never_ends(stuck)
-        opened, parameters = unknown.prepared.opened, unknown.prepared.parameters
-        wrong = isinstance(unknown, NoLaunchError) and is_named_product(opened.name, parameters)
+        named = unknown.prepared.signature.is_named_product
+        wrong = isinstance(unknown, NoLaunchError) and named
         return _of_launch(done, settings, end, [NO_PRODUCT] if wrong else [])
     if prepared.multiplies and not options.expect and takes_sizes(prepared, options.sizes):
         return check_product(prepared, options)
@@ -236,7 +221,7 @@ def _compare(
     if found is None:
         said += [why] if why else [NOT_COMPARED]
         return False
-    name = f"{found.reference.function.name} (line {found.reference.line})"
+    name = f"{found.reference.name} (line {found.reference.line})"
     for array, wrong in found.wrong.items():
         count = found.elements[array]
         if wrong:

@@ -17,7 +17,6 @@ from sgemm_lab.external_cuda.check import (
     sizes_of,
     tile_text,
 )
-from sgemm_lab.external_cuda.declarations import matching
 from sgemm_lab.external_cuda.findings import WRONG_RESULT, Finding, finding_of
 from sgemm_lab.external_cuda.index_overflow import index_overflow
 from sgemm_lab.external_cuda.launch import Prepared, Settings, raw_shape
@@ -159,22 +158,10 @@ def guarded_sizes(prepared: Prepared) -> frozenset[str]:
     """
     if _WHOLE_TILES.search(prepared.opened.ptx):
         return frozenset()
-    tokens = prepared.opened.kernel.declaration.tokens
-    words: set[str] = set()
-    for place, token in enumerate(tokens):
-        if token.text == "if":
-            opening = next((i for i in (place + 1, place + 2) if tokens[i].text == "("), place)
-            inside = tokens[opening : matching(tokens, opening)]
-            words.update(one.text for one in inside if one.kind == "name")
-        elif token.text == "?":
-            start = place
-            while tokens[start].text not in (";", "{", "}", "="):
-                start -= 1
-            words.update(one.text for one in tokens[start:place] if one.kind == "name")
     found = {
         letter
         for given, parameter in zip(prepared.given, prepared.parameters, strict=True)
-        if isinstance(given, Number) and parameter.declared.name in words
+        if isinstance(given, Number) and parameter.name in prepared.opened.conditions
         for letter in "MNK"
         if letter in given.text
     }

@@ -1,14 +1,13 @@
 """Choose a kernel of a CUDA file, remove what it does not need, and compile it."""
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from sgemm_lab.cuda.compiler import DEFAULT_TARGET, CompileError, source_ptx
-from sgemm_lab.errors import LabError
-from sgemm_lab.external_cuda.declarations import UnevenError
-from sgemm_lab.external_cuda.device_code import DevicePart, Sources, device_part, read_sources
+from sgemm_lab.external_cuda.cuda_file import Pasted, Sources, read_sources
 from sgemm_lab.external_cuda.headers import (
     CURAND_WHEEL,
     LIBRARIES,
@@ -16,17 +15,7 @@ from sgemm_lab.external_cuda.headers import (
     cuda_folders,
     every_fill,
 )
-from sgemm_lab.external_cuda.kernels import (
-    FoundKernel,
-    FoundLaunch,
-    choose,
-    kernels_of,
-    launches_of,
-    launches_of_kernel,
-    template_values,
-)
-from sgemm_lab.external_cuda.template_arguments import usual_values
-from sgemm_lab.external_cuda.tokens import tokens_of
+from sgemm_lab.external_cuda.index_arrays import Role
 from sgemm_lab.hardware import WARP
 from sgemm_lab.simulator.ptx import PtxKernel, describe
 
@@ -57,30 +46,35 @@ MOST_NAMED = 8
 """Most functions that a note names."""
 
 
-@dataclass(frozen=True)
-class Pasted:
-    """The text of a CUDA file, and which of its kernels to compile."""
+class _Part(NamedTuple):
+    """The text to compile, and those of its headers by name."""
 
-    name: str
-    """File name in messages."""
     text: str
-    folder: Path
-    """The file's folder, searched for headers."""
-    entry: str | None = None
-    """The kernel: a name, part of one, or a template with its arguments, such as "tiled<16>"."""
-    folders: tuple[Path, ...] = ()
-    """Further header folders."""
-    defines: Mapping[str, str] = field(default_factory=dict)
-    """Macros: name to value."""
+    headers: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class FoundLaunch:
+    """A launch in the host code of the file."""
+
+    line: int
+    text: str
+    """In one line: "tiled<16><<<grid, block>>>(a, n)"."""
 
 
 @dataclass(frozen=True)
 class Opened:
     """A compiled kernel of a file."""
 
-    kernel: FoundKernel
+    kernel: str
+    """With its namespaces: "fast::tiled"."""
     name: str
     """The kernel in C++: "tiled<16>"."""
+    values: Mapping[str, str]
+    """What the parameters of its template stand for."""
+    file: str
+    line: int
+    """Where it stands."""
     ptx: str
     compiled: PtxKernel
     notes: tuple[str, ...]
@@ -88,8 +82,28 @@ class Opened:
     launches: tuple[FoundLaunch, ...]
     """The file's launches of this kernel."""
     sources: Sources
+    letters: str
+    """Those that it names, such as 'a'."""
+    conditions: frozenset[str]
+    """The names in its conditions."""
+    index_roles: Mapping[str, Role]
+    """What arrays hold that lead to elements of others, by name."""
     template_assumed: bool = False
     """Whether values of its template are neither given nor in the file."""
+
+    def ask(self, task: str, **given: Any) -> Any:
+        """Ask Node about this kernel.
+
+        Raises:
+            LabError: as the task raises.
+        """
+        compiled = {
+            "parameters": [vars(one) for one in self.compiled.parameters],
+            "images": [vars(one) for one in self.compiled.image_uses],
+            "mostThreads": self.compiled.most_threads,
+            "usesY": "%tid.y" in self.compiled.special_registers,
+        }
+        return self.sources.ask(task, self.name, compiled=compiled, **given)
 
 
 def open_file(pasted: Pasted, target: str = DEFAULT_TARGET) -> Opened:
@@ -99,72 +113,58 @@ def open_file(pasted: Pasted, target: str = DEFAULT_TARGET) -> Opened:
         CompileError: it does not compile; the message names lines of the file.
         LabError: no kernel can be chosen, or a header cannot be read.
     """
-    try:
-        sources = read_sources(pasted.text, pasted.folder / pasted.name, pasted.folders)
-    except UnevenError as uneven:
-        raise LabError(f"{pasted.name} cannot be read. {uneven}") from None
-    launches = launches_of(sources)
+    sources = read_sources(pasted)
+    found = sources.ask("open_kernel", pasted.entry, gone=sources.absent)
+    text, *headers = found["files"]
+    part = _Part(text["text"], {**sources.fills, **{one["name"]: one["text"] for one in headers}})
+    name, line = found["name"], found["line"]
+    values = dict(found["values"])
     instance = ""
-
-    def values_of(kernel: FoundKernel) -> str:
-        nonlocal instance
-        values, instance = usual_values(kernel, launches, sources, pasted.defines)
-        return values
-
-    kernel, name = choose(kernels_of(sources), launches, pasted.entry, pasted.name, values_of)
-    if not kernel.declaration.has_body:
-        raise LabError(
-            f"{pasted.name} only announces the kernel {kernel.name}. Give the file that has its "
-            "body."
+    if found["valuesLine"] is not None:
+        told = found["valuesLine"]
+        instance = (
+            f"Values of the template, {f'told by line {told}' if told else 'assumed'}: --entry "
+            f"'{name}'. Say them where they are others."
         )
-    _refuse_launches_inside(kernel, sources)
-    part = device_part(sources, [d for d in sources.kernels if kernel.declaration.names & d.names])
     try:
-        name, ptx, lowered = _instance(pasted, sources, part, kernel, name, bool(instance), target)
+        try:
+            ptx, lowered = _compiled(pasted, sources, part, name, target)
+        except CompileError:
+            # A template whose type is assumed falls back from float to half.
+            halves = {
+                key: "half" if key in found["types"] and value == "float" else value
+                for key, value in values.items()
+            }
+            if not instance or halves == values or not cuda_folders():
+                raise
+            other = f"{found['kernel']}<{', '.join(halves.values())}>"
+            with suppress(CompileError):
+                ptx, lowered = _compiled(pasted, sources, part, other, target)
+                name, values = other, halves
+                instance = f"Values of the template, assumed: --entry '{name}'."
+            if name != other:
+                raise
     except CompileError as error:
-        line = sources.line_of(kernel.declaration, kernel.declaration.tokens[0])
         message = _with_line(str(error), line, name)
         if instance:
             message += f"\n{instance}"
         raise CompileError(message, error.lines or (line,)) from None
-    if instance and name not in instance:
-        instance = f"Values of the template, assumed: --entry '{name}'."
     return Opened(
-        kernel,
+        found["kernel"],
         name,
+        values,
+        found["file"],
+        line,
         ptx,
         describe(ptx, lowered),
-        (*_notes(part), *([instance] if instance else [])),
-        tuple(launches_of_kernel(kernel, launches)),
+        (*_notes(found, sources), *([instance] if instance else [])),
+        tuple(FoundLaunch(**one) for one in found["launches"]),
         sources,
+        found["letters"],
+        frozenset(found["conditions"]),
+        found["roles"],
         "of the template, assumed:" in instance,
     )
-
-
-def _instance(
-    pasted: Pasted,
-    sources: Sources,
-    part: DevicePart,
-    kernel: FoundKernel,
-    name: str,
-    assumed: bool,
-    target: str,
-) -> tuple[str, str, str]:
-    """Compile; a template whose type is assumed falls back from float to half."""
-    try:
-        return name, *_compiled(pasted, sources, part, name, target)
-    except CompileError:
-        types = [p.name for p in kernel.template if p.type == "typename"]
-        values = template_values(kernel, name)
-        halves = {key: "half" if key in types and v == "float" else v for key, v in values.items()}
-        if not assumed or halves == values or not cuda_folders():
-            raise
-        other = f"{kernel.name}<{', '.join(halves.values())}>"
-        try:
-            return other, *_compiled(pasted, sources, part, other, target)
-        except CompileError:
-            pass
-        raise
 
 
 def _with_line(message: str, line: int, name: str) -> str:
@@ -179,18 +179,8 @@ def _with_line(message: str, line: int, name: str) -> str:
     return "\n".join(dict.fromkeys(told))
 
 
-def _refuse_launches_inside(kernel: FoundKernel, sources: Sources) -> None:
-    inside = next((t for t in kernel.declaration.tokens if t.text == "<<<"), None)
-    if inside is not None:
-        line = sources.line_of(kernel.declaration, inside)
-        raise LabError(
-            f"Line {line}: {kernel.name} launches another kernel, which only a GPU does. "
-            "Give the inner kernel to --entry, and look at it alone."
-        )
-
-
 def _compiled(
-    pasted: Pasted, sources: Sources, part: DevicePart, name: str, target: str
+    pasted: Pasted, sources: Sources, part: _Part, name: str, target: str
 ) -> tuple[str, str]:
     wants_floats = bool(_prelude(part, sources)[1:])
     folders = (*pasted.folders, *cuda_folders()) if sources.cuda or wants_floats else ()
@@ -226,7 +216,7 @@ def _compiled(
     return _WARP_SIZE.sub(str(WARP), ptx), lowered
 
 
-def _prelude(part: DevicePart, sources: Sources) -> list[str]:
+def _prelude(part: _Part, sources: Sources) -> list[str]:
     """Return headers of 16-bit floats that a library or a missing header would have included."""
     found = [_PRELUDE]
     if sources.fills.keys() & LIBRARIES or sources.absent:
@@ -254,22 +244,18 @@ def _hint(message: str, sources: Sources, missing: Sequence[str]) -> str:
             "parameter of the type cudaTextureObject_t, read with tex2D<float>(object, x, y)."
         )
     if sources.absent and re.search(_LACKS, message):
-        names = ", ".join(dict.fromkeys(name for _, _, name in sources.absent))
+        names = ", ".join(sources.absent)
         return f"\nThese headers were not found: {names}. Say where they lie with -I FOLDER."
     return ""
 
 
-def _notes(part: DevicePart) -> tuple[str, ...]:
-    notes = []
-    words = {token.text for token in tokens_of(part.text) if token.kind == "name"}
-    silent = [word for word in ("printf", "assert") if word in words]
-    if silent:
-        notes.append(f"Does nothing here: {' and '.join(silent)}.")
-    if part.left_out:
-        more = len(part.left_out) - MOST_NAMED
-        names = ", ".join(part.left_out[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
-        notes.append(f"Left out, as the kernel does not need it: {names}.")
-    if part.absent:
-        names = ", ".join(dict.fromkeys(name for _, _, name in part.absent))
-        notes.append(f"Not found, and not needed: {names}.")
-    return tuple(notes)
+def _notes(found: Mapping[str, Any], sources: Sources) -> Iterator[str]:
+    if found["silent"]:
+        yield f"Does nothing here: {' and '.join(found['silent'])}."
+    left_out = found["leftOut"]
+    if left_out:
+        more = len(left_out) - MOST_NAMED
+        names = ", ".join(left_out[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+        yield f"Left out, as the kernel does not need it: {names}."
+    if sources.absent:
+        yield f"Not found, and not needed: {', '.join(sources.absent)}."

@@ -1,31 +1,18 @@
-"""Element types of a kernel's arrays, resolved from its source."""
+"""Element types of a kernel's arrays."""
 
+import json
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.external_cuda.device_code import Sources
-from sgemm_lab.external_cuda.kernels import FoundKernel, template_values
 
-_DTYPES = {
-    "float": "f4", "double": "f8", "half": "f2", "bool": "?",
-    "char": "i1", "signed char": "i1", "int8_t": "i1", "unsigned char": "u1", "uint8_t": "u1",
-    "uchar": "u1", "short": "i2", "int16_t": "i2", "unsigned short": "u2", "uint16_t": "u2",
-    "ushort": "u2", "int": "i4", "signed": "i4", "signed int": "i4", "int32_t": "i4",
-    "unsigned int": "u4", "unsigned": "u4", "uint": "u4", "uint32_t": "u4",
-    "long": "i8", "long int": "i8", "long long": "i8", "long long int": "i8", "int64_t": "i8",
-    "ptrdiff_t": "i8", "unsigned long": "u8", "unsigned long long": "u8", "uint64_t": "u8",
-    "unsigned long long int": "u8", "size_t": "u8",
-}  # fmt: skip
-_SAME = {"__half": "half", "nv_bfloat16": "bfloat16", "__nv_bfloat16": "bfloat16"}
+_TYPES = json.loads(Path(__file__).with_name("elements.json").read_text(encoding="utf-8"))
 _FLOATS = {"f2": 2**11, "f4": 2**24, "f8": 2**53, "bfloat16": 2**8}
-MOST_STEPS = 8
-"""Most aliases that are followed to a type."""
 
 
 @dataclass(frozen=True)
@@ -74,58 +61,21 @@ FLOAT = Element("float", np.dtype("f4"))
 
 def element_of(text: str) -> Element | None:
     """Return the element type of a C++ type, such as "float4"; None if unknown."""
-    text = _SAME.get(text.removeprefix("std::"), text.removeprefix("std::"))
-    if text in ("__nv_bfloat162", "nv_bfloat162"):
-        return Element("bfloat16", np.dtype("u2"), 2)
-    if text in ("half2", "__half2"):
-        return Element("half", np.dtype("f2"), 2)
-    if text == "bfloat16":
-        return Element("bfloat16", np.dtype("u2"))
-    if text in _DTYPES:
-        return Element(text, np.dtype(_DTYPES[text]))
+    text = text.removeprefix("std::")
+    if text in _TYPES["pairs"]:
+        return _element(_TYPES["pairs"][text], 2)
+    name = _TYPES["same"].get(text, text)
+    if name in _TYPES["stored"]:
+        return _element(name)
     vector = re.fullmatch(r"(u?)(float|double|int|char|short|longlong|long)([1234])", text)
     if vector is None:
         return None
-    base = {"longlong": "long long"}.get(vector[2], vector[2])
-    base = f"unsigned {base}" if vector[1] else base
-    return Element(base, np.dtype(_DTYPES[base]), int(vector[3]))
+    base = _TYPES["vectors"][vector[2]]
+    return _element(f"unsigned {base}" if vector[1] else base, int(vector[3]))
 
 
-def resolve(
-    text: str,
-    kernel: FoundKernel,
-    entry: str,
-    sources: Sources,
-    defines: Mapping[str, str],
-) -> Element | None:
-    """Return the element type of a parameter.
-
-    ``entry`` gives template arguments, such as "tiled<float>". Typedefs, ``using`` and macros are
-    followed.
-    """
-    known = {**_aliases(sources), **defines, **template_values(kernel, entry)}
-    for _ in range(MOST_STEPS):
-        found = element_of(text)
-        if found is not None or text not in known:
-            return found
-        text = known[text]
-    return None
-
-
-def _aliases(sources: Sources) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for file in sources.files:
-        for d in file.declarations:
-            texts = [t.text for t in d.tokens if t.text not in ("const", "volatile")]
-            if texts[0] == "typedef" and len(texts) >= 4 and "{" not in texts:
-                found[texts[-2]] = " ".join(texts[1:-2])
-            elif texts[0] == "using" and len(texts) > 4 and texts[2] == "=":
-                found[texts[1]] = " ".join(texts[3:-1])
-            elif d.kind == "directive":
-                macro = re.fullmatch(r"#\s*define\s+(\w+)\s+([\w ]+?)\s*", d.tokens[0].text)
-                if macro:
-                    found[macro[1]] = macro[2]
-    return found
+def _element(name: str, lanes: int = 1) -> Element:
+    return Element(name, np.dtype(_TYPES["stored"][name]), lanes)
 
 
 def named_element(text: str) -> Element:

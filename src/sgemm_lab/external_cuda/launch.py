@@ -1,12 +1,11 @@
 """Prepare and simulate one launch of an external kernel."""
 
 import math
-import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -34,15 +33,13 @@ from sgemm_lab.external_cuda.arguments import (
     value_of,
     whole,
 )
-from sgemm_lab.external_cuda.compile_file import Opened, Pasted, open_file
-from sgemm_lab.external_cuda.elements import FLOAT, Element, named_element, resolve
+from sgemm_lab.external_cuda.compile_file import FoundLaunch, Opened, open_file
+from sgemm_lab.external_cuda.cuda_file import Pasted
+from sgemm_lab.external_cuda.elements import FLOAT, Element, named_element
 from sgemm_lab.external_cuda.expected import load_array
-from sgemm_lab.external_cuda.host_launch import HostLaunch, UnknownError
-from sgemm_lab.external_cuda.index_arrays import Role, roles_of, values_for
-from sgemm_lab.external_cuda.kernels import template_values
+from sgemm_lab.external_cuda.index_arrays import Role, values_for
 from sgemm_lab.external_cuda.module_variables import Variable, is_filled, variables_of
-from sgemm_lab.external_cuda.signatures import Parameter, product_arguments, suggestion
-from sgemm_lab.external_cuda.structs import Slot, slots_of
+from sgemm_lab.external_cuda.parameters import Parameter, Signature, signature_of
 from sgemm_lab.hardware import STATIC_SHARED
 from sgemm_lab.kernel import Size
 from sgemm_lab.simulator import Result, simulate
@@ -57,9 +54,6 @@ MOST_THREADS = 2**24
 
 _SHARED_STEP = 1024
 """No array of shared memory is aligned more coarsely than to as many bytes."""
-
-_DOWN = re.compile(r"(?<!%)\b(?:threadIdx|tid|thread_index\(\))\s*\.\s*y\b")
-"""How source asks for a thread's place along y."""
 
 SPREAD = 8
 """The numbers of an array lie between this and its negative."""
@@ -83,16 +77,13 @@ class Prepared:
 
     kernel: ExternalKernel
     opened: Opened
-    slots: tuple[Slot, ...]
-    """The parameters of the compiled kernel; those that are structs with their fields."""
-    parameters: tuple[Parameter, ...]
-    """Parameters that take one argument each; structs are replaced by their fields."""
+    signature: Signature
     given: tuple[Given, ...]
     """The argument of each parameter."""
     arguments_given: bool
     """Whether the caller gave the arguments."""
-    host: HostLaunch | None = None
-    """The file's own launch, used for what the caller does not give."""
+    host: int | None = None
+    """Which of the file's own launches is used for what the caller does not give."""
     assumed: str = ""
     """What was assumed of the launch, in a sentence."""
     argued: str = ""
@@ -111,6 +102,16 @@ class Prepared:
     """The ``__constant__`` and ``__device__`` variables of numbers that it uses."""
 
     @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Parameters that take one argument each; structs are replaced by their fields."""
+        return self.signature.parameters
+
+    @property
+    def host_launch(self) -> FoundLaunch | None:
+        """The file's own launch that is used."""
+        return None if self.host is None else self.opened.launches[self.host]
+
+    @property
     def multiplies(self) -> bool:
         """Whether it is given the matrices of a product."""
         return any(isinstance(one, Matrix) for one in self.given)
@@ -126,13 +127,6 @@ class Prepared:
         """Whether grid, block or arguments name M, N or K."""
         texts = (*self.kernel.grid, *self.kernel.block, *map(str, self.given))
         return self.multiplies or any(name in text for text in texts for name in "MNK")
-
-    def resolve(self, type_: str) -> Element | None:
-        """Return what a type of the source stands for; None where it is no number."""
-        opened = self.opened
-        return resolve(
-            type_, opened.kernel, opened.name, opened.sources, self.kernel.pasted.defines
-        )
 
     def element(self, given: Given) -> Element:
         """Return what an array holds."""
@@ -152,7 +146,7 @@ class Prepared:
         names = list(found)
         for given, parameter in zip(self.given, self.parameters, strict=True):
             if isinstance(given, Number) and not parameter.is_whole and names:
-                said = parameter.declared.name.lower()
+                said = parameter.name.lower()
                 name = next((n for n in names if n in said), names[0])
                 names.remove(name)
                 found[name] = float(value_of(given, {}))
@@ -197,38 +191,31 @@ def prepare(kernel: ExternalKernel, target: str = DEFAULT_TARGET) -> Prepared:
         LabError: no kernel can be chosen, or its arguments are not known.
     """
     opened = open_file(kernel.pasted, target)
-
-    def resolved(type_: str) -> Element | None:
-        return resolve(type_, opened.kernel, opened.name, opened.sources, kernel.pasted.defines)
-
-    types = [parameter.type for parameter in opened.compiled.parameters]
-    slots = slots_of(opened.kernel.parameters, types, opened.sources, resolved)
-    parameters = tuple(part.parameter for slot in slots for part in slot.parts)
+    signature = signature_of(opened)
+    parameters = signature.parameters
     given = None if kernel.arguments is None else read_arguments(kernel.arguments)
     if given is None:
-        given = () if not parameters else product_arguments(opened.kernel.name, parameters)
+        given = () if not parameters else signature.product
     if given is None:
-        variables = variables_of(opened.compiled.variables, opened.sources, resolved, (), {})
+        suggestion = " ".join(parameter.suggested for parameter in parameters)
+        variables = variables_of(opened.compiled.variables, signature.variables, (), {})
         raise UnknownArgumentsError(
-            f"What '{opened.name}' takes is not known: ({signature(parameters)}). Say it with "
-            f"--args, such as --args '{suggestion(parameters)}'.",
-            Prepared(kernel, opened, slots, parameters, (), False, variables=variables),
+            f"What '{opened.name}' takes is not known: ({_listed(parameters)}). Say it with "
+            f"--args, such as --args '{suggestion}'.",
+            Prepared(kernel, opened, signature, (), False, variables=variables),
         )
     given, more = given[: len(parameters)], given[len(parameters) :]
     if len(given) != len(parameters):
         raise LabError(
-            f"'{opened.name}' takes {len(parameters)} arguments ({signature(parameters)}), "
+            f"'{opened.name}' takes {len(parameters)} arguments ({_listed(parameters)}), "
             f"but --args names {len(given)}."
         )
     for one, parameter in zip(given, parameters, strict=True):
         _refuse_mismatch(opened.name, one, parameter)
-    variables = variables_of(
-        opened.compiled.variables, opened.sources, resolved, more, named_numbers(given, {})
-    )
+    names = named_numbers(given, {})
+    variables = variables_of(opened.compiled.variables, signature.variables, more, names)
     arguments_given = kernel.arguments is not None
-    prepared = Prepared(
-        kernel, opened, slots, parameters, given, arguments_given, variables=variables
-    )
+    prepared = Prepared(kernel, opened, signature, given, arguments_given, variables=variables)
     return prepared if kernel.grid and kernel.block else _with_host_launch(prepared)
 
 
@@ -239,17 +226,15 @@ def _with_host_launch(prepared: Prepared) -> Prepared:
         LabError: it cannot be evaluated, or is for a single size.
     """
     small, large = ((side, 2 * side, 4 * side) for side in (64, 1536))
-    opened, hosts = prepared.opened, hosts_of(prepared)
-    for host in hosts:
-        found = replace(prepared, host=host)
-        try:
-            shapes = [_of_host(found, size) for size in (small, large)]
-        except (UnknownError, LabError):
+    opened = prepared.opened
+    both = [_host_shapes(prepared, size) for size in (small, large)]
+    for number, (shape, other) in enumerate(zip(*both, strict=True)):
+        if not (shape.is_known and other.is_known):
             continue
-        if prepared.multiplies and shapes[0] == shapes[1]:
+        if prepared.multiplies and shape == other:
             continue
-        if prepared.multiplies or _threads(*shapes[0][:2]) <= MOST_THREADS:
-            return found
+        if prepared.multiplies or math.prod((*shape.grid, *shape.block)) <= MOST_THREADS:
+            return replace(prepared, host=number)
     if prepared.multiplies:
         raise NoLaunchError(_no_shape(opened), prepared)
     if not prepared.arguments_given:
@@ -282,18 +267,15 @@ def _assumed(prepared: Prepared) -> Prepared:
     names = named_numbers(prepared.given, {})
     sizes = [g.elements(names) if not g.size.endswith(".npy") else 1
              for g in prepared.given if isinstance(g, Array)]  # fmt: skip
-    block = assumed_block(prepared)
-    most = max(sizes, default=1)
-    flat = len([side for side in block if side > 1]) <= 1
-    if flat:
-        grid: tuple[int, ...] = (-(-most // math.prod(block)),)
-    else:
-        side = math.isqrt(most - 1) + 1
-        grid = tuple(-(-side // threads) for threads in block[:2])
+    shape = prepared.opened.ask(
+        "assumed_shape",
+        numbers=_host_numbers(prepared, (1, 1, 1)),
+        elements=max(sizes, default=1),
+    )
     kernel = replace(
         prepared.kernel,
-        grid=prepared.kernel.grid or tuple(map(str, grid)),
-        block=prepared.kernel.block or tuple(map(str, block)),
+        grid=prepared.kernel.grid or tuple(map(str, shape["grid"])),
+        block=prepared.kernel.block or tuple(map(str, shape["block"])),
     )
     note = (
         f"Launch, assumed: a grid of {' × '.join(kernel.grid)} blocks of "
@@ -308,47 +290,33 @@ def block_is_free(prepared: Prepared) -> bool:
     return not (kernel.block or prepared.opened.compiled.most_threads or host_blocks(prepared))
 
 
-def assumed_block(prepared: Prepared, narrowed: int = 0) -> tuple[int, ...]:
-    """Return the default block of an unknown launch, halved ``narrowed`` times."""
-    kernel = prepared.opened.compiled
-    # Cooperative groups number threads along all axes, though most blocks have one.
-    plane = any(_DOWN.search(file.text) for file in prepared.opened.sources.files)
-    usual: tuple[int, ...] = (16, 16) if plane and "%tid.y" in kernel.special_registers else (256,)
-    usual = tuple(side >> narrowed for side in usual)
-    return next(iter(host_blocks(prepared)), kernel.most_threads or usual)
-
-
 def host_blocks(prepared: Prepared) -> list[tuple[int, ...]]:
     """Return the blocks of the file's own launches that can be worked out without a size."""
-    found = []
-    for host in hosts_of(prepared):
-        try:
-            block = host.block(_host_numbers(prepared, (1, 1, 1)))
-        except UnknownError:
-            continue
-        if 1 <= math.prod(block) <= MAX_THREADS:
-            found.append(block)
+    blocks = [shape.block for shape in _host_shapes(prepared, (1, 1, 1))]
+    found = [block for block in blocks if block and 1 <= math.prod(block) <= MAX_THREADS]
     return list(dict.fromkeys(found))
 
 
-def hosts_of(prepared: Prepared) -> list[HostLaunch]:
-    """Return the file's own launches of a kernel."""
-    opened = prepared.opened
-    template = template_values(opened.kernel, opened.name)
+class _HostShape(NamedTuple):
+    """What a launch of the file says at a size: empty, or None, where that is not known."""
+
+    grid: tuple[int, ...]
+    block: tuple[int, ...]
+    shared_bytes: int | None
+
+    @property
+    def is_known(self) -> bool:
+        return bool(self.grid and self.block)
+
+
+def _host_shapes(prepared: Prepared, size: Size) -> list[_HostShape]:
+    """Work out the file's own launches of a kernel."""
+    if not prepared.opened.launches:
+        return []
+    found = prepared.opened.ask("host_shapes", numbers=_host_numbers(prepared, size))
     return [
-        HostLaunch(launch, opened.sources, prepared.kernel.pasted.defines, template)
-        for launch in opened.launches
+        _HostShape(tuple(one["grid"]), tuple(one["block"]), one["sharedBytes"]) for one in found
     ]
-
-
-def _threads(grid: Sequence[int], block: Sequence[int]) -> int:
-    return math.prod(grid) * math.prod(block)
-
-
-def _of_host(prepared: Prepared, size: Size) -> tuple[tuple[int, ...], ...]:
-    """Return grid, block and (shared bytes,) of the file's own launch, at a size."""
-    assert prepared.host is not None
-    return prepared.host.shape(_host_numbers(prepared, size))
 
 
 def _host_numbers(
@@ -358,9 +326,9 @@ def _host_numbers(
     names = named_numbers(prepared.given, dict(zip("MNK", size, strict=True)))
     numbers: list[int | float | Mapping[str, int | float] | None] = []
     place = 0
-    for slot in prepared.slots:
+    for slot in prepared.signature.slots:
         values = {
-            part.parameter.declared.name.rpartition(".")[2]: value_of(given, names)
+            part.name.rpartition(".")[2]: value_of(given, names)
             for part, given in zip(slot.parts, prepared.given[place:], strict=False)
             if isinstance(given, Number)
         }
@@ -377,35 +345,26 @@ def _no_shape(opened: Opened) -> str:
     )
     if opened.launches:
         first = opened.launches[0]
-        text += f" Line {first.line} launches it so: {first}."
+        text += f" Line {first.line} launches it so: {first.text}."
     return text
 
 
-def signature(parameters: Sequence[Parameter]) -> str:
-    """Write parameters as the source does, shortly."""
-    texts = []
-    for p in parameters:
-        const = "const " if p.declared.pointer and p.declared.const else ""
-        star = "*" if p.declared.pointer else ""
-        texts.append(f"{const}{p.declared.type}{star} {p.declared.name}".strip())
-    return ", ".join(texts)
+def _listed(parameters: Sequence[Parameter]) -> str:
+    return ", ".join(map(str, parameters))
 
 
 def _refuse_mismatch(name: str, given: Given, parameter: Parameter) -> None:
     found = given.use if isinstance(given, Image) else ""
     if found != parameter.image:
         takes = f"a {parameter.image}" if parameter.image else "no texture or surface"
-        like = suggestion([parameter])
         raise LabError(
-            f"'{name}' takes {takes} as '{signature([parameter])}', but --args gives {given}. "
-            f"Write it like {like}."
+            f"'{name}' takes {takes} as '{parameter}', but --args gives {given}. "
+            f"Write it like {parameter.suggested}."
         )
     is_array = not isinstance(given, Number)
-    if is_array != parameter.declared.pointer and parameter.element is not None:
-        takes = "an array" if parameter.declared.pointer else "a number"
-        raise LabError(
-            f"'{name}' takes {takes} as '{signature([parameter])}', but --args gives {given}."
-        )
+    if is_array != parameter.pointer and parameter.element is not None:
+        takes = "an array" if parameter.pointer else "a number"
+        raise LabError(f"'{name}' takes {takes} as '{parameter}', but --args gives {given}.")
 
 
 @dataclass(frozen=True)
@@ -450,10 +409,13 @@ def raw_shape(prepared: Prepared, size: Size) -> Shape:
     if prepared.host is None:
         grid, block = sizes(kernel.grid, "grid"), sizes(kernel.block, "block")
     else:
-        grid, block, host_shared = _of_host(prepared, size)
-        grid = sizes(kernel.grid, "grid") if kernel.grid else grid
-        block = sizes(kernel.block, "block") if kernel.block else block
-        shared_given = shared_given or host_shared
+        host = _host_shapes(prepared, size)[prepared.host]
+        if not host.is_known:
+            raise LabError(_no_shape(prepared.opened))
+        grid = sizes(kernel.grid, "grid") if kernel.grid else host.grid
+        block = sizes(kernel.block, "block") if kernel.block else host.block
+        if not shared and host.shared_bytes is not None:
+            shared_given = (host.shared_bytes,)
     if shared_given or all(prepared.opened.compiled.shared):
         shape = Shape(grid, block, sum(shared_given))
     else:
@@ -508,7 +470,7 @@ def run(
     arguments: dict[str, Any] = {}
     place = 0
     for number, (slot, compiled) in enumerate(
-        zip(prepared.slots, prepared.opened.compiled.parameters, strict=True), 1
+        zip(prepared.signature.slots, prepared.opened.compiled.parameters, strict=True), 1
     ):
         values = [
             _argument(prepared, place + part, compiled.type, arrays, names)
@@ -605,15 +567,13 @@ def _argument(
     in_struct = compiled.startswith("b8[")
     whole_type = element is not None and element.whole if in_struct else compiled[0] != "f"
     if whole_type and value != int(value):
-        raise LabError(f"'{signature([parameter])}' takes a whole number, not {one.text}.")
+        raise LabError(f"'{parameter}' takes a whole number, not {one.text}.")
     least, most = _limits(element, compiled)
     if whole_type and not least <= value <= most:
-        raise LabError(
-            f"'{signature([parameter])}' takes numbers from {least:,} to {most:,}, not {one.text}."
-        )
+        raise LabError(f"'{parameter}' takes numbers from {least:,} to {most:,}, not {one.text}.")
     if in_struct:
         packed = (element or FLOAT).pack(np.array([value], "f8" if not whole_type else "i8"))
-        return parameter.declared.name, packed[0]
+        return parameter.name, packed[0]
     return "", int(value) if whole_type else float(value)
 
 
@@ -665,8 +625,7 @@ def _spread(prepared: Prepared, element: Element) -> tuple[int, int]:
     Text is filled with letters from one that the kernel names on: "a" to "z" where it has 'a'.
     """
     if element.name == "char":
-        tokens = prepared.opened.kernel.declaration.tokens
-        named = [ord(t.text[1]) for t in tokens if re.fullmatch(r"'\w'", t.text, re.A)]
+        named = [ord(letter) for letter in prepared.opened.letters]
         ends = [ord(end) for end in "9Zz" if named and ord(end) >= min(named)]
         if ends:
             return min(named), ends[0]
@@ -684,7 +643,8 @@ def index_roles(prepared: Prepared) -> Mapping[str, Role]:
     ]  # fmt: skip
     if prepared.arguments_given or not whole:
         return {}
-    return roles_of(prepared.opened.kernel.declaration.tokens, whole)
+    roles = prepared.opened.index_roles
+    return {name: roles[name] for name in whole if name in roles}
 
 
 def fitting_indices(

@@ -12,7 +12,6 @@ from dataclasses import replace
 from itertools import product as pairs
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.external_cuda.kernels import template_values
 from sgemm_lab.external_cuda.launch import Prepared, host_blocks
 from sgemm_lab.hardware import WARP
 from sgemm_lab.kernel import Size
@@ -81,7 +80,7 @@ def _named(prepared: Prepared) -> tuple[tuple[int, ...], tuple[int, int]] | None
     opened = prepared.opened
     values = {
         name.lower().replace("_", ""): int(value)
-        for name, value in template_values(opened.kernel, opened.name).items()
+        for name, value in opened.values.items()
         if value.isdecimal()
     }
     down, across = values.get("bm", 0), values.get("bn", 0)
@@ -115,7 +114,7 @@ def _blocks(prepared: Prepared) -> list[tuple[int, ...]]:
 def _flat_blocks(prepared: Prepared) -> list[int]:
     """Threads along x alone: a tile's elements, each thread one of them, or as many as it sums."""
     opened = prepared.opened
-    own = [int(v) for v in template_values(opened.kernel, opened.name).values() if v.isdecimal()]
+    own = [int(v) for v in opened.values.values() if v.isdecimal()]
     large, small = [v for v in own if v in _TILES], [v for v in own if 1 < v < _TILES[-1]]
     tiles = {a * b for a, b in pairs(large, repeat=2)}
     each = {1, *small, *(a * b for a, b in pairs(small, repeat=2))}
@@ -126,7 +125,7 @@ def _flat_blocks(prepared: Prepared) -> list[int]:
 
 def _tiles(prepared: Prepared, block: tuple[int, ...]) -> set[tuple[int, int]]:
     opened = prepared.opened
-    values = template_values(opened.kernel, opened.name).values()
+    values = opened.values.values()
     own = {int(value) for value in values if value.isdecimal() and int(value) in _TILES}
     x, y = (*block, 1)[:2]
     if y == 1:

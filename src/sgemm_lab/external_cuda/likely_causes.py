@@ -12,7 +12,6 @@ import numpy.typing as npt
 from sgemm_lab.errors import LabError
 from sgemm_lab.external_cuda.arguments import Given, Matrix, Number
 from sgemm_lab.external_cuda.launch import Arrays, Prepared, Settings, Values, run
-from sgemm_lab.external_cuda.signatures import product_arguments
 from sgemm_lab.kernel import Size
 
 SECONDS = 10.0
@@ -181,9 +180,7 @@ def _candidates(prepared: Prepared, size: Size) -> Iterator[tuple[Given, ...]]:
     seen = {_written(given)}
     matrices = [one for one in given if isinstance(one, Matrix)]
     sizes = [one for one in given if isinstance(one, Number) and one.text in "MNK"]
-    by_columns = product_arguments(
-        prepared.opened.kernel.name, prepared.parameters, by_columns=True
-    )
+    by_columns = prepared.signature.by_columns
     tries: list[tuple[Given, ...]] = []
     if not prepared.has_beta:
         tries.append(

@@ -5,7 +5,7 @@ them, after the kernel's own arguments: "mask:in:7" or "width=64".
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,13 +14,9 @@ import numpy.typing as npt
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.external_cuda.arguments import Array, Given, Number, called, value_of
-from sgemm_lab.external_cuda.device_code import Sources
 from sgemm_lab.external_cuda.elements import Element
 from sgemm_lab.simulator.ptx import ModuleVariable
 from sgemm_lab.text import plural
-
-_MARKS = frozenset({"__constant__", "__device__", "__managed__"})
-_QUALIFIERS = _MARKS | {"static", "const", "extern", "volatile", "__align__", "alignas", "inline"}
 
 
 @dataclass(frozen=True)
@@ -42,14 +38,17 @@ class Variable:
 
 def variables_of(
     used: Sequence[ModuleVariable],
-    sources: Sources,
-    resolve: Callable[[str], Element | None],
+    elements: Mapping[str, Element | None],
     given: Sequence[Given],
     names: Mapping[str, int],
 ) -> tuple[Variable, ...]:
     """Return the variables of numbers that a kernel uses, with what they start with.
 
-    ``given`` is what ``--args`` says after the kernel's own arguments.
+    Args:
+        used: those of the PTX.
+        elements: what they hold, by their names there.
+        given: what ``--args`` says after the kernel's own arguments.
+        names: values of names in it.
 
     Raises:
         LabError: ``given`` names none of them, or does not fit.
@@ -58,7 +57,7 @@ def variables_of(
     left = {called(one): one for one in given}
     for one in used:
         name = source_name(one.name)
-        element = _element(name, sources, resolve)
+        element = elements[one.name]
         if element is None or one.bytes % element.stored.itemsize:
             continue
         found.append(_variable(name, one, element, left.pop(name, None), names))
@@ -120,30 +119,6 @@ def _fitting(given: Given, array: Array, one: ModuleVariable, element: Element) 
 def is_filled(variable: Variable) -> bool:
     """Say whether a variable starts with small whole numbers, as arrays do that are read."""
     return variable.note.startswith(f"{variable.name} holds small")
-
-
-def _element(
-    name: str, sources: Sources, resolve: Callable[[str], Element | None]
-) -> Element | None:
-    """What a variable holds, by its declaration."""
-    for file in sources.files:
-        for d in file.declarations:
-            texts = [token.text for token in d.tokens]
-            if not _MARKS & set(texts) or name not in d.names:
-                continue
-            place = next((i for i, text in enumerate(texts) if text == name), len(texts))
-            before = texts[:place]
-            if "*" in before:
-                return None
-            words, depth = [], 0
-            for text in before:
-                depth += (text == "(") - (text == ")")
-                if text not in _QUALIFIERS and not depth and text not in "()":
-                    words.append(text)
-            # Several of one declaration: "float a, b[4];".
-            first, several, _ = " ".join(words).partition(",")
-            return resolve(re.sub(r" \w+( \[.*)?( =.*)?$", "", first.strip()) if several else first)
-    return None
 
 
 def source_name(symbol: str) -> str:

@@ -6,13 +6,10 @@ device code and run in the simulator, where it can be with its outer loops sprea
 nothing of the file runs on this machine.
 """
 
-import json
-import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,8 +17,6 @@ import numpy.typing as npt
 from sgemm_lab.errors import LabError
 from sgemm_lab.external_cuda.analysis import arrays_at
 from sgemm_lab.external_cuda.arguments import Array, Given, Image, Matrix, named_numbers, whole
-from sgemm_lab.external_cuda.device_code import is_host_code
-from sgemm_lab.external_cuda.kernels import FoundKernel, function_of, kernels_of, parameter_tokens
 from sgemm_lab.external_cuda.launch import (
     SPREAD,
     Arrays,
@@ -31,8 +26,6 @@ from sgemm_lab.external_cuda.launch import (
     prepare,
     run,
 )
-from sgemm_lab.external_cuda.parallel_loops import BLOCKS, THREADS, spread
-from sgemm_lab.external_cuda.signatures import plain
 from sgemm_lab.kernel import Size
 from sgemm_lab.simulator import Result, TimeLimitError
 
@@ -48,24 +41,29 @@ both round, and in another order."""
 
 Values = npt.NDArray[Any]
 
-_WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
-_LISTS = json.loads(Path(__file__).with_name("reference_words.json").read_text(encoding="utf-8"))
-_OF_REFERENCES = frozenset(_LISTS["references"])
-_OF_NO_MEANING = frozenset(_LISTS["meaningless"])
-_WRAPPER = "lab_reference"
+
+class Wrapped(NamedTuple):
+    """A text of the file that has a reference as a kernel."""
+
+    text: str
+    entry: str
+    grid: int | None
+    block: int | None
+    """Its launch; None for a kernel with a launch of its own."""
 
 
 @dataclass(frozen=True)
 class Reference:
     """A function of the file that computes what a kernel should."""
 
-    function: FoundKernel
+    name: str
     line: int
-
-    @property
-    def is_kernel(self) -> bool:
-        """Whether it is a ``__global__`` function, with a launch of its own."""
-        return self.function.declaration.is_kernel
+    is_kernel: bool
+    """Whether it is a ``__global__`` function, with a launch of its own."""
+    places: Sequence[int]
+    """For each of its parameters the place of the kernel's parameter that it gets."""
+    texts: Sequence[Wrapped]
+    """The ways to run it, the fastest first."""
 
 
 @dataclass(frozen=True)
@@ -85,76 +83,13 @@ class Compared:
 
 def references_of(prepared: Prepared) -> list[Reference]:
     """Return the references for a kernel, functions of the host first."""
-    opened = prepared.opened
-    wanted = _meaning(opened.kernel.name)
-    own_is_reference = _is_reference(opened.kernel.name)
-    found = []
-    for function in _functions(prepared):
-        meaning = _meaning(function.name)
-        if function.name == opened.kernel.name or not _is_reference(function.name):
-            continue
-        if function.declaration.is_kernel and own_is_reference:
-            continue
-        if meaning <= wanted and _places(function, prepared) is not None:
-            declaration = function.declaration
-            line = opened.sources.line_of(declaration, declaration.tokens[0])
-            # The most telling name first: softmax_online_cpu before softmax_cpu.
-            found.append((function.declaration.is_kernel, -len(meaning), line, function))
-    return [Reference(function, line) for *_, line, function in sorted(found, key=lambda f: f[:3])]
-
-
-def _functions(prepared: Prepared) -> Iterator[FoundKernel]:
-    """The functions of the file that may be references: kernels, and host code without calls."""
-    sources = prepared.opened.sources
-    for d in sources.files[0].declarations:
-        host = d.kind == "function" and d.has_body and not d.marks
-        if host and not is_host_code(d) and d.head[0].text != "template":
-            yield function_of(d)
-    yield from (
-        k for k in kernels_of(sources) if k.of_file and k.declaration.has_body and not k.template
-    )
-
-
-def _is_reference(name: str) -> bool:
-    return bool(_OF_REFERENCES & _words(name))
-
-
-def _words(name: str) -> set[str]:
-    return {word.lower() for word in _WORDS.findall(name.rpartition("::")[2])}
-
-
-def _meaning(name: str) -> set[str]:
-    """What a name says besides that it is a kernel, a reference or a version."""
-    words = {word for word in _words(name) if not word.isdecimal()}
-    return words - _OF_REFERENCES - _OF_NO_MEANING
-
-
-def _places(function: FoundKernel, prepared: Prepared) -> list[int] | None:
-    """For each parameter of a function the place of the kernel's parameter that it gets.
-
-    None where one has no such parameter, or points to elements of another type.
-    """
-    own = function.parameters
-    if not any(p.pointer and not p.const for p in own):
-        return None
-    theirs = [p.declared for p in prepared.parameters]
-    places = _by_name([p.name for p in own], [p.name for p in theirs])
-    if places is None:
-        if [(p.pointer, p.type) for p in own] != [(p.pointer, p.type) for p in theirs]:
-            return None
-        places = list(range(len(own)))
-    same = (
-        p.pointer == theirs[place].pointer
-        and (not p.pointer or prepared.resolve(p.type) == prepared.parameters[place].element)
-        for p, place in zip(own, places, strict=True)
-    )
-    return places if all(same) else None
-
-
-def _by_name(names: Sequence[str], others: Sequence[str]) -> list[int] | None:
-    known = [plain(name) for name in others]
-    places = [known.index(plain(name)) if plain(name) in known else -1 for name in names]
-    return places if -1 not in places and len(set(places)) == len(places) else None
+    return [
+        Reference(
+            one["name"], one["line"], one["isKernel"], one["places"],
+            [Wrapped(**text) for text in one["texts"]],
+        )
+        for one in prepared.opened.ask("references")
+    ]  # fmt: skip
 
 
 def written_elements(result: Result, name: str, count: int) -> npt.NDArray[np.bool_]:
@@ -177,7 +112,7 @@ def compare(prepared: Prepared, size: Size, settings: Settings) -> tuple[Compare
         time_limit=min(SECONDS, settings.time_limit / 2),
     )  # fmt: skip
     for reference in references_of(prepared):
-        name = reference.function.name
+        name = reference.name
         try:
             found = _compared_with(prepared, reference, size, quick)
         except LabError as refused:
@@ -200,59 +135,31 @@ def _compared_with(
     Raises:
         LabError: one cannot be run, or the reference leaves its arrays.
     """
-    function, pasted = reference.function, prepared.kernel.pasted
-    if reference.is_kernel:
-        other = ExternalKernel(
-            replace(pasted, entry=function.name), arguments=_arguments(prepared, reference, size)
-        )
-        return _compared(prepared, prepare(other), reference, size, settings)
-    own = function.declaration
-    parallel = spread(own, pasted.text)
-    if parallel is not None:
-        text = pasted.text[: own.start] + parallel + pasted.text[own.end :]
-        launch = (str(BLOCKS),), (str(THREADS),)
+    names = named_numbers(prepared.given, dict(zip("MNK", size, strict=True)))
+    arguments = " ".join(_argument(prepared.given[place], names) for place in reference.places)
+    *first, last = reference.texts
+    for one in first:
         try:
-            other = _wrapped(prepared, reference, size, text, *launch)
-            return _compared(prepared, prepare(other), reference, size, settings)
+            return _run_as(one, arguments, prepared, reference, size, settings)
         except TimeLimitError:
             raise  # one thread takes longer still
         except LabError:
             pass  # its iterations depend on each other: one thread runs them in order
-    other = _wrapped(prepared, reference, size, pasted.text, ("1",), ("1",))
-    return _compared(prepared, prepare(other), reference, size, settings)
+    return _run_as(last, arguments, prepared, reference, size, settings)
 
 
-def _wrapped(
+def _run_as(
+    one: Wrapped,
+    arguments: str,
     prepared: Prepared,
     reference: Reference,
     size: Size,
-    text: str,
-    grid: tuple[str, ...],
-    block: tuple[str, ...],
-) -> ExternalKernel:
-    """Return a kernel that calls a function of the host, with the arguments of the kernel."""
-    function = reference.function
-    types = []
-    for parameter in parameter_tokens(function.declaration):
-        texts = [token.text for token in parameter]
-        types.append(" ".join(texts[: texts.index("=")] if "=" in texts else texts))
-    names = ", ".join(parameter.name for parameter in function.parameters)
-    call = f"{function.name}({names});"
-    text += f"\n__global__ void {_WRAPPER}({', '.join(types)}) {{ {call} }}\n"
-    pasted = replace(prepared.kernel.pasted, text=text, entry=_WRAPPER)
-    return ExternalKernel(pasted, grid, block, arguments=_arguments(prepared, reference, size))
-
-
-def _arguments(prepared: Prepared, reference: Reference, size: Size) -> str:
-    """Return the arguments of a reference, out of those of the kernel.
-
-    Raises:
-        LabError: one is a texture or a matrix.
-    """
-    places = _places(reference.function, prepared)
-    assert places is not None
-    names = named_numbers(prepared.given, dict(zip("MNK", size, strict=True)))
-    return " ".join(_argument(prepared.given[place], names) for place in places)
+    settings: Settings,
+) -> Compared | None:
+    pasted = replace(prepared.kernel.pasted, text=one.text, entry=one.entry)
+    grid, block = (() if side is None else (str(side),) for side in (one.grid, one.block))
+    other = prepare(ExternalKernel(pasted, grid, block, arguments=arguments))
+    return _compared(prepared, other, reference, size, settings)
 
 
 def _argument(given: Given, names: Mapping[str, int]) -> str:
@@ -278,7 +185,9 @@ def _compared(
     start = arrays_at(prepared, size)
     watched = replace(settings, watch=("written",))
     after, of_kernel = run(prepared, size, start, watched)
-    watched = replace(watched, check_hazards=other.kernel.grid == (str(BLOCKS),))
+    watched = replace(
+        watched, check_hazards=not reference.is_kernel and other.kernel.grid != ("1",)
+    )
     right, result = run(other, size, _of(start, other), watched)
     if result.hazards:
         raise LabError(str(result.hazards[0]))

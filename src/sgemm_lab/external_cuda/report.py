@@ -69,7 +69,4 @@ def verdict_of(findings: Sequence[Finding], clean: Verdict) -> Verdict:
 
 def place_of(prepared: Prepared) -> tuple[str, int]:
     """Return the file and the line in which a kernel stands."""
-    opened = prepared.opened
-    declaration = opened.kernel.declaration
-    file = next(f for f in opened.sources.files if any(d is declaration for d in f.declarations))
-    return file.name, opened.sources.line_of(declaration, declaration.tokens[0])
+    return prepared.opened.file, prepared.opened.line

@@ -5,6 +5,7 @@ import { checkAt } from "../checking/simulated.ts";
 import { sharedParts, sharedShapes } from "../counting/shared_arrays.ts";
 import { traceSteps } from "../counting/step_trace.ts";
 import { said } from "../exercises/criteria.ts";
+import { readingTasks } from "../external_cuda/tasks.ts";
 import { globalRequest, sharedWavefronts } from "../formulas/memory.ts";
 import { schedule } from "../formulas/overlap.ts";
 import { asked } from "../formulas/requests.ts";
@@ -67,4 +68,5 @@ serve({
     ),
   formula: ({ given: { name, given } }) =>
     (FORMULAS as Record<string, (...given: unknown[]) => unknown>)[name](...given),
+  ...readingTasks,
 });

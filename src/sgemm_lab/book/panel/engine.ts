@@ -80,7 +80,7 @@ interface LaunchRequest {
   ptx: string;
   entry: string;
   launch: ResolvedLaunch;
-  reference: ReferenceLaunch | null;
+  references: ReferenceLaunch[];
 }
 
 /**
@@ -160,9 +160,9 @@ function answer(
   return { counted: { ...asked, ...boundOf(kernel, request.ptx, request.gpu) } };
 }
 
-function launched({ ptx, entry, launch, reference }: LaunchRequest) {
+function launched({ ptx, entry, launch, references }: LaunchRequest) {
   try {
-    return runLaunch(ptx, entry, launch, TIME_LIMIT, reference);
+    return runLaunch(ptx, entry, launch, TIME_LIMIT, references);
   } catch (error) {
     if (!(error instanceof TimeLimitError)) throw error;
     throw new LabError(

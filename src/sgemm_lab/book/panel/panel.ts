@@ -2,12 +2,12 @@
 
 import { QUICK_SIZES } from "../../checking/judge.py";
 import { LabError } from "../../errors.ts";
+import { CudaFile } from "../../external_cuda/cuda_file.ts";
+import { ownKernels } from "../../external_cuda/kernels.ts";
 import type { Size } from "../../kernel.ts";
 import { ENTRY, linesOf } from "../../kernel.ts";
 import type { Sheet } from "../../models/bound.ts";
 import { sizeText } from "../../text.ts";
-import type { CudaFile } from "../workbench/cuda_file.ts";
-import { readCudaFile } from "../workbench/cuda_file.ts";
 import { KernelSection } from "../workbench/kernel_section.ts";
 import type { Compiled } from "./compiled.ts";
 import {
@@ -166,12 +166,7 @@ class Panel {
     const { source } = this;
     this.steps.clear();
     say(this.verdict, "busy", "Running on your processor …");
-    const file = readCudaFile(source);
-    const { kernels } = file;
-    if (kernels.length && !kernels.some(({ name }) => name === ENTRY)) {
-      await this.#runOthers(file);
-      return;
-    }
+    if (await this.#runOthers(source)) return;
     const { ptx, by } = await this.#compiled(source, (words) =>
       say(this.verdict, "busy", words, "Once a visit."),
     );
@@ -193,12 +188,15 @@ class Panel {
     this.steps.offer(() => this.#step());
   }
 
-  /** Check kernels that are not the chapter's product, as any CUDA file. */
-  async #runOthers(file: CudaFile) {
-    const sections = file.kernels.map((kernel) => new KernelSection(file, kernel, new Map()));
+  /** Check kernels that are not the chapter's product, as any CUDA file; false if it is there. */
+  async #runOthers(source: string) {
+    const file = readable(source);
+    const kernels = file ? ownKernels(file) : [];
+    if (!file || !kernels.length || kernels.some(({ name }) => name === ENTRY)) return false;
+    const sections = kernels.map((kernel) => new KernelSection(file, kernel, new Map()));
     this.counts.replaceChildren(...sections.map(({ element }) => element));
     for (const section of sections) {
-      const lines = await section.run(this.#engines, linesOf(file.text), (words) =>
+      const lines = await section.run(this.#engines, linesOf(source), (words) =>
         say(this.verdict, "busy", words, "Once a visit."),
       );
       for (const line of lines) this.#named.add(line);
@@ -209,6 +207,7 @@ class Panel {
     const head = wrong ? "A kernel has an error" : right ? "No fault found" : "Checked";
     const why = `No kernel is called ${ENTRY}, so each was checked by itself: see below.`;
     say(this.verdict, wrong ? "wrong" : right ? "right" : "none", head, why);
+    return true;
   }
 
   async #step() {
@@ -288,5 +287,15 @@ class Panel {
     this.editor.readOnly = running;
     this.size.disabled = running;
     this.reset.disabled = running || this.editor.untouched;
+  }
+}
+
+/** A file whose brackets match; else null, and the compiler says so. */
+function readable(source: string) {
+  try {
+    return new CudaFile([{ name: "the kernel", text: source }]);
+  } catch (error) {
+    if (!(error instanceof LabError)) throw error;
+    return null;
   }
 }

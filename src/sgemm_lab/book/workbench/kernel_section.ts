@@ -1,15 +1,18 @@
 // One kernel of a CUDA file in the page: its launch, which the reader can edit, and what was found.
 
 import { LabError } from "../../errors.ts";
+import { CudaFile } from "../../external_cuda/cuda_file.ts";
+import type { FoundFunction } from "../../external_cuda/kernels.ts";
+import { lastName } from "../../external_cuda/kernels.ts";
+import { openKernel } from "../../external_cuda/open_kernel.ts";
+import { referencesOf } from "../../external_cuda/references.ts";
 import { comma } from "../../text.ts";
 import { html } from "../../widgets/shared/dom.ts";
 import { compiled, SourceError } from "../panel/compiled.ts";
 import { HEADS, say, TOLD, withoutFile } from "../panel/results.ts";
-import type { CudaFile, KernelSource } from "./cuda_file.ts";
 import { judgeLaunch } from "./judge_launch.ts";
 import type { LaunchPlan, Setting } from "./launch.ts";
-import { assumptions, planLaunch, resolve, TOO_LARGE } from "./launch.ts";
-import { referenceOf, referencePart, WRAPPER } from "./references.ts";
+import { assumptions, deviceText, planLaunch, resolve, TOO_LARGE } from "./launch.ts";
 import type { Compared, Finding, LaunchFindings, ReferenceLaunch } from "./run_launch.ts";
 
 /** An assumed size is tried a second time, this much smaller: no multiple of a tile. */
@@ -24,38 +27,51 @@ interface Asks {
 export class KernelSection {
   element = html("section", { class: "lab-launch" });
   state: "none" | "error" | "warning" | "failed" | "" = "";
-  #plan: LaunchPlan;
+  #plan: LaunchPlan | string;
   #verdict = html("div", { class: "lab-bench-verdict", role: "status" });
   #counts = html("div", { "data-lab": "counts" });
   #summary = html("summary");
 
   constructor(
     public file: CudaFile,
-    public kernel: KernelSource,
+    public kernel: FoundFunction,
     public edits: Map<string, string>,
   ) {
-    this.#plan = planLaunch(file, kernel, edits);
+    this.#plan = this.#planned(edits);
     this.#draw();
   }
 
+  /** The plan of its launch, or why it cannot be run. */
+  #planned(edits: Map<string, string>) {
+    try {
+      return planLaunch(this.file, this.kernel, edits);
+    } catch (error) {
+      if (!(error instanceof LabError)) throw error;
+      return error.message;
+    }
+  }
+
   #draw() {
-    const { template, sizes, grid, block, shared, args, expected } = this.#plan;
-    const named = new Set(sizes.map(({ label }) => label));
-    const values = args.map(({ setting }) => setting).filter(({ text }) => !named.has(text));
-    const settings = [expected, ...sizes, template, grid, block, ...values, shared];
-    const fields = settings.filter((one) => one !== null).map((one) => this.#field(one));
+    const fields = typeof this.#plan === "string" ? [] : this.#fields(this.#plan);
     this.#describe();
     this.element.replaceChildren(
       html(
         "p",
         { class: "lab-launch-name" },
         html("code", {}, this.kernel.name),
-        ` line ${this.kernel.line}`,
+        ` line ${this.file.lineOf(this.kernel.declaration)}`,
       ),
       html("details", {}, this.#summary, html("div", { class: "lab-launch-fields" }, ...fields)),
       this.#verdict,
       this.#counts,
     );
+  }
+
+  #fields({ template, sizes, grid, block, shared, args, expected }: LaunchPlan) {
+    const named = new Set(sizes.map(({ label }) => label));
+    const values = args.map(({ setting }) => setting).filter(({ text }) => !named.has(text));
+    const settings = [expected, ...sizes, template, grid, block, ...values, shared];
+    return settings.filter((one) => one !== null).map((one) => this.#field(one));
   }
 
   #field({ key, label, text, origin, assumed }: Setting) {
@@ -68,7 +84,7 @@ export class KernelSection {
     input.addEventListener("change", () => {
       this.edits.set(key, input.value);
       const open = this.element.querySelector("details")?.open;
-      this.#plan = planLaunch(this.file, this.kernel, this.edits);
+      this.#plan = this.#planned(this.edits);
       this.#draw();
       const details = this.element.querySelector("details");
       if (details && open) details.open = true;
@@ -78,16 +94,21 @@ export class KernelSection {
   }
 
   #describe() {
+    const plan = this.#plan;
+    if (typeof plan === "string") {
+      this.#summary.textContent = `Launch: ${plan}`;
+      return;
+    }
     let says: string;
     try {
-      const { grid, block } = resolve(this.file, this.#plan);
+      const { grid, block } = resolve(plan);
       says = `grid ${grid.join(" × ")}, block ${block.join(" × ")}`;
     } catch (error) {
       if (!(error instanceof LabError)) throw error;
       says = error.message;
     }
-    const assumed = assumptions(this.#plan).length ? ", partly assumed" : "";
-    const shrunk = this.#plan.sizes
+    const assumed = assumptions(plan).length ? ", partly assumed" : "";
+    const shrunk = plan.sizes
       .filter(({ origin }) => origin.includes(TOO_LARGE))
       .map(({ label, text, origin }) => `${label} = ${text} (${origin})`);
     this.#summary.textContent = `Launch: ${says}${assumed}${shrunk.map((one) => `; ${one}`).join("")}`;
@@ -98,23 +119,24 @@ export class KernelSection {
     this.#counts.replaceChildren();
     this.state = "failed";
     try {
-      const launch = resolve(this.file, this.#plan);
-      const { ptx, by } = await compiled(this.#device(), (done, total) => {
+      const plan = this.#plan;
+      if (typeof plan === "string") throw new LabError(plan);
+      const launch = resolve(plan);
+      const { ptx, by } = await compiled(deviceText(plan.opened), (done, total) => {
         const [have, all] = [done, total].map((bytes) => Math.round(bytes / 1e6));
         loading(`Loading the compiler: ${have} of ${all} MB`);
       });
       const entry = entryOf(ptx, this.kernel.name);
-      const reference = this.#plan.expected.text.trim() ? null : await this.#reference();
+      const references = plan.expected.text.trim() ? [] : await this.#references(plan);
       say(this.#verdict, "busy", "Running on your processor …");
       const ask = async (one: typeof launch) => {
-        const request = { task: "launch", ptx, entry, launch: one, reference };
+        const request = { task: "launch", ptx, entry, launch: one, references };
         return (await engine.ask<{ found: LaunchFindings }>(request)).found;
       };
       const first = await ask(launch);
-      const assumed = assumptions(this.#plan);
-      const ragged = assumed.length ? this.#ragged() : null;
-      const other = ragged && (await ask(resolve(this.file, ragged)));
-      return this.#tell(first, other, ragged, source, by);
+      const ragged = this.#ragged(plan);
+      const other = ragged && (await ask(resolve(ragged)));
+      return this.#tell(first, other, assumptions(plan), ragged, source, by);
     } catch (error) {
       if (error instanceof SourceError) {
         const where = error.line ? ` at line ${error.line}` : "";
@@ -127,55 +149,54 @@ export class KernelSection {
     }
   }
 
-  /** What else in the file computes what this kernel should; null if nothing does that compiles. */
-  async #reference(): Promise<ReferenceLaunch | null> {
-    const found = referenceOf(this.file, this.kernel);
-    if (!found) return null;
-    const { name, line } = found.function;
-    const one = { grid: [1], block: [1], sharedBytes: 0 };
-    try {
-      const { ptx } = await compiled(referencePart(this.file, found), () => {});
-      const launch = found.isKernel
-        ? resolve(this.file, planLaunch(this.file, found.function, new Map()))
-        : one;
-      const { grid, block, sharedBytes } = launch;
-      const entry = entryOf(ptx, found.isKernel ? name : WRAPPER);
-      const says = `those of ${name} (line ${line})`;
-      return { ptx, entry, grid, block, sharedBytes, places: found.places, says };
-    } catch (error) {
-      if (error instanceof LabError) return null;
-      throw error;
+  /** The ways to run what else in the file computes what this kernel should, the fastest first. */
+  async #references({ opened, args }: LaunchPlan): Promise<ReferenceLaunch[]> {
+    const fields = args.map(({ argument }) => argument.field);
+    const [found] = referencesOf(opened, fields);
+    const launches: ReferenceLaunch[] = [];
+    for (const { text, entry, grid, block } of found?.texts ?? []) {
+      try {
+        const file = new CudaFile([{ name: this.file.files[0].name, text }]);
+        const own = openKernel(file, entry);
+        const { ptx } = await compiled(deviceText(own), () => {});
+        const told =
+          grid && block
+            ? { grid: [grid], block: [block], sharedBytes: 0 }
+            : resolve(planLaunch(file, own.kernel, new Map()));
+        launches.push({
+          ptx,
+          entry: entryOf(ptx, entry),
+          grid: told.grid,
+          block: told.block,
+          sharedBytes: told.sharedBytes,
+          places: found.places,
+          says: `those of ${found.name} (line ${found.line})`,
+        });
+      } catch (error) {
+        if (!(error instanceof LabError)) throw error;
+      }
     }
-  }
-
-  /** The text to compile; a template is instantiated by a host function that names it. */
-  #device() {
-    const { name } = this.kernel;
-    const part = this.file.devicePart(name);
-    const values = this.#plan.template?.text;
-    if (values === undefined) return part;
-    return `${part}\ninline void lab_instances() { auto kernel = &${name}<${values}>; (void)kernel; }\n`;
+    return launches;
   }
 
   /** The plan at assumed sizes that no tile divides; null if no size was assumed. */
-  #ragged() {
+  #ragged({ sizes }: LaunchPlan) {
     const edits = new Map(this.edits);
     edits.delete("expected"); // it may name sizes by their numbers
-    for (const { key, text, assumed } of this.#plan.sizes) {
+    for (const { key, text, assumed } of sizes) {
       if (assumed) edits.set(key, `${Math.max(1, Number(text) - RAGGED)}`);
     }
-    const assumesSizes = this.#plan.sizes.some(({ assumed }) => assumed);
-    return assumesSizes ? planLaunch(this.file, this.kernel, edits) : null;
+    return sizes.some(({ assumed }) => assumed) ? planLaunch(this.file, this.kernel, edits) : null;
   }
 
   #tell(
     first: LaunchFindings,
     other: LaunchFindings | null,
+    assumed: string[],
     ragged: LaunchPlan | null,
     source: string[],
     by: string,
   ) {
-    const assumed = assumptions(this.#plan);
     const { severity, findings } = judgeLaunch(first, other, assumed.length > 0);
     this.state = severity;
     const note = (text: string) => html("p", { class: "lab-bench-by" }, text);
@@ -292,8 +313,9 @@ function findingOf({ message, lines }: Finding, source: string[]) {
 
 /** The name that a kernel has in PTX: as it is for extern "C", else mangled. */
 function entryOf(ptx: string, name: string) {
+  const own = lastName(name);
   const entries = [...ptx.matchAll(/\.entry\s+([\w$]+)/g)].map(([, entry]) => entry);
-  const found = entries.find((entry) => entry === name || entry.includes(`${name.length}${name}`));
+  const found = entries.find((entry) => entry === own || entry.includes(`${own.length}${own}`));
   if (!found) throw new LabError(`The compiler made no kernel “${name}” of this file.`);
   return found;
 }

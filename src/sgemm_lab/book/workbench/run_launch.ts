@@ -84,12 +84,10 @@ const TAKES_PLACES = "Threads take places by an atomic; where any order will do,
 const MOST = 8;
 const BYTES_VALUES = 256;
 const SHOWN = 8;
-const ELEMENTS: Record<string, [new (length: number) => TypedArray, number]> = {
-  ...{ float: [Float32Array, 1], float2: [Float32Array, 2], float4: [Float32Array, 4] },
-  ...{ double: [Float64Array, 1], char: [Int8Array, 1], int8_t: [Int8Array, 1] },
-  ...{ "unsigned char": [Uint8Array, 1], uint8_t: [Uint8Array, 1], bool: [Uint8Array, 1] },
-  ...{ short: [Int16Array, 1], "unsigned short": [Uint16Array, 1], int: [Int32Array, 1] },
-  ...{ int2: [Int32Array, 2], int4: [Int32Array, 4], "long long": [Int32Array, 2] },
+/** By the names of NumPy; integers of 8 bytes are two of 4. */
+const STORED: Record<string, new (length: number) => TypedArray> = {
+  ...{ f2: Uint16Array, f4: Float32Array, f8: Float64Array, "?": Uint8Array, i1: Int8Array },
+  ...{ u1: Uint8Array, i2: Int16Array, u2: Uint16Array, i4: Int32Array, u4: Uint32Array },
 };
 
 /** Run a launch on drawn contents. Throws a LabError where it cannot be run. */
@@ -98,19 +96,25 @@ export function runLaunch(
   entry: string,
   { grid, block, sharedBytes, args, expected, sizes }: ResolvedLaunch,
   timeLimit: number,
-  reference: ReferenceLaunch | null = null,
+  references: ReferenceLaunch[] = [],
 ): LaunchFindings {
   const given = new Map(
     args.map((one, at) => [
       one.name,
-      one.kind === "number" ? one.value : contents(one.type, one.length, one.constant, at),
+      one.kind === "number" ? one.value : contents(one.stored, one.length, one.constant, at),
     ]),
   );
   const same = new SameValues();
   const isWritten = (one: (typeof args)[number]) => one.kind === "array" && !one.constant;
+  const starts = Object.fromEntries(
+    args.flatMap((one) =>
+      one.kind === "array" && one.start ? [[one.name, one.start * bytesOf(one.stored)]] : [],
+    ),
+  );
   const variables = parse(ptx).get(entry)?.variables ?? [];
   const done = simulate(ptx, entry, grid, block, given, {
     sharedBytes,
+    starts,
     cooperative: true,
     timeLimit,
     watchRacesIn: [...args.filter(isWritten), ...variables].map(({ name }) => name),
@@ -136,6 +140,7 @@ export function runLaunch(
     const found = inOtherOrder(arrays, order, () =>
       simulate(ptx, entry, grid, block, given, {
         sharedBytes,
+        starts,
         schedule: "warps",
         onlyBlocks: seed ? drawn(blocks, seed) : undefined,
         countRequests: false,
@@ -167,7 +172,7 @@ export function runLaunch(
     }),
     compared: expected.trim()
       ? compare(expected, sizes, given, arrays)
-      : reference && compareWith(reference, given, arrays),
+      : firstOf(references, (one) => compareWith(one, given, arrays, starts)),
   };
 }
 
@@ -190,9 +195,10 @@ function compareWith(
   { ptx, entry, grid, block, sharedBytes, places, says }: ReferenceLaunch,
   before: Map<string, TypedArray | number>,
   after: Record<string, TypedArray>,
+  starts: Record<string, number>,
 ): Compared | null {
   const given = [...before];
-  const options = { sharedBytes, countRequests: false, timeLimit: REFERENCE_SECONDS };
+  const options = { sharedBytes, starts, countRequests: false, timeLimit: REFERENCE_SECONDS };
   let right: Record<string, TypedArray>;
   try {
     const done = simulate(ptx, entry, grid, block, new Map(places.map((at) => given[at])), options);
@@ -303,9 +309,10 @@ function shaped(name: string, array: TypedArray, sizes: Record<string, number>):
 }
 
 /** Small whole numbers; bytes take every value, and integers that are written start from zero. */
-function contents(type: string, length: number, constant: boolean, seed: number): TypedArray {
-  const [make, lanes] = ELEMENTS[type] ?? [type.startsWith("u") ? Uint32Array : Int32Array, 1];
-  const array = new make(length * lanes);
+function contents(stored: string, length: number, constant: boolean, seed: number): TypedArray {
+  const isLong = stored[1] === "8" && stored[0] !== "f";
+  const make = isLong ? Int32Array : STORED[stored];
+  const array = new make(isLong ? 2 * length : length);
   const random = new RandomState(seed);
   if (isReal(array)) array.set(random.integers(-MOST, MOST + 1, array.length));
   else if (constant) {
@@ -313,6 +320,17 @@ function contents(type: string, length: number, constant: boolean, seed: number)
     array.set(random.integers(0, most, array.length));
   }
   return array;
+}
+
+const bytesOf = (stored: string) => Number(stored[1] ?? 1);
+
+/** The first answer that is not null. */
+function firstOf<One, Found>(all: One[], answer: (one: One) => Found | null): Found | null {
+  for (const one of all) {
+    const found = answer(one);
+    if (found) return found;
+  }
+  return null;
 }
 
 function findings(hazards: Hazard[], { arrays }: Result): Finding[] {

@@ -1,6 +1,8 @@
 // The workbench of "Your own kernel": any CUDA file, compiled and checked in the page.
 
 import { LabError } from "../../errors.ts";
+import { CudaFile } from "../../external_cuda/cuda_file.ts";
+import { ownKernels } from "../../external_cuda/kernels.ts";
 import { linesOf } from "../../kernel.ts";
 import { comma } from "../../text.ts";
 import { megabytesToLoad, stopCompiling } from "../panel/compiled.ts";
@@ -8,8 +10,6 @@ import { Editor } from "../panel/editor.ts";
 import { say } from "../panel/results.ts";
 import { keepEdit, linkedEdit, savedEdit } from "../panel/saved_edits.ts";
 import { newEngine } from "../panel/worker.ts";
-import type { CudaFile } from "./cuda_file.ts";
-import { readCudaFile } from "./cuda_file.ts";
 import { KernelSection } from "./kernel_section.ts";
 
 const NAME = "your-own-kernel";
@@ -32,7 +32,7 @@ export function setUpAll() {
 
 class Workbench {
   #engine = newEngine();
-  #file: CudaFile | null = null;
+  #readText = "";
   #sections: KernelSection[] = [];
   #running = false;
   #waiting = 0;
@@ -133,10 +133,20 @@ class Workbench {
 
   /** Read the file, and list its kernels with their launches. */
   #read() {
-    this.#file = readCudaFile(this.editor.text);
-    const { kernels } = this.#file;
+    const { text } = this.editor;
+    this.#readText = text;
     const edits = new Map(this.#sections.map((one) => [one.kernel.name, one.edits]));
-    const file = this.#file;
+    let file: CudaFile;
+    try {
+      file = new CudaFile([{ name: "The file", text }]);
+    } catch (error) {
+      if (!(error instanceof LabError)) throw error;
+      this.#sections = [];
+      this.list.replaceChildren();
+      say(this.status, "none", "Not read", error.message);
+      return;
+    }
+    const kernels = ownKernels(file);
     this.#sections = kernels.map((kernel) => {
       return new KernelSection(file, kernel, edits.get(kernel.name) ?? new Map());
     });
@@ -166,6 +176,7 @@ class Workbench {
     }
     clearTimeout(this.#waiting);
     if (this.editor.text !== this.#readText) this.#read();
+    if (!this.#sections.length) return;
     this.#busy(true);
     this.status.scrollIntoView({ block: "nearest" });
     const named = new Set<number>();
@@ -188,10 +199,6 @@ class Workbench {
       this.editor.draw(named);
       this.#busy(false);
     }
-  }
-
-  get #readText() {
-    return this.#file?.text;
   }
 
   #sum() {

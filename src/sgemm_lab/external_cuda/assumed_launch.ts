@@ -1,0 +1,613 @@
+// Arguments and launches of a kernel for which the reader gives neither. Values come from the file's
+// host code as far as it can be read, then from what is usual: a size for each integer that looks
+// like one, arrays of the sizes' product, one thread per element. Each attempt is described in
+// sentences; the caller takes the first without an access outside its arrays.
+
+import { MAX_THREADS } from "../simulator/limits.py";
+import { comma } from "../text.ts";
+import type { Element } from "./elements.ts";
+import { isBool, isWhole, limitsOf, width } from "./elements.ts";
+import type { Single, SizeOfFile, Value } from "./host_values.ts";
+import { HALVINGS, HostReader, known, LARGEST_KEPT } from "./host_values.ts";
+import type { ImageUse } from "./images.ts";
+import { assumedImage } from "./images.ts";
+import type { FoundLaunch } from "./kernels.ts";
+import type { GivenNumber, Opened } from "./open_kernel.ts";
+import { hostShape, isName } from "./open_kernel.ts";
+import { isSize, productArguments } from "./signatures.ts";
+import type { Field, Slot } from "./structs.ts";
+import { bytesOfType, fieldNames } from "./structs.ts";
+import { usualOf } from "./template_arguments.ts";
+import type { Token } from "./tokens.ts";
+import { textsOf } from "./tokens.ts";
+
+/** What the compiler made of a kernel. */
+export interface Compiled {
+  parameters: { name: string; type: string }[];
+  images: ImageUse[];
+  /** threads of a block as `__launch_bounds__` has them */
+  mostThreads: number[];
+  /** whether a thread asks for its place along y */
+  usesY: boolean;
+}
+
+/** What is given of a launch, as text; empty where it is not. */
+export interface GivenLaunch {
+  grid: string[];
+  block: string[];
+  sharedBytes: string;
+}
+
+/** Threads of a launch and elements of an array that are few enough to run. */
+export interface Most {
+  threads: number;
+  elements: number;
+}
+
+/** About a second. */
+export const MOST: Most = { threads: 2 ** 18, elements: 2 ** 20 };
+/** Blocks, and elements of an array, where sizes are constants of the kernel and cannot shrink. */
+const CLIPPED = [2, 2, 1];
+const CLIPPED_ELEMENTS = 2 ** 24;
+/** Most threads, and elements of all arrays, of a launch of which only the outer blocks run. */
+const MOST_OUTER = { threads: 2 ** 24, elements: 2 ** 23 };
+/** Factor by which arrays grow after an access outside those of the first attempt. */
+const ROOMY = 256;
+/** Most sizes whose product is taken as the length of an array; launches of the file tried. */
+const MOST_SIDES = 4;
+const MOST_LAUNCHES = 3;
+/** How often the file's sizes are halved until its launch is small enough to simulate. */
+const STEPS = [
+  ...Array.from({ length: HALVINGS / 2 }, (_, at) => 2 * at),
+  ...Array.from({ length: 6 }, (_, at) => HALVINGS + at),
+];
+/** Attempts to skip after one that took too long. */
+const SKIPPED = 2;
+/** For a single size, for each of two or three, of more, and for matrices. */
+const SIZES: Record<number, number> = { 1: 4096, 2: 64, 3: 32 };
+const [MANY, OF_PRODUCT] = [16, 128];
+const LEAST = 8;
+/** Names of integers that are no sizes, and their values. */
+const USUAL: [RegExp, number][] = [
+  [/^(offset|start|begin|base|shift|seed|idx|index|pos|first|lo|low|id|tid|rank|flag|mode)$/, 0],
+  [/^(n?iters?|iterations|n?steps|niter|reps?|repeat|loops?|times|num_iters?)$/, 2],
+  [/^(radius|r|ksize|filter_?size|kernel_?size|mask_?(?:size|width|dim)|filter_?width)$/, 3],
+  [/^(alpha|one)$/, 1],
+];
+/** How source asks for a thread's place along y. */
+const DOWN = /(?<!%)\b(?:threadIdx|tid|thread_index\(\))\s*\.\s*y\b/;
+
+/** What an attempt assumes. */
+interface Plan {
+  /** how often sizes are divided by 4 */
+  shrunk?: number;
+  /** arrays of unknown size are enlarged */
+  roomy?: boolean;
+  /** integer arrays hold zeros, as they may be indices */
+  zeros?: boolean;
+  /** an unknown grid is a single block */
+  oneBlock?: boolean;
+  /** only a few blocks of the file's grid run */
+  clipped?: boolean;
+  /** how often an unknown block is halved along each axis */
+  narrowed?: number;
+}
+
+const PLANS: Plan[] = [
+  {},
+  { zeros: true },
+  { shrunk: 1, roomy: true },
+  { shrunk: 2, roomy: true, zeros: true },
+  { roomy: true, zeros: true, oneBlock: true },
+  { shrunk: 4, roomy: true, zeros: true, oneBlock: true },
+];
+/** For kernels whose shared arrays are too small for the usual block. */
+const NARROWER: Plan[] = [1, 2, 3].map((narrowed) => ({ ...PLANS[2], zeros: true, narrowed }));
+
+/** An argument: its text for `--args`, and the elements of an array or the value of a number. */
+export interface Argument {
+  field: Field;
+  text: string;
+  count: number | null;
+  value: number | null;
+  /** elements into its array */
+  start: number;
+  /** whether the file tells it */
+  told: boolean;
+}
+
+/** What an attempt assumes, and which launch of the file it is of; -1 for none. */
+export interface MadeBy {
+  launch: number;
+  plan: Plan;
+  halvings: number;
+}
+
+/** A launch to try. */
+export interface Attempt extends GivenLaunch {
+  args: Argument[];
+  /** what was assumed of arguments and launch, or which line tells it, in sentences */
+  argued: string;
+  assumed: string;
+  /** the file gives every number and array size, none was shrunk, and no array can hold indices */
+  certain: boolean;
+  /** it would be certain if one knew what arrays of integers hold */
+  contentsAssumed: boolean;
+  /** the file gives grid, block and every number, and no array can hold indices */
+  numbersTold: boolean;
+  /** arrays that hold nothing from a byte on, as the file's `cudaMemset` ends there */
+  filledTo: Record<string, number>;
+  /** the file gives the grid, the block, or both */
+  gridTold: boolean;
+  blockTold: boolean;
+  launched: boolean;
+  /** elements of arrays of unknown size */
+  elements: number;
+  /** only a few, possibly long, blocks run */
+  clipped: boolean;
+  /** the block was shrunk to stay inside the kernel's arrays */
+  narrowed: boolean;
+  /** only the blocks at the corners of the grid are to run */
+  outer: boolean;
+  madeBy: MadeBy;
+  /** sizes that the launch depends on, by name; assumed ones have no line */
+  sizes: Map<string, SizeOfFile>;
+  /** the file's launch */
+  launch: FoundLaunch | null;
+}
+
+/** A kernel of which the launch is not known. */
+export interface Unknown {
+  opened: Opened;
+  slots: Slot[];
+  compiled: Compiled;
+  known: GivenLaunch;
+}
+
+/** Distinct launches of a kernel, the most likely first. */
+export function* attempts(unknown: Unknown, most = MOST, edits = new Map<string, number>()) {
+  const seen = new Set<string>();
+  for (const found of every(unknown, most, edits)) {
+    const { args, grid, block, sharedBytes } = found;
+    const key = JSON.stringify([args.map(({ text }) => text), grid, block, sharedBytes]);
+    if (!seen.has(key)) yield found;
+    seen.add(key);
+  }
+}
+
+function* every(unknown: Unknown, most: Most, edits: Map<string, number>): Generator<Attempt> {
+  const { launches, values } = unknown.opened;
+  const own = [...values.values()];
+  const hosts = launches.filter((one) => mayBeOf(one, own)).slice(0, MOST_LAUNCHES);
+  const made = (launch: FoundLaunch | null, plan: Plan, halvings = 0) =>
+    new Assuming(unknown, launch, plan, halvings, most, edits).found();
+  for (const plan of PLANS) {
+    for (const host of hosts) {
+      for (const halvings of stepsOf((one) => made(host, plan, one), plan, most)) {
+        const found = made(host, plan, halvings);
+        if (found) yield found;
+      }
+      const found = made(host, { ...plan, clipped: true });
+      if (found && isSmall(found, { ...most, elements: CLIPPED_ELEMENTS })) yield found;
+    }
+  }
+  for (const plan of [...PLANS, ...(blockIsFree(unknown) ? NARROWER : [])]) {
+    const found = made(null, plan);
+    if (found) yield found;
+  }
+}
+
+/** How often the file's sizes are halved: as often as makes the launch small enough, and more. */
+function stepsOf(made: (halvings: number) => Attempt | null, plan: Plan, most: Most) {
+  const first = firstFitting(made, most);
+  if (first < 0) return [];
+  const further = STEPS.slice(first).filter((_, at) => at % SKIPPED === 0);
+  const steps = [...further.slice(0, 3), STEPS[STEPS.length - 3]];
+  return plan === PLANS[0] ? steps : steps.slice(0, 1); // what takes too long is known from the first
+}
+
+/** The index of the first step that makes the launch small enough; -1 if none does. */
+function firstFitting(made: (halvings: number) => Attempt | null, most: Most) {
+  for (const [number, halvings] of STEPS.entries()) {
+    const found = made(halvings);
+    if (!found) break;
+    if (isSmall(found, most)) return number;
+  }
+  return -1;
+}
+
+/**
+ * What else to run after a launch of the file: the outer blocks at the file's own sizes, where those
+ * were made smaller; its other launches; more blocks than one, where the grid follows from a size.
+ */
+export function* furtherAttempts(unknown: Unknown, by: MadeBy): Generator<Attempt> {
+  const { launches, values } = unknown.opened;
+  const made = (launch: FoundLaunch | null, plan: Plan, halvings: number) =>
+    new Assuming(unknown, launch, plan, halvings, MOST, new Map()).found();
+  const own = launches[by.launch];
+  const done = own && made(own, by.plan, by.halvings);
+  if (!done?.launched) return;
+  const plan = { ...by.plan, shrunk: 0, clipped: false };
+  if (by.halvings || by.plan.clipped) {
+    const whole = made(own, plan, 0);
+    const elements = whole?.args.reduce((sum, { count }) => sum + (count ?? 0), 0) ?? 0;
+    if (whole && isSmall(whole, { ...MOST_OUTER, elements }) && elements <= MOST_OUTER.elements) {
+      const assumed = `${whole.assumed} Only the blocks at its corners ran.`;
+      yield { ...whole, outer: true, assumed };
+    }
+  }
+  const textsOfArgs = ({ args }: Attempt) => args.map(({ text }) => text).join(" ");
+  for (const host of launches.slice(0, MOST_LAUNCHES)) {
+    if (host === own || !mayBeOf(host, [...values.values()])) continue;
+    const first = firstFitting((halvings) => made(host, plan, halvings), MOST);
+    const other = first < 0 ? null : made(host, plan, STEPS[first]);
+    if (other?.launched && textsOfArgs(other) !== textsOfArgs(done)) yield other;
+  }
+  const { constants } = unknown.opened.file;
+  const isSized = own.shape[0].some(({ kind, text }) => kind === "name" && !constants.has(text));
+  const larger = isSized && done.grid.every((side) => side === "1") && made(null, PLANS[0], 0);
+  if (larger) yield larger;
+}
+
+/** Whether a launch may be of this instance of a template, judged by its values. */
+function mayBeOf({ template }: FoundLaunch, own: string[]) {
+  return template.every((tokens, at) => {
+    const [value, isNumber] = [own[at], tokens[0].kind === "number"];
+    const isOther = value !== undefined && textsOf(tokens).join("") !== value;
+    return !(isOther && isNumber && /^\d+$/.test(value));
+  });
+}
+
+function isSmall({ grid, block, elements, args }: Attempt, most: Most) {
+  const sides = [...grid, ...block].filter((side) => /^\d+$/.test(side)).map(Number);
+  const counts = args.map(({ count }) => count ?? 0);
+  return product(sides) <= most.threads && Math.max(elements, ...counts) <= most.elements;
+}
+
+const product = (numbers: number[]) => numbers.reduce((all, one) => all * one, 1);
+
+function blockIsFree(unknown: Unknown) {
+  const { known, compiled } = unknown;
+  return !known.block.length && !compiled.mostThreads.length && !hostBlocks(unknown.opened).length;
+}
+
+/** The blocks of the file's own launches that can be worked out. */
+function hostBlocks(opened: Opened, given: GivenNumber[] = []) {
+  const blocks = opened.launches.map((launch) => hostShape(opened, launch, given).block);
+  return blocks.filter((block) => {
+    const threads = product(block);
+    return block.length && threads >= 1 && threads <= MAX_THREADS;
+  });
+}
+
+/**
+ * The block of an unknown launch, halved as often as `narrowed` says.
+ * @param given the numbers that the kernel is given
+ */
+export function assumedBlock(
+  { opened, compiled }: Pick<Unknown, "opened" | "compiled">,
+  narrowed = 0,
+  given: GivenNumber[] = [],
+) {
+  // Cooperative groups number threads along all axes, though most blocks have one.
+  const isPlane = compiled.usesY && opened.file.files.some(({ text }) => DOWN.test(text));
+  const usual = (isPlane ? [16, 16] : [256]).map((side) => side >> narrowed);
+  const [own] = hostBlocks(opened, given);
+  return own ?? (compiled.mostThreads.length ? compiled.mostThreads : usual);
+}
+
+/** Builds one attempt. */
+class Assuming {
+  #guessed = false;
+  #roomy = false;
+  /** a pointer has an unknown offset into its array */
+  #inside = false;
+  /** value of each of several sizes; 0 if there are fewer than two */
+  #size = 0;
+  #kept = new Set<string>();
+  #fields: Field[];
+  #sizes = new Map<string, SizeOfFile>();
+
+  constructor(
+    public unknown: Unknown,
+    public launch: FoundLaunch | null,
+    public plan: Plan,
+    public halvings: number,
+    public most: Most,
+    public edits: Map<string, number>,
+  ) {
+    this.#fields = unknown.slots.flatMap(({ fields }) => fields);
+    if (!launch) return;
+    const { opened } = unknown;
+    const { words } = opened.kernel.declaration;
+    const ofKernel = [...opened.file.constants].filter((name) => words.has(name));
+    const reader = this.#reader(launch, new Map(), 0);
+    known(() => reader.sidesOf(launch.shape[1] ?? []));
+    this.#kept = new Set([...ofKernel, ...reader.followed]); // the file's block is not shrunk
+  }
+
+  found(): Attempt | null {
+    const { unknown, plan, launch, most } = this;
+    const told = launch ? this.#toldNumbers(launch) : new Map<number, Single>();
+    const numbers = this.#numbers(told);
+    const shape = launch && this.#shape(launch, numbers);
+    if (launch && !shape) return null;
+    const whole = shape?.grid ?? [];
+    let grid = plan.clipped ? whole.map((side, at) => Math.min(side, CLIPPED[at])) : whole;
+    const block = shape?.block.length ? shape.block : assumedBlock(unknown, plan.narrowed);
+    const sides = [...numbers.values()].flatMap(({ number, whole }) =>
+      whole && number > 0 ? number : [],
+    );
+    const largest = sides.sort((one, other) => other - one).slice(0, MOST_SIDES);
+    const wanted = Math.max(product(largest), product([...grid, ...block]));
+    const elements = Math.min(wanted, most.elements);
+    const args = this.#args(numbers, told, elements);
+    if (!grid.length) {
+      const counts = args.map(({ count }) => count ?? 0);
+      const longest = counts.some(Boolean) ? Math.max(...counts) : 1;
+      const square = isFlat(block) ? 0 : this.#size ** 2;
+      grid = plan.oneBlock
+        ? [1]
+        : covering(Math.min(square || Math.min(elements, longest), most.threads), block);
+    }
+    if (Math.min(...grid, ...block) < 1 || product(block) > MAX_THREADS) return null;
+    const pointed = this.#fields.filter(({ pointer }) => pointer).map(({ element }) => element);
+    // A struct may hold pointers, and integers may be indices.
+    const isGuessed =
+      this.#guessed || this.#roomy || this.#inside || this.halvings > 0 || pointed.includes(null);
+    const indices = pointed.some(isWhole) && !plan.zeros;
+    const launched = launch !== null && Boolean(shape?.grid.length && shape.block.length);
+    const sure = launched && !isGuessed;
+    const isAnyUnknown = this.#guessed || this.halvings > 0 || indices || pointed.includes(null);
+    const texts = (given: string[], own: number[]) => (given.length ? given : own.map(String));
+    const used = texts(unknown.known.grid, grid);
+    const threads = texts(unknown.known.block, block);
+    return {
+      args,
+      grid: used,
+      block: threads,
+      sharedBytes:
+        unknown.known.sharedBytes === "0" ? `${shape?.shared ?? 0}` : unknown.known.sharedBytes,
+      argued: this.#argued(args),
+      assumed: this.#assumed(used, threads, whole),
+      certain: sure && !indices,
+      contentsAssumed: sure && indices,
+      numbersTold: launched && !isAnyUnknown,
+      filledTo: this.#filledTo,
+      gridTold: whole.length > 0,
+      blockTold: Boolean(shape?.block.length),
+      launched,
+      elements: this.#roomy ? wanted : 0,
+      clipped: Boolean(plan.clipped),
+      narrowed: Boolean(plan.narrowed),
+      outer: false,
+      madeBy: {
+        launch: launch ? unknown.opened.launches.indexOf(launch) : -1,
+        plan,
+        halvings: this.halvings,
+      },
+      sizes: this.#sizes,
+      launch,
+    };
+  }
+
+  #reader(launch: FoundLaunch, names: Map<string, Value>, halvings: number) {
+    const { file, values } = this.unknown.opened;
+    return new HostReader(file, launch, names, new Map([...usualOf(launch.function), ...values]), {
+      bytesOf: (type) => bytesOfType(type, file, values),
+      fieldsOf: (type) => fieldNames(type, file),
+      halvings,
+      kept: this.#kept,
+      edits: this.edits,
+    });
+  }
+
+  /** Each parameter's argument in the launch; empty if there is none. */
+  #arguments(launch: FoundLaunch): Token[][] {
+    return this.unknown.slots.flatMap(({ fields, structBytes }, at) =>
+      fields.map(() => (structBytes ? [] : (launch.arguments[at] ?? []))),
+    );
+  }
+
+  /** Lengths and starts of arrays that the host code gives, by parameter. */
+  #counts = new Map<number, { count: number; start: number }>();
+  /** What `cudaMemset` fills arrays with, and how many of their bytes. */
+  #cleared = new Map<number, { value: number; bytes: number }>();
+  /** Bytes that an array starts with, where its rest holds nothing. */
+  #filledTo: Record<string, number> = {};
+
+  /** Numbers that the host code gives, by parameter. */
+  #toldNumbers(launch: FoundLaunch) {
+    const numbers = new Map<number, Single>();
+    const reader = this.#reader(launch, new Map(), this.halvings);
+    for (const [at, tokens] of this.#arguments(launch).entries()) {
+      const field = this.#fields[at];
+      if (!tokens.length || field.image) continue;
+      if (field.pointer) {
+        const bytes = reader.arrayBytes(tokens, width(field.element));
+        const start = reader.start(tokens);
+        this.#inside ||= start === null;
+        const count = Math.max(1, Math.floor((bytes ?? 0) / width(field.element)));
+        if (bytes) this.#counts.set(at, { count, start: start ?? 0 });
+        const cleared = field.constant ? null : reader.cleared(tokens);
+        if (cleared) this.#cleared.set(at, cleared);
+      } else {
+        const found = reader.number(tokens);
+        if (found && fits(found.number, field)) numbers.set(at, found);
+      }
+    }
+    this.#sizes = reader.sizes;
+    return numbers;
+  }
+
+  /** Values of the parameters that are numbers. */
+  #numbers(told: Map<number, Single>) {
+    const { opened, slots } = this.unknown;
+    const fields = slots.flatMap((slot) => slot.fields);
+    const sizes = fields.filter((one, at) => !told.has(at) && isSize(one) && usual(one) === null);
+    const isProduct = productArguments(opened.kernel.name, fields, false) !== null;
+    const first = isProduct ? OF_PRODUCT : (SIZES[sizes.length] ?? MANY);
+    const size = Math.max(LEAST, first >> (2 * (this.plan.shrunk ?? 0)));
+    this.#size = sizes.length > 1 ? size : 0;
+    const found = new Map<number, Single>();
+    for (const [at, one] of fields.entries()) {
+      if (one.pointer || one.image) continue;
+      const given = told.get(at);
+      this.#guessed ||= !given;
+      const edit = this.edits.get(one.name);
+      if (given) found.set(at, given);
+      else if (!isSize(one)) {
+        const number = /eps/i.test(one.name) ? 1e-5 : 1;
+        found.set(at, { number, whole: false });
+      } else {
+        const number = edit ?? within(usual(one) ?? size, one.element);
+        found.set(at, { number, whole: true });
+        if (sizes.includes(one)) this.#sizes.set(one.name, { value: number, own: number, line: 0 });
+      }
+    }
+    return found;
+  }
+
+  /** Grid, block and shared bytes of the file's launch; empty if unknown. */
+  #shape(launch: FoundLaunch, numbers: Map<number, Single>) {
+    const names = new Map<string, Value>();
+    for (const [at, tokens] of this.#arguments(launch).entries()) {
+      const number = numbers.get(at);
+      if (number && isName(tokens)) names.set(tokens[0].text, number);
+    }
+    const [ofGrid, ofBlock, ofShared] = launch.shape;
+    if (!ofBlock) return null;
+    const fixed = this.#reader(launch, names, 0);
+    const own = known(() => fixed.sidesOf(ofBlock)) ?? [];
+    const threads = product(own);
+    const block = threads >= 1 && threads <= MAX_THREADS ? own : [];
+    const reader = this.#reader(launch, names, this.halvings);
+    const grid = known(() => reader.sidesOf(ofGrid)) ?? [];
+    if (!grid.length && !block.length) return null;
+    for (const [name, one] of reader.sizes) this.#sizes.set(name, one);
+    const shared = ofShared ? this.#reader(launch, names, 0).number(ofShared)?.number : 0;
+    return { grid, block, shared: Math.trunc(shared ?? 0) };
+  }
+
+  #args(numbers: Map<number, Single>, told: Map<number, Single>, most: number): Argument[] {
+    const names = new Set<string>();
+    const wholes = new Map<string, number>();
+    for (const [at, { number, whole }] of numbers) {
+      if (whole) wholes.set(this.#fields[at].name.split(".").at(-1) ?? "", number);
+    }
+    const { slots, compiled, opened } = this.unknown;
+    const own = slots.flatMap(({ fields }, at) => fields.map(() => compiled.parameters[at].name));
+    return this.#fields.map((field, at) => {
+      const name = nameOf(field, at, names);
+      names.add(name);
+      if (field.image) {
+        this.#roomy = true;
+        const image = assumedImage(opened.file, compiled.images, own[at], field, wholes, most);
+        return {
+          field,
+          text: `${name}:${image.text}`,
+          count: image.count,
+          value: null,
+          start: 0,
+          told: false,
+        };
+      }
+      if (field.pointer) return this.#array(field, at, name, most);
+      const value = numbers.get(at) ?? { number: 0, whole: true };
+      const isNamed = value.whole && !/^[MNK]$/.test(name);
+      const text = (isNamed ? `${name}=` : "") + textOf(value);
+      return { field, text, count: null, value: value.number, start: 0, told: told.has(at) };
+    });
+  }
+
+  #array(field: Field, at: number, name: string, most: number): Argument {
+    const { element } = field;
+    const { plan } = this;
+    const own = this.#counts.get(at);
+    let count = own?.count ?? 0;
+    // What was made smaller may no longer go together.
+    if (own && this.halvings && plan.roomy) count = Math.max(count, most);
+    if (!own) {
+      this.#roomy = true;
+      const size = Math.min(this.most.elements, most * (plan.roomy ? ROOMY : 1));
+      count = Math.max(1, Math.floor(size / (element?.lanes ?? 1)));
+    }
+    const cleared = this.#cleared.get(at);
+    if (cleared && own && cleared.bytes < own.count * width(element)) {
+      this.#filledTo[name] = cleared.bytes;
+    }
+    const isZero = element ? isWhole(element) && plan.zeros : cleared?.value === 0;
+    const use = isZero ? "zero" : field.constant ? "in" : "inout";
+    const start = own && own.start > 0 && own.start < count ? `@${own.start}` : "";
+    const text = `${name}:${use}:${count}${start}${element ? "" : ":float"}`;
+    return { field, text, count, value: null, start: own?.start ?? 0, told: own !== undefined };
+  }
+
+  #argued(args: Argument[]) {
+    if (!args.length) return "";
+    const text = args.map((one) => one.text).join(" ");
+    const isTold = this.launch && !this.#guessed && !this.#roomy;
+    const said = isTold
+      ? `Arguments, told by line ${this.launch?.line}: ${text}.`
+      : `Arguments, assumed: ${text}. Say --args where they are others.`;
+    if (!this.#roomy) return said;
+    return `${said} Sizes of arrays are assumed, so an index beyond the true ones is not seen.`;
+  }
+
+  #assumed(grid: string[], block: string[], whole: number[]) {
+    const told = this.launch ? `told by line ${this.launch.line}` : "assumed";
+    const [blocks, threads] = [grid, block].map((sides) => sides.join(" × "));
+    let said = `Launch, ${told}: a grid of ${blocks} blocks of ${threads} threads.`;
+    const used = product(grid.filter((side) => /^\d+$/.test(side)).map(Number));
+    if (product(whole) > used) {
+      said += ` The file's own has ${comma(product(whole))} blocks, too many to run here.`;
+    }
+    if (this.halvings) {
+      const beyond = this.halvings <= HALVINGS ? ` beyond ${comma(LARGEST_KEPT)}` : "";
+      said += ` Sizes of the file${beyond} are made smaller, so that it runs here.`;
+    }
+    return this.launch ? said : `${said} Say --grid and --block where it is another.`;
+  }
+}
+
+function usual({ name, element }: Field) {
+  if (isBool(element)) return 1;
+  const plain = (name.split(".").at(-1) ?? "").toLowerCase().replace(/^_+|_+$/g, "");
+  return USUAL.find(([pattern]) => pattern.test(plain))?.[1] ?? null;
+}
+
+const within = (value: number, element: Element | null) =>
+  isWhole(element) ? Math.min(value, limitsOf(element)[1]) : value;
+
+/** Whether a parameter can hold a number of the host code. */
+function fits(value: number, field: Field) {
+  if (!isSize(field) || !isWhole(field.element)) return true;
+  if (!Number.isInteger(value)) return false;
+  const [least, most] = limitsOf(field.element);
+  return isBool(field.element) || (least <= value && value <= most);
+}
+
+/** A unique name that `--args` accepts. */
+function nameOf({ name, pointer }: Field, at: number, names: Set<string>) {
+  const text = name.replace(/\W+/g, "_").replace(/^_+|_+$/g, "") || `p${at + 1}`;
+  let found = pointer && /^[ABC]$/.test(text) ? text.toLowerCase() : text;
+  while (names.has(found)) found += "_";
+  return found;
+}
+
+/** A number as Python writes it. */
+function textOf({ number, whole }: Single) {
+  if (whole) return `${number}`;
+  if (Number.isInteger(number)) return `${number}.0`;
+  const isSmall = Math.abs(number) < 1e-4;
+  return isSmall ? number.toExponential().replace(/e([-+])(\d)$/, "e$10$2") : `${number}`;
+}
+
+const isFlat = (block: number[]) => block.filter((side) => side > 1).length <= 1;
+
+/** The grid with one thread per element. */
+export function covering(elements: number, block: number[]) {
+  if (isFlat(block)) return [Math.ceil(elements / product(block))];
+  const side = Math.floor(Math.sqrt(elements - 1)) + 1;
+  return block.slice(0, 2).map((threads) => Math.ceil(side / threads));
+}

@@ -1,0 +1,100 @@
+// A CUDA file with the headers of its project, split into declarations.
+
+import { LabError } from "../errors.ts";
+import type { Declaration } from "./declarations.ts";
+import { declarationsOf } from "./declarations.ts";
+import type { Token } from "./tokens.ts";
+import { inside, matching, tokensOf } from "./tokens.ts";
+
+/** A file or a header, by the name in its `#include`. */
+export interface SourceText {
+  name: string;
+  text: string;
+}
+
+/** The parameters of a macro, null of an object-like one, what it stands for, and where. */
+export interface Macro {
+  takes: string[] | null;
+  body: Token[];
+  directive: Declaration;
+}
+
+export class CudaFile {
+  /** the file, then its headers */
+  files: (SourceText & { declarations: Declaration[] })[];
+  declarations: Declaration[];
+  macros: Map<string, Macro>;
+  /** names of macros and of declarations outside functions */
+  constants: Set<string>;
+
+  /**
+   * Throws a LabError if brackets are uneven.
+   * @param defines macros that the caller sets, name to value
+   */
+  constructor(
+    texts: SourceText[],
+    public defines: Record<string, string> = {},
+  ) {
+    try {
+      this.files = texts.map((one) => ({ ...one, declarations: declarationsOf(one.text) }));
+    } catch (error) {
+      if (!(error instanceof LabError)) throw error;
+      throw new LabError(`${texts[0].name} cannot be read. ${error.message}`);
+    }
+    this.declarations = this.files.flatMap(({ declarations }) => declarations);
+    this.macros = macrosOf(this.declarations);
+    const others = this.declarations.filter(({ kind }) => kind === "other");
+    this.constants = new Set([...this.macros.keys(), ...others.flatMap(({ names }) => names)]);
+  }
+
+  fileOf(declaration: Declaration) {
+    return (
+      this.files.find(({ declarations }) => declarations.includes(declaration)) ?? this.files[0]
+    );
+  }
+
+  /** The 1-based line of a token of a declaration in its file. */
+  lineOf(declaration: Declaration, token: Token = declaration.tokens[0]) {
+    return this.fileOf(declaration).text.slice(0, token.start).split("\n").length;
+  }
+
+  #aliases: Map<string, string> | null = null;
+  /** What names of types stand for, by `typedef`, `using` and macros. */
+  get aliases() {
+    this.#aliases ??= this.#readAliases();
+    return this.#aliases;
+  }
+
+  #readAliases() {
+    const found = new Map<string, string>();
+    for (const { tokens, kind } of this.declarations) {
+      const words = tokens.map(({ text }) => text).filter((one) => !/^(const|volatile)$/.test(one));
+      if (words[0] === "typedef" && words.length >= 4 && !words.includes("{")) {
+        found.set(words[words.length - 2], words.slice(1, -2).join(" "));
+      } else if (words[0] === "using" && words.length > 4 && words[2] === "=") {
+        found.set(words[1], words.slice(3, -1).join(" "));
+      } else if (kind === "directive") {
+        const macro = /^#\s*define\s+(\w+)\s+([\w ]+?)\s*$/.exec(tokens[0].text);
+        if (macro) found.set(macro[1], macro[2]);
+      }
+    }
+    return found;
+  }
+}
+
+function macrosOf(declarations: Declaration[]) {
+  const found = new Map<string, Macro>();
+  for (const directive of declarations) {
+    const { kind, tokens } = directive;
+    const define = kind === "directive" && /^#\s*define\b([\s\S]*)/.exec(tokens[0].text);
+    if (!define) continue;
+    const body = tokensOf(define[1].replaceAll("\\\n", " ").trim());
+    const [name, next] = body;
+    if (next?.text === "(" && next.start === name.end) {
+      const names = inside(body, 1).filter((one) => one.kind === "name");
+      const takes = names.map(({ text }) => text);
+      found.set(name.text, { takes, body: body.slice(matching(body, 1) + 1), directive });
+    } else if (name) found.set(name.text, { takes: null, body: body.slice(1), directive });
+  }
+  return found;
+}

@@ -1,0 +1,66 @@
+// Launches in two streams run in any order, unless the host or an event makes one wait for the other.
+
+import type { FoundFunction, FoundLaunch } from "./kernels.ts";
+import { kernelsOf, launchesOf } from "./kernels.ts";
+import type { Opened } from "./open_kernel.ts";
+import { joined, textsOf } from "./tokens.ts";
+
+/** Words of host code that may order two launches, and brackets: both may not run. */
+const ORDERS = /sync|wait|query|event|[{}]/i;
+/** Place of the stream among what stands between `<<<` and `>>>`. */
+const STREAM = 3;
+
+/** The launches of a kernel that read what one in another stream may still write. */
+export function streamFaults({ file, kernel, launches }: Opened) {
+  const kernels = new Map(kernelsOf(file).map((one) => [one.name, one]));
+  return launches.flatMap((after) =>
+    launchesOf(file).flatMap((before) => {
+      const writer = kernels.get(before.kernel);
+      if (!writer || !areSideBySide(before, after)) return [];
+      const written = arraysOf(before, writer, false);
+      const arrays = arraysOf(after, kernel, true).filter((name) => written.includes(name));
+      return [...new Set(arrays)].sort().map((array) => ({
+        line: after.line,
+        otherLine: before.line,
+        array,
+        text:
+          `Line ${after.line} launches ${after.kernel} in stream ${streamOf(after)}, which reads ` +
+          `${array}; ${before.kernel}, launched in stream ${streamOf(before)} at line ` +
+          `${before.line}, may still write it. Let the second stream wait for the first: ` +
+          "cudaEventRecord and cudaStreamWaitEvent.",
+      }));
+    }),
+  );
+}
+
+const streamOf = ({ shape }: FoundLaunch) => joined(textsOf(shape[STREAM] ?? []));
+
+/** Whether a second launch, in another stream, need not wait for the first. */
+function areSideBySide(before: FoundLaunch, after: FoundLaunch) {
+  const { tokens } = after.function;
+  const made = tokens.flatMap(({ text }, place) =>
+    text.startsWith("cudaStreamCreate") && tokens[place + 2]?.text === "&"
+      ? (tokens[place + 3]?.text ?? "")
+      : [],
+  );
+  const [first, second] = [streamOf(before), streamOf(after)];
+  const between = after.before.slice(before.before.length);
+  return (
+    before.function === after.function &&
+    between.length > 0 &&
+    first !== second &&
+    made.includes(first) &&
+    made.includes(second) &&
+    !between.some(({ text }) => ORDERS.test(text))
+  );
+}
+
+/** The arrays that a launch passes as pointers to what may, or may not, be written. */
+function arraysOf(launch: FoundLaunch, { parameters }: FoundFunction, constant: boolean) {
+  // Without any const the source does not say what is only read.
+  if (!parameters.some((one) => one.pointer && one.constant)) return [];
+  return launch.arguments.flatMap((tokens, at) => {
+    const [name, one] = [joined(textsOf(tokens)), parameters[at]];
+    return one?.pointer && one.constant === constant && /^[A-Za-z_]\w*$/.test(name) ? name : [];
+  });
+}

@@ -1,0 +1,216 @@
+// Parameters that are structs, passed by value: their fields, and where each lies. `--args` gives the
+// fields one after the other, in the order of the source. Offsets follow the rules of C: each field
+// starts at a multiple of its own size, the struct at one of its largest.
+
+import { LabError } from "../errors.ts";
+import type { CudaFile } from "./cuda_file.ts";
+import type { Element } from "./elements.ts";
+import { bytesOf, elementOf, resolve } from "./elements.ts";
+import { HostReader, known, POINTER_BYTES } from "./host_values.ts";
+import type { Parameter } from "./kernels.ts";
+import { parameterOf } from "./kernels.ts";
+import type { Token } from "./tokens.ts";
+import { inside, matching, split, textsOf } from "./tokens.ts";
+
+/** A parameter, or a field of a struct, with the element that it holds or points to. */
+export interface Field extends Parameter {
+  element: Element | null;
+  /** "texture" or "surface"; "" where it is none */
+  image: string;
+  /** bytes from the start of the struct */
+  offset: number;
+}
+
+/** One parameter of the compiled kernel, and what `--args` gives for it. */
+export interface Slot {
+  fields: Field[];
+  /** 0 where it is no struct */
+  structBytes: number;
+}
+
+/** Types of the source that stand for an image, and for which. */
+const IMAGES: Record<string, string> = {
+  ...{ cudaTextureObject_t: "texture", CUtexObject: "texture" },
+  ...{ cudaSurfaceObject_t: "surface", CUsurfObject: "surface" },
+};
+/** Fields of a struct that `--args` may have to give; structs in structs. */
+const MOST_FIELDS = 64;
+const DEEPEST = 4;
+const SKIPPED = new Set(["static", "typedef", "using", "friend", "template", "enum"]);
+const UNKNOWN = { fields: [], size: -1, alignment: 1 };
+
+interface Laid {
+  fields: Field[];
+  /** bytes, and the multiple it starts at */
+  size: number;
+  alignment: number;
+}
+
+/** A parameter as it stands, with its element. */
+export function fieldOf(one: Parameter, element: Element | null, offset = 0): Field {
+  const image = !one.pointer && Object.hasOwn(IMAGES, one.type) ? IMAGES[one.type] : "";
+  return { ...one, element, image, offset };
+}
+
+/**
+ * Take the parameters of a kernel apart. Throws a LabError where a struct cannot be.
+ * @param compiled their types in the PTX; "b8[16]" is a struct
+ * @param values of the template
+ */
+export function slotsOf(
+  parameters: Parameter[],
+  compiled: string[],
+  file: CudaFile,
+  values: Map<string, string>,
+): Slot[] {
+  return parameters.slice(0, compiled.length).map((one, at) => {
+    const [, bytes] = /^b8\[(\d+)\]$/.exec(compiled[at]) ?? [];
+    if (!bytes || one.pointer) {
+      return { fields: [fieldOf(one, resolve(one.type, file, values))], structBytes: 0 };
+    }
+    const structBytes = Number(bytes);
+    // std::true_type and the like have no field.
+    if (structBytes === 1 && one.type.startsWith("std::")) return { fields: [], structBytes };
+    const { fields, size } = layout(one, file, values, 0);
+    if (size !== structBytes || !fields.length || fields.length > MOST_FIELDS) {
+      throw new LabError(
+        `The parameter '${one.type} ${one.name}' is passed by value, and its ${bytes} bytes cannot ` +
+          "be taken apart into numbers and pointers. Give the kernel its fields as parameters of " +
+          "their own.",
+      );
+    }
+    return { fields, structBytes };
+  });
+}
+
+/** Bytes of a number, a vector or a struct; null where they are not known. */
+export function bytesOfType(type: string, file: CudaFile, values: Map<string, string>) {
+  const one = { name: "", type, pointer: false, constant: false, of: "" };
+  const { size } = layout(one, file, values, 0);
+  return size > 0 ? size : null;
+}
+
+function layout(one: Parameter, file: CudaFile, values: Map<string, string>, depth: number): Laid {
+  const element =
+    elementOf(one.type === "dim3" ? "uint3" : one.type) ?? resolve(one.type, file, values);
+  if (one.pointer || Object.hasOwn(IMAGES, one.type)) {
+    return { fields: [fieldOf(one, element)], size: POINTER_BYTES, alignment: POINTER_BYTES };
+  }
+  if (element) return vector(one, element);
+  const body = bodyOf(one.type, file);
+  if (!body || depth > DEEPEST) return UNKNOWN;
+  const fields: Field[] = [];
+  let [place, most] = [0, 1];
+  for (const [member, times] of membersOf(body, file)) {
+    const name = `${one.name}.${member.name}`;
+    const inner = layout({ ...member, name, of: one.of || one.name }, file, values, depth + 1);
+    if (inner.size < 0) return UNKNOWN;
+    place = Math.ceil(place / inner.alignment) * inner.alignment;
+    most = Math.max(most, inner.alignment);
+    // With more than MOST_FIELDS nobody gives them one by one.
+    for (let number = 0; number < Math.min(times, MOST_FIELDS + 1); number++) {
+      const index = times > 1 ? `[${number}]` : "";
+      const offset = place + number * inner.size;
+      for (const part of inner.fields) {
+        fields.push({ ...part, name: part.name + index, offset: offset + part.offset });
+      }
+    }
+    place += inner.size * times;
+  }
+  return { fields, size: Math.ceil(place / most) * most, alignment: most };
+}
+
+/** The numbers of a vector such as float4, or the one of a number. */
+function vector(one: Parameter, element: Element): Laid {
+  const width = bytesOf(element);
+  const { name: type, lanes } = element;
+  const single = { ...element, lanes: 1 };
+  if (lanes === 1) return { fields: [fieldOf(one, single)], size: width, alignment: width };
+  const fields = [..."xyzw".slice(0, lanes)].map((axis, number) =>
+    fieldOf({ ...one, name: `${one.name}.${axis}`, type }, single, width * number),
+  );
+  const size = width * lanes;
+  return { fields, size, alignment: Math.min(16, lanes === 3 ? width : size) };
+}
+
+/** What stands between the braces of a struct. */
+function bodyOf(type: string, { declarations }: CudaFile): Token[] | null {
+  const plain = type.split("::").at(-1) ?? type;
+  for (const { tokens, names } of declarations) {
+    const isStruct = tokens.slice(0, 3).some(({ text }) => text === "struct" || text === "class");
+    const opening = tokens.findIndex(({ text }) => text === "{");
+    if (isStruct && opening >= 0 && names.includes(plain)) return inside(tokens, opening);
+  }
+  return null;
+}
+
+/** Leave out what `#ifdef` and `#ifndef` leave out; of other conditions keep the first. */
+function compiledOf(tokens: Token[], { macros }: CudaFile) {
+  const conditions: boolean[] = [];
+  return tokens.filter(({ kind, text }) => {
+    const asked = /^#\s*(if|ifdef|ifndef|else|elif|endif)\b\s*(\w*)/.exec(text);
+    if (kind !== "directive" || !asked) return conditions.every(Boolean);
+    const [, word, name] = asked;
+    if (word === "endif") conditions.pop();
+    else if (word.startsWith("if")) {
+      conditions.push(word === "if" || macros.has(name) === (word === "ifdef"));
+    } else conditions.push(!conditions.pop()); // "else" and "elif"
+    return false;
+  });
+}
+
+/** The names of a struct's fields, in order; none if there is no such struct. */
+export function fieldNames(type: string, file: CudaFile) {
+  const body = bodyOf(type, file);
+  return body ? membersOf(body, file).map(([{ name }]) => name) : [];
+}
+
+/** Each field of a struct, and how many of it there are. */
+function membersOf(body: Token[], file: CudaFile): [Parameter, number][] {
+  const tokens = compiledOf(body, file);
+  const found: [Parameter, number][] = [];
+  let current: Token[] = [];
+  for (let place = 0; place < tokens.length; place++) {
+    const { text, kind } = tokens[place];
+    if (text === "{") {
+      // The body of a function, or what a field starts with.
+      place = matching(tokens, place);
+      if (current.some((one) => one.text === "(")) current = [];
+    } else if (text === ";") {
+      found.push(...declared(current, file));
+      current = [];
+    } else if (text === ":" && /^(public|private|protected)$/.test(current.at(-1)?.text ?? "")) {
+      current = [];
+    } else if (kind !== "directive") current.push(tokens[place]);
+  }
+  return found;
+}
+
+function declared(tokens: Token[], file: CudaFile): [Parameter, number][] {
+  if (!tokens.length || tokens.some(({ text }) => text === "(" || SKIPPED.has(text))) return [];
+  const found: [Parameter, number][] = [];
+  for (const part of split(tokens)) {
+    const texts = textsOf(part);
+    const opening = texts.indexOf("[");
+    const times = opening < 0 ? 1 : productOfSizes(part.slice(opening), file);
+    const [first] = found[0] ?? [parameterOf(opening < 0 ? part : part.slice(0, opening))];
+    if (!found.length) found.push([first, times]);
+    else {
+      // A further name of the same type.
+      const name = texts.find((one) => !/^(\*|const|__restrict__)$/.test(one)) ?? "";
+      found.push([{ ...first, name, pointer: texts.includes("*") }, times]);
+    }
+  }
+  return found.every(([, times]) => times) ? found : [];
+}
+
+/** Elements of `[3]`, `[ROWS][2]`, …; 0 where they cannot be worked out. */
+function productOfSizes(tokens: Token[], file: CudaFile): number {
+  if (tokens[0]?.text !== "[") return 1;
+  const place = { before: [], function: file.declarations[0] };
+  const reader = new HostReader(file, place, new Map(), new Map());
+  const size = known(() => reader.value(inside(tokens, 0), 0));
+  if (!size || Array.isArray(size)) return 0;
+  const rest = tokens.slice(matching(tokens, 0) + 1);
+  return Math.max(0, Math.trunc(size.number)) * productOfSizes(rest, file);
+}

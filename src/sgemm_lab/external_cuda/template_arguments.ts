@@ -1,0 +1,118 @@
+// Template arguments that the caller does not give: from the file's own launch, or what is usual.
+
+import type { CudaFile } from "./cuda_file.ts";
+import type { Declaration } from "./declarations.ts";
+import { elementOf } from "./elements.ts";
+import { HostReader, known } from "./host_values.ts";
+import type { FoundFunction, FoundLaunch, Parameter } from "./kernels.ts";
+import { launchesOfKernel, templateOf } from "./kernels.ts";
+import { fieldNames } from "./structs.ts";
+import { textsOf } from "./tokens.ts";
+
+/** Names of template parameters, and what they are as a rule. */
+const USUAL: [RegExp, string][] = [
+  [/^(warp_?size|wsize|ws)$/, "32"],
+  [/^(b_?k|.*(?:block|tile|chunk)(?:_?size)?_?k|k_?(?:tile|block).*)$/, "8"],
+  [/^(t_?[mn]|.*thread_?tile.*|.*per_?thread.*|.*items.*|vec.*|unroll.*)$/, "4"],
+  [/^(b_?[mn]|w_?[mn]|.*(?:block|tile)(?:_?size)?_?[mn])$/, "64"],
+  [/^(.*stages?|.*padd?(?:ing)?|.*iters?)$/, "2"],
+  [/^(.*head_?dim.*|d|dim|hidden.*)$/, "64"],
+  [/^.*rows?.*$/, "8"],
+];
+const THREAD_TILE = /^t_?[mn]$/;
+const BLOCK_TILE = /^b_?[mn]$/;
+const WARP_TILE = /^w_?[mn]$/;
+/**
+ * Sums of a thread, and elements of a block, along one side, where names tell of both and not of
+ * warps: then as many threads copy a tile as add its products, which most such kernels ask for. A
+ * thread tile with one side goes with blocks of 64.
+ */
+const [OF_THREAD, OF_BLOCK] = ["8", "128"];
+const THREADS = /^.*(?:threads|block_?(?:size|dim)|group_?size|tpb|nthr).*$/;
+/** Threads of a block along x, without and with others along y. */
+const [FLAT, SQUARE] = ["256", "16"];
+
+/** The values of a template, such as "float, 16", and the line that tells them; 0 if assumed. */
+export function usualValues(kernel: FoundFunction, launches: FoundLaunch[], file: CudaFile) {
+  const told = launchesOfKernel(kernel, launches).flatMap((launch) => {
+    const found = ofLaunch(kernel, launch, file);
+    return found ? { ...found, line: launch.line } : [];
+  });
+  // Of several, one whose block has a side that is a value: "if (n == 16) k<16><<<…".
+  const { values, line } = told.find(({ fits }) => fits) ?? told[0] ?? assumed(kernel);
+  return { values: values.join(", "), line };
+}
+
+function assumed({ declaration, template, required }: FoundFunction) {
+  const texts = textsOf(declaration.tokens);
+  const isSquare = texts.includes("y") && texts.includes("threadIdx");
+  const names = template.map(({ name }) => plain(name));
+  const sides = names.filter((name) => THREAD_TILE.test(name)).length;
+  const areTiles = sides > 0 && !names.some((name) => WARP_TILE.test(name));
+  // Tiles that go together take the place of what is usual for each alone.
+  const values = template.slice(0, required).map((one, at) => {
+    if (areTiles && sides > 1 && BLOCK_TILE.test(names[at])) return OF_BLOCK;
+    return areTiles && THREAD_TILE.test(names[at]) ? OF_THREAD : usual(one, isSquare);
+  });
+  return { values, line: 0 };
+}
+
+/**
+ * The values that a launch gives, and whether its block has a side that is one of them; null where
+ * one cannot be worked out.
+ */
+function ofLaunch(kernel: FoundFunction, launch: FoundLaunch, file: CudaFile) {
+  const required = kernel.template.slice(0, kernel.required);
+  if (!launch.template.length && required.some(({ type }) => type !== "typename")) return null;
+  const own = templateOf(launch.function.head);
+  const types = own.filter(({ type }) => type === "typename").map(({ name }) => name);
+  const guesses = {
+    bytesOf: () => null,
+    fieldsOf: (type: string) => fieldNames(type, file),
+    halvings: 0,
+    kept: new Set<string>(),
+    edits: new Map(),
+  };
+  const reader = new HostReader(file, launch, new Map(), usualOf(launch.function), guesses);
+  const values: string[] = [];
+  for (const [number, parameter] of kernel.template.entries()) {
+    const tokens = launch.template[number];
+    if (!tokens) {
+      // Told by the arguments, whose types are not followed.
+      if (number < kernel.required) values.push("float");
+      continue;
+    }
+    const text = textsOf(tokens).join(" ");
+    if (parameter.type === "typename") {
+      const isType =
+        tokens.length > 1 ||
+        elementOf(text) ||
+        file.declarations.some(({ names }) => names.includes(text));
+      values.push(isType && !types.includes(text) ? text : "float");
+    } else if (text === "true" || text === "false") values.push(text);
+    else {
+      const found = reader.number(tokens);
+      if (!found) return null;
+      const isBool = parameter.type === "bool";
+      values.push(`${isBool ? found.number !== 0 : Math.trunc(found.number)}`);
+    }
+  }
+  const sides = known(() => reader.sidesOf(launch.shape[1] ?? [])) ?? [];
+  const threads = sides.reduce((product, side) => product * side, 1);
+  return { values, fits: [...sides, threads].some((side) => values.includes(`${side}`)) };
+}
+
+/** Usual arguments of a host template that is never instantiated, by name. */
+export function usualOf({ head }: Declaration) {
+  const numbers = templateOf(head).filter(({ type }) => type !== "typename");
+  return new Map(numbers.map((one) => [one.name, usual(one, false).replace("false", "0")]));
+}
+
+const plain = (name: string) => name.toLowerCase().replace(/^_+|_+$/g, "");
+
+function usual({ type, name }: Parameter, isSquare: boolean) {
+  if (type === "typename") return "float";
+  if (type === "bool") return "false";
+  const found = USUAL.find(([pattern]) => pattern.test(plain(name)));
+  return found?.[1] ?? (THREADS.test(plain(name)) && !isSquare ? FLAT : SQUARE);
+}

@@ -1,0 +1,240 @@
+"""What Node reads in a file: kernels, what is compiled, parameters, launches of the host code."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from sgemm_lab.errors import LabError
+from sgemm_lab.external_cuda.cuda_file import Pasted, Sources, read_sources
+
+FILE = """
+template <const int BM, typename T = float, bool FAST = (3 > 2)>
+__global__ void __launch_bounds__(BM * 2) tiled(const T* __restrict__ A, T B[], int const n) {}
+namespace lab {
+__global__ void naive(float const *const a, unsigned int *b, size_t, float beta = 0) {}
+}
+extern "C" __global__ void empty(void) {}
+void run() {
+    dim3 grid(1), block(2);
+    tiled<128, half><<<dim3(1, 2), block, 4 * sizeof(float)>>>(a, b, f(1, 2));
+    lab::naive<<<grid, block>>>(a, b, 3, 1.0f);
+}
+"""
+
+
+def sources(text: str = FILE, folder: Path = Path("nowhere"), **defines: str) -> Sources:
+    return read_sources(Pasted("a.cu", text, folder, defines=defines))
+
+
+def opened(found: Sources, entry: str | None = None) -> dict[str, Any]:
+    answer: dict[str, Any] = found.ask("open_kernel", entry, gone=found.absent)
+    return answer
+
+
+def parameters(found: Sources, entry: str, types: Sequence[str] = ("u64",) * 12) -> dict[str, Any]:
+    compiled = {"parameters": [{"name": "p", "type": one} for one in types]}
+    answer: dict[str, Any] = found.ask("parameters", entry, compiled=compiled, variables=[])
+    return answer
+
+
+def test_kernels_with_their_parameters_and_launches() -> None:
+    assert [one["name"] for one in sources().ask("own_kernels")] == ["tiled", "lab::naive", "empty"]
+    tiled, naive, empty = (
+        [
+            (one["type"], one["name"], one["pointer"], one["constant"])
+            for slot in parameters(sources(), entry)["slots"]
+            for one in slot["fields"]
+        ]
+        for entry in ("tiled<8>", "naive", "empty")
+    )
+    assert tiled == [("T", "A", True, True), ("T", "B", True, False), ("int", "n", False, True)]
+    assert naive == [
+        ("float", "a", True, True),
+        ("unsigned int", "b", True, False),
+        ("size_t", "", False, False),
+        ("float", "beta", False, False),
+    ]
+    assert empty == []
+    [first] = opened(sources(), "tiled")["launches"]
+    text = "tiled<128,half><<<dim3(1,2), block, 4*sizeof(float)>>>(a, b, f(1,2))"
+    assert first == {"line": 10, "text": text}
+
+
+@pytest.mark.parametrize(
+    ("entry", "name"),
+    [
+        ("tiled<8>", "tiled<8>"),
+        ("tiled < 8, float >", "tiled<8, float>"),
+        ("tiled", "tiled<128, half>"),
+        ("naive", "lab::naive"),
+        ("lab::naive", "lab::naive"),
+        ("emp", "empty"),
+    ],
+)
+def test_the_entry_that_is_meant(entry: str, name: str) -> None:
+    assert opened(sources(), entry)["name"] == name
+
+
+@pytest.mark.parametrize(
+    ("entry", "reason"),
+    [
+        (
+            None,
+            r"has 3 kernels. Choose one with --entry: tiled<int BM, typename T, bool FAST>, lab",
+        ),
+        ("absent", "no kernel called 'absent'. It has: tiled"),
+        ("i", "several kernels that 'i' can mean"),
+    ],
+)
+def test_an_entry_that_cannot_be_told_is_a_sentence(entry: str | None, reason: str) -> None:
+    with pytest.raises(LabError, match=reason):
+        opened(sources(), entry)
+
+
+def test_one_kernel_needs_no_entry_and_values_of_a_template_have_names() -> None:
+    found = opened(sources("template <int N = 4> __global__ void only(int* x) {}"))
+    assert found["name"] == "only<>"
+    values = opened(sources(), "tiled<8, pair<int, 3>>")["values"]
+    assert values == [["BM", "8"], ["T", "pair<int, 3>"]]
+
+
+WHOLE = """\
+#include <iostream>
+#include "their_utils.h"
+#define SQUARE(x) twice((x) * (x))
+using namespace vendor;
+constexpr int TILE = 8, UNUSED = 9;
+static_assert(TILE < 32, "too large");
+std::vector<float> host;
+float twice(float x) { return x + x; }
+float never(float x) { return x; }
+struct Pair { float a, b; };
+__device__ Pair pair_of(float x) {
+    return {x, SQUARE(x)};
+}
+__global__ void other(float* x) { cub::sum(x); }
+#ifdef TEST
+int main() {
+#define INSIDE 1
+    other<<<1, 1>>>(nullptr);
+}
+#else
+int main() { cudaMalloc(&host, 1); }
+#endif
+namespace deep { __global__ void mine(float* x) { x[INSIDE] = pair_of(x[TILE]).b; } }
+"""
+
+
+def part_of(text: str, folder: Path = Path("nowhere")) -> dict[str, str]:
+    return {one["name"]: one["text"] for one in opened(sources(text, folder), "mine")["files"]}
+
+
+def test_only_what_the_kernel_names_is_compiled() -> None:
+    found = sources(WHOLE)
+    assert found.absent == ("their_utils.h",)
+    assert opened(found, "mine")["leftOut"] == ["never", "main"]
+    lines = part_of(WHOLE)["a.cu"].splitlines()
+    kept = {number for number, line in enumerate(lines, 1) if line.strip()}
+    assert kept == {1, 3, 4, 5, 6, 8, 10, 11, 12, 13, 15, 17, 20, 22, 23}
+    assert lines[3] == "namespace vendor {} using namespace vendor;"
+    originals = WHOLE.splitlines()
+    assert all(lines[i - 1] == originals[i - 1] for i in kept - {4, 15, 17})
+
+
+def test_headers_beside_the_file_are_read_and_cut_as_well(tmp_path: Path) -> None:
+    (tmp_path / "common").mkdir()
+    (tmp_path / "common" / "tile.cuh").write_text(
+        '#include "deeper.h"\nint host_only() { return puts("x"); }\nconst int T = DEEP;\n'
+    )
+    (tmp_path / "common" / "deeper.h").write_text(
+        '#define DEEP 4\n#include "deeper.h"\n/*\n#include "absent.h"\n*/\n#include <vector>\n'
+    )
+    text = '#include "common/tile.cuh"\n__global__ void mine(int* x) { *x = T; }'
+    part = part_of(text, tmp_path)
+    assert part["common/tile.cuh"].splitlines()[1:] == [" " * 37, "const int T = DEEP;"]
+    assert part["deeper.h"].startswith("#define DEEP 4")
+    found = sources(text, tmp_path)
+    assert (found.fills["vector"], found.absent) == ("", ())
+
+
+PIECES = (
+    "int main() { run<<<1, 2>>>(); }\n", "__device__ int helper() {\n  return 1;\n}\n",
+    "#include <vector>\n", "// comment {\n", "struct S { int a; };\n", "#if 1\nint x;\n#endif\n",
+    "void host() {\n#pragma once\n#define D 1\n  cudaFree(0);\n}\n", "typedef float real;\n",
+    "template <class T> void show(T t) { puts(\"{\"); }\n", "int a = 1, b[2] = {1, 2};\r\n",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_every_letter_that_stays_stays_in_its_place(seed: int) -> None:
+    random = Random(seed)
+    pieces, place = random.choices(PIECES, k=seed), random.randrange(9)
+    kernel = "__global__ void mine(real* x) { x[0] = helper() + b[1]; }\n"
+    text = "".join((*pieces[:place], kernel, *pieces[place:]))
+    part = part_of(text)["a.cu"]
+    assert len(part) == len(text)
+    assert all(now in (old, " ") for now, old in zip(part, text, strict=True))
+    assert kernel in part
+    assert "<<<" not in part
+    assert "cudaFree" not in part
+
+
+HEAD = """
+#define CEIL_DIV(M, N) (((M) + (N)-1) / (N))
+#define THREADS 256
+constexpr int TILE = 16, ROWS = TILE * 2;
+inline int blocks_for(int a, int b) { return (a + b - 1) / b; }
+__global__ void k(float* x, int n, int m) {}
+"""
+
+
+def shape(body: str) -> tuple[list[int], list[int], int | None]:
+    """Return grid, block and shared bytes of a launch, for an n of 100 and an m of 60."""
+    found = sources(f"{HEAD}\nvoid run(int n, int m) {{ {body} }}", WIDTH="48")
+    [one] = found.ask("host_shapes", "k", numbers=[None, 100, 60])
+    return one["grid"], one["block"], one["sharedBytes"]
+
+
+@pytest.mark.parametrize(
+    ("body", "grid", "block", "shared"),
+    [
+        ("k<<<(n + 255) / 256, 256>>>(x, n, m);", [1], [256], 0),
+        ("k<<<CEIL_DIV(n, TILE), THREADS>>>(x, n, m);", [7], [256], 0),
+        ("dim3 b(TILE, ROWS), g(CEIL_DIV(n, b.x), CEIL_DIV(m, b.y)); k<<<g, b, 64>>>(x, n, m);",
+         [7, 2], [16, 32], 64),
+        ("dim3 g = dim3(blocks_for(n, 8), m); k<<<g, dim3{8, 4}>>>(x, n, m);", [13, 60], [8, 4], 0),
+        ("int t = 1 << 5; int g = (int)ceil((float)n / t); k<<<g, t>>>(x, n, m);", [4], [32], 0),
+        ("int s = TILE * sizeof(float); k<<<std::min(n, 65535), 32, s>>>(x, n, m);",
+         [100], [32], 64),
+        ("int g = 1; g = n / 50; k<<<g, n % 64>>>(x, n, m);", [2], [36], 0),
+        ("k<<<static_cast<int>(n / 8.0), 32>>>(x, n, m);", [12], [32], 0),
+        ("k<<<-(-n), WIDTH>>>(x, n, m);", [100], [48], 0),
+        ("k<<<div_ceil(n, 32), iDivUp(m, 7)>>>(x, n, m);", [4], [9], 0),
+        ("k<<<0x10, 64UL, unknown>>>(x, n, m);", [16], [64], None),
+        ("int g = n > 64 && m != 60 ? 2 : n / 20; k<<<g, 32>>>(x, n, m);", [5], [32], 0),
+    ],
+)  # fmt: skip
+def test_shape_of_a_launch(
+    body: str, grid: list[int], block: list[int], shared: int | None
+) -> None:
+    assert shape(body) == (grid, block, shared)
+
+
+@pytest.mark.parametrize(
+    "grid",
+    [
+        "int g = h;", "int g = 4; g /= 2;", "int g = 4; g++;", "dim3 g(4); g.x = n;",
+        "int g = pick(n);", "int g = g;", "int g = n / 0;", "int g = h ? 1 : 2;",
+        "int g = dim3(2) + 1;", "int g = sqrt(-1);", f"int g = {'(' * 90}1{')' * 90};",
+        "int g = n +;", "int g = constructor;", "int g = n 4;",
+    ],
+)  # fmt: skip
+def test_a_grid_that_cannot_be_worked_out_is_unknown(grid: str) -> None:
+    assert shape(f"{grid} k<<<g, 256>>>(x, n, m);") == ([], [256], 0)
+
+
+def test_a_launch_without_a_block_has_none() -> None:
+    assert shape("k<<<1>>>(x, n, m);") == ([1], [], 0)

@@ -306,6 +306,9 @@ def test_an_unknown_mode_is_refused(dispatchers: Any, monkeypatch: pytest.Monkey
     said = "Give 'model', 'first' or 'first.cublas': in the call, by set_tune or in SGEMM_LAB_TUNE"
     with pytest.raises(LabError, match=f"tune is 'best'. {said}"):
         sgemm_lab.set_tune("best")
+    unlike: Any = ["first"]
+    with pytest.raises(LabError, match=r"tune is .+first.+ Give 'model'"):
+        first_use.dispatcher_for(0, unlike)
     monkeypatch.setattr(first_use._Setting, "mode", "fast")  # from the environment
     with pytest.raises(LabError, match=f"tune is 'fast'. {said}"):
         first_use.dispatcher_for(0, None)

@@ -139,7 +139,7 @@ def dispatcher_for(device: int, tune: str | None) -> GpuDispatcher | FirstUse:
     Raises:
         LabError: there is no such mode, or no kernel runs on this GPU.
     """
-    return _dispatcher(device, tune or _Setting.mode)
+    return _dispatcher(device, str(tune) if tune else _Setting.mode)  # a list has no hash
 
 
 @lru_cache(maxsize=16)

@@ -7,7 +7,7 @@ from sgemm_lab import LabError, choice, matmul
 
 
 def test_the_library_lists_what_it_offers_and_nothing_else() -> None:
-    assert {"matmul", "choice", "LabError"} == set(sgemm_lab.__all__)
+    assert {"matmul", "choice", "set_tune", "LabError"} == set(sgemm_lab.__all__)
     assert [name for name in dir(sgemm_lab) if not name.startswith("_")] == sgemm_lab.__all__
 
 

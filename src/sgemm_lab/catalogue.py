@@ -35,7 +35,6 @@ Every look-up by name, and every record that is read, accepts a former name.
 
 SAME_CODE: dict[str, tuple[str, str]] = {
     "231ad2a086ffc600": ("wgmma_3xfp16", "9487349a31aaec29"),
-    "99bddb6edb0f7b8e": ("wgmma_3xfp16", "9487349a31aaec29"),  # one pair of counters for 4 barriers
 }
 """Fingerprints of former sources that compile to the same instructions as a current kernel.
 

@@ -6,7 +6,6 @@ from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.cuda.compiler import compile_kernel
 from sgemm_lab.gemm.dispatch.candidates import (
     FAMILIES,
-    STREAM_K_KERNELS,
     candidates,
     is_candidate,
     settings,
@@ -33,11 +32,6 @@ def test_every_declared_setting_satisfies_the_assertions() -> None:
 def test_a_candidate_fits_on_an_h200_without_spills(name: str) -> None:
     kernel = load_kernel(name)
     assert fit_refusal(kernel, compile_kernel(kernel, "sm_90"), "9.0") is None
-
-
-def test_families_name_existing_kernels() -> None:
-    for name in STREAM_K_KERNELS:
-        assert load_kernel(name).base_name == name
 
 
 def test_kernels_for_narrow_matrices_are_candidates_there_alone() -> None:

@@ -133,9 +133,6 @@ FAMILIES = (
     ),
 )
 
-STREAM_K_KERNELS = frozenset({"stream_k", "per_warp_stages"})
-"""Kernels that distribute K tiles evenly over the SMs (Stream-K)."""
-
 MOST = {family.kernel: family.most for family in FAMILIES if family.most}
 
 

@@ -24,7 +24,7 @@ _LISTING = re.compile(r'(?<=<pre tabindex="0">).*?(?=</pre>)', re.DOTALL)
 _TOKEN = re.compile(r'<span class="\w+">(\w{2,})</span>')
 _TERM_IN_OUTPUT = re.compile(r'<span data-term="([^"]+)">(.*?)</span>')
 _KNOWN_BEFORE = "sgemm_lab_symbols_written"
-_EVERYDAY = {"line", "race", "spread", "median", "fragment"}
+_EVERYDAY = {"line", "race", "spread", "median", "fragment", "limit", "bound"}
 """Words that the prose uses in their everyday sense too: a link could explain the wrong one."""
 _UNRANKED = "nofollow"
 """Tells search engines that a link of code says nothing by its words, such as ``more``."""

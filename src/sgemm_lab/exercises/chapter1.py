@@ -76,7 +76,7 @@ PREDICTIONS = (
             (33 / 5, "That is what the sectors predict, and a good guess. Read on for the rest."),
             (
                 33 / 2,
-                "That is what the banks predict, if both kernels reached their bounds. Read on.",
+                "That is what the banks predict, if both kernels reached their limits. Read on.",
             ),
         ),
     ),

@@ -151,7 +151,7 @@ PREDICTIONS = (
         predicted=(
             (
                 2.31,
-                "That is what the bounds predict. `thread_tile_1d` reaches less of its bound.",
+                "That is what the limits predict. `thread_tile_1d` reaches less of its limit.",
             ),
         ),
         hints=(

@@ -126,11 +126,11 @@ PREDICTIONS = (
         predicted=(
             (
                 1.3,
-                "That is what the bounds predict. `split` reaches less of its bound.",
+                "That is what the limits predict. `split` reaches less of its limit.",
             ),
         ),
         hints=(
-            (1.55, "That is what shared memory alone predicts. Issue slots are the lower bound."),
+            (1.55, "That is what shared memory alone predicts. Issue slots set a lower limit."),
         ),
     ),
 )

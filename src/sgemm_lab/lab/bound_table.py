@@ -35,7 +35,7 @@ class BoundTable:
         size = size_text(self.bound.size)
         note = (
             f"{self._name} at {size} on {self.bound.gpu}: {number(self.speed)} GFLOP/s. "
-            f"The first line is the bound. Demand per {PER_STEP}, 64 FLOP."
+            f"The first line is the limit. Demand per {PER_STEP}, 64 FLOP."
         )
         heads = ["unit", "demand", "GFLOP/s at most", "reached", "demand by"]
         return table(heads, rows, note=note)

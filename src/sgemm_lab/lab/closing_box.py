@@ -30,7 +30,7 @@ class Bars(NamedTuple):
     """The speed that the whole width stands for."""
     full_name: str
     unit: str = "GFLOP/s"
-    mark: str = "bound"
+    mark: str = "limit"
     """What the mark stands for."""
 
     @property

@@ -93,7 +93,7 @@ class MultiGpuResults(RecordQueries):
              f"Transfers are hidden: without any, the products take {without:.1%} of the time."),
         ]  # fmt: skip
         numbers = [
-            ("Bound", f"{gpus} × {most / gpus:.1f} TFLOP/s, the speed of cuBLAS on a part of C"),
+            ("Limit", f"{gpus} × {most / gpus:.1f} TFLOP/s, the speed of cuBLAS on a part of C"),
             ("Factor", f"{before:.1f} ÷ {now:.2f} ms = {before / now:.2f}"),
             ("Estimated",
              f"{before:.1f} ÷ {predicted:.2f} ms = {before / predicted:.2f}, from the times of the "
@@ -105,7 +105,7 @@ class MultiGpuResults(RecordQueries):
             [("1 GPU", one.tflops), (f"{gpus} GPUs", more.tflops)],
             most,
             most,
-            "the bound",
+            "the limit",
             "TFLOP/s",
         )
         name = f"{_NAMES[layout]}, {gpus} GPUs"
@@ -314,7 +314,7 @@ def _draw_roof(found: MultiGpuResults, *, phone: bool) -> tuple[Figure, str]:
     right, graph = min(one for one in _SIZES if one[0] > max(bound_by_links, default=0))
     near, near4 = (found.product(gpus, right, layouts(gpus)[0], graph=graph) for gpus in (2, 4))
     conclusion = (
-        f"Right of the ridge, {number(rate / link)} FLOP for each byte, the link is no bound, but "
+        f"Right of the ridge, {number(rate / link)} FLOP for each byte, the link is no limit, but "
         f"that alone does not reach the roof. From {right}³ on all sizes stand there, and "
         f"{right}³ is still far below, at {number(near.tflops)} and {number(near4.tflops)} "
         "TFLOP/s: no roof shows starts, latency, and too few tiles for all SMs. Large ones "

@@ -285,7 +285,7 @@ class StrassenResults:
              f"slower: {leaves:.0%} of full rate instead of {speeds[0] / self.peak:.0%}."),
         ]  # fmt: skip
         numbers = [
-            ("Bound",
+            ("Limit",
              f"Arithmetic: {self.peak:.1f} TFLOP/s of the FP32 units ÷ {left:.3f} of the FLOP = "
              f"{self.peak / left:.1f} TFLOP/s"),
             ("Factor",
@@ -301,7 +301,7 @@ class StrassenResults:
             [("no levels", speeds[0]), (plural(way.levels, "level"), speeds[1])],
             self.peak / left,
             self.peak / left,
-            "the bound",
+            "the limit",
             "TFLOP/s",
         )
         made = Box("strassen", (n, n, n), bound, rows, numbers, self.note, bars)

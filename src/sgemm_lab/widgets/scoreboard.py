@@ -15,7 +15,7 @@ HEADS = {
     "arithmetic": "arithmetic",
     "error": "error",
     "of_cublas_error": "times cuBLAS's",
-    "of_bound": "of its bound",
+    "of_bound": "of its limit",
     "bound_by": "bound by",
     "date": "measured",
 }

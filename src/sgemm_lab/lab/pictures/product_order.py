@@ -33,7 +33,7 @@ def unshared(order: list[Place]) -> int:
 
 def product_steps() -> dict[str, Output]:
     """Draw the first products of both orders side by side, one frame for each, for ``frames``."""
-    return {f"{step + 1} of {_SIDE**2}": _step(step) for step in range(_SHOWN)}
+    return {f"{step + 1} of {_SHOWN}": _step(step) for step in range(_SHOWN)}
 
 
 def _step(step: int) -> Output:

@@ -160,6 +160,24 @@ def test_no_answer_can_be_read_before_it_is_asked_for(
     assert whole > 0.7 * page.evaluate("document.documentElement.scrollHeight")
 
 
+@pytest.mark.parametrize(
+    "chapter",
+    [one for one in CHAPTERS if "{predict}" in source_of(one) and "lab.closing(" in source_of(one)],
+)
+@pytest.mark.sampled(every=4)
+def test_a_prediction_hides_its_result_on_every_gpu(
+    book: Site, contexts: Any, chapter: str
+) -> None:
+    page = contexts().goto(book, chapter).page
+    choice, shown = page.locator("select.lab-gpu-choice"), []
+    for gpu in ("H200", "H100"):
+        choice.select_option(gpu)
+        shown.append(page.locator(".lab-closing:visible").count())
+    assert shown[0] == shown[1]
+    pass_predictions(page)
+    assert page.locator(".lab-closing:visible").count() > shown[1]
+
+
 def press_folds(page: Any) -> None:
     """Press the titles of folded outputs: it opens them, or closes them again."""
     for title in page.locator("details.above-output > summary:visible").all():

@@ -227,7 +227,16 @@ function mentionsOf(box: Box, data: JudgingData): Element[] {
       numbers.test(textOf(part)) &&
       (part.matches("figure, .lab-closing, .lab-widget") || !part.querySelector("p, li, tr")),
   );
-  return found.map((part) => part.closest(".lab-closing, figure") ?? part);
+  return found.map((part) => part.closest(".lab-closing, figure") ?? part).flatMap(onEachGpu);
+}
+
+/** A part of a page, with those in its place for other GPUs. */
+function onEachGpu(part: Element): Element[] {
+  const own = part.closest("[data-gpu]");
+  const places = own?.parentElement?.querySelectorAll(":scope > [data-gpu]");
+  if (!own || !places) return [part];
+  const at = [...own.querySelectorAll(part.localName)].indexOf(part);
+  return [...places].flatMap((place) => place.querySelectorAll(part.localName)[at] ?? []);
 }
 
 /** Let what tells the answer to a prediction wait for the reader's. */

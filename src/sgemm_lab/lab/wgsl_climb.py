@@ -7,7 +7,7 @@ from sgemm_lab.files import data_folder
 from sgemm_lab.kernel import Kernel
 from sgemm_lab.lab import session
 from sgemm_lab.lab.output import Output, table
-from sgemm_lab.models.ladder import GPU, ladder
+from sgemm_lab.models.ladder import ladder
 from sgemm_lab.records.webgpu_cards import card_path, load_card
 from sgemm_lab.text import number, size_text
 from sgemm_lab.wgsl.programs import all_programs, load_program
@@ -38,16 +38,17 @@ class WgslClimb(Output):
 
 
 def wgsl_climb() -> WgslClimb:
-    """Show the speed of every WGSL program and of its CUDA kernel, as the book's GPU measured them.
+    """Show the speed of every WGSL program and of its CUDA kernel, as the first GPU measured them.
 
     ``wgsl_climb().gflops("split")`` is the speed of one, for a sentence.
 
     Raises:
         LabError: no WGSL program was measured.
     """
-    card = load_card(card_path(data_folder("records"), GPU))
+    gpu = session.book_records()[0].gpu.name
+    card = load_card(card_path(data_folder("records"), gpu))
     if card is None:
-        raise LabError(f"Nothing in WGSL was recorded on the {GPU}.")
+        raise LabError(f"Nothing in WGSL was recorded on the {gpu}.")
     steps = ladder(session.book_records())
     cuda = {
         one.kernel.name: one.score.gflops for one in steps if one.score and not one.at_smaller_size
@@ -58,7 +59,7 @@ def wgsl_climb() -> WgslClimb:
     wgsl = {name: gflops for name, gflops in measured.items() if gflops}
     rows = [[_title(one), _speed(one, wgsl), _speed(one, cuda)] for one in programs]
     note = (
-        f"{GPU} at {size_text((card.size,) * 3)}, in WGSL through Vulkan, {card.date[:10]}. × is "
+        f"{gpu} at {size_text((card.size,) * 3)}, in WGSL through Vulkan, {card.date[:10]}. × is "
         "the factor over the row that it builds on. In CUDA blocks and windows may be larger, "
         "and a chapter may set a kernel against other constants than those of its row."
     )

@@ -7,7 +7,6 @@ as in C, or arrays.
 import ast
 import json
 import operator
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -116,16 +115,6 @@ def _call(node: ast.Call, inner: Inner) -> Any:
     return NotImplemented
 
 
-def _all_or_any(node: ast.AST, inner: Inner) -> Any:
-    """Evaluate ``&&`` and ``||`` with short circuit, as in C."""
-    match node:
-        case ast.BoolOp(op=ast.And(), values=parts):
-            return Fraction(all(inner(part) for part in parts))
-        case ast.BoolOp(op=ast.Or(), values=parts):
-            return Fraction(any(inner(part) for part in parts))
-    return NotImplemented
-
-
 _EXACT = Meaning(
     numbers=(int,),
     number=Fraction,
@@ -176,24 +165,6 @@ _AS_C = replace(
 )
 
 
-def _as_truth(compare: Callable[..., bool]) -> Callable[..., Fraction]:
-    """Return a comparison that gives 1 or 0, as in C."""
-    return lambda *sides: Fraction(compare(*sides))
-
-
-_CONDITION = replace(
-    _AS_C,
-    operators={
-        **_AS_C.operators,
-        ast.Eq: _as_truth(operator.eq), ast.NotEq: _as_truth(operator.ne),
-        ast.Lt: _as_truth(operator.lt), ast.LtE: _as_truth(operator.le),
-        ast.Gt: _as_truth(operator.gt), ast.GtE: _as_truth(operator.ge),
-        ast.Not: _as_truth(operator.not_),
-    },
-    other=_all_or_any,
-)  # fmt: skip
-
-
 def compiled(
     text: str, constants: Mapping[str, int], variables: tuple[str, ...]
 ) -> Callable[..., int]:
@@ -224,22 +195,7 @@ def whole_number(text: str, names: Mapping[str, int], *, floor: bool = False) ->
         UnreadableError: an invalid expression, a division by zero, or a result that is not an
             integer.
     """
-    return _whole(text, names, _AS_C if floor else _EXACT)
-
-
-def holds(condition: str, names: Mapping[str, int]) -> bool:
-    """Evaluate a condition of C: arithmetic as in C, comparisons, ``&&``, ``||`` and ``!``.
-
-    Raises:
-        UnreadableError: an invalid expression, or a division by zero.
-    """
-    python = condition.replace("&&", " and ").replace("||", " or ")
-    python = " ".join(re.sub(r"!(?!=)", " not ", python).split())
-    return _whole(python, names, _CONDITION) != 0
-
-
-def _whole(text: str, names: Mapping[str, int], meaning: Meaning) -> int:
-    return _checked(lambda: evaluate(text, names, meaning))
+    return _checked(lambda: evaluate(text, names, _AS_C if floor else _EXACT))
 
 
 def _checked(evaluated: Callable[[], Any]) -> int:

@@ -1,17 +1,14 @@
 """Candidates of a search: kernels of the book with values of their constants.
 
-A family lists groups of settings. Its candidates are all combinations of one setting per group that
-satisfy the kernel's assertions. To add a candidate, add a setting here; ``sgemm-lab tune`` then
-measures it and fits its time.
+A family lists groups of settings. Its candidates are all combinations of one setting per group. To
+add a candidate, add a setting here; ``sgemm-lab tune`` then measures it and fits its time.
 """
 
 import itertools
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.cuda.arrays import MAX_DIMENSION
-from sgemm_lab.gemm.dispatch.legality import refusal
 from sgemm_lab.kernel import Kernel, Size
 
 Setting = dict[str, int]
@@ -142,22 +139,16 @@ def is_candidate(kernel: Kernel, size: Size) -> bool:
     return most is None or all(x <= limit for x, limit in zip(size, most, strict=True))
 
 
-def settings(family: Family) -> Iterator[Setting]:
-    """Yield every combination of one setting per group."""
-    for chosen in itertools.product(*family.groups):
-        yield {name: value for setting in chosen for name, value in setting.items()}
-
-
 def candidates() -> list[Kernel]:
-    """Return every candidate whose constants satisfy its kernel's assertions, without duplicates.
+    """Return every candidate.
 
     Raises:
         LabError: a family names an unknown kernel or constant.
     """
-    found: dict[str, Kernel] = {}
-    for family in FAMILIES:
-        for setting in settings(family):
-            kernel = load_kernel(family.kernel).with_constants(**setting)
-            if refusal(kernel) is None:
-                found[kernel.name] = kernel
-    return list(found.values())
+    return [
+        load_kernel(family.kernel).with_constants(
+            **{name: value for setting in chosen for name, value in setting.items()}
+        )
+        for family in FAMILIES
+        for chosen in itertools.product(*family.groups)
+    ]

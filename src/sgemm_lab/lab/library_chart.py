@@ -20,8 +20,8 @@ TITLES = {
     "triton": "Triton",
     "jax": "JAX",
     "cutlass": "CUTLASS",
-    "salykova": "salykova's sgemm.cu",
-    "siboehm": "siboehm's SGEMM_CUDA",
+    "salykova": "salykova",
+    "siboehm": "siboehm",
 }
 
 _CLOSE = 0.02

@@ -85,12 +85,15 @@ def taken(gpu: Gpu) -> dict[tuple[str, int], Reading]:
     return {(r.benchmark, r.parameter): r for r in effects()}
 
 
-def test_every_method_is_measured_at_every_size(taken: dict[tuple[str, int], Reading]) -> None:
+def test_every_method_is_measured_at_every_size_and_first_launches_one_by_one(
+    taken: dict[tuple[str, int], Reading],
+) -> None:
     for size in (SMALL, 2 * SMALL):
         for way in METHODS:
             reading = taken[f"effect.{way}", size]
             assert reading.unit == "GFLOP/s"
             assert reading.samples == (2 * size**3 / 1e-3 / 1e9, 2 * size**3 / 2e-3 / 1e9)
+    assert taken["effect.launches", SMALL].samples == (2 * SMALL**3 / 2e-3 / 1e9,) * 20
 
 
 def test_each_method_changes_one_thing(gpu: Gpu, taken: dict[tuple[str, int], Reading]) -> None:
@@ -100,33 +103,21 @@ def test_each_method_changes_one_thing(gpu: Gpu, taken: dict[tuple[str, int], Re
     assert all(mode == "fp32" for way in METHODS if way != "tf32" for *_, mode in seen[way])
     assert len({id(a) for a, *_ in seen["cached"]}) == 1
     assert not any(a.any() or b.any() for a, b, _ in seen["zeros"])
-
-
-def test_zeros_are_rotated_past_the_cache_like_the_inputs(
-    gpu: Gpu, taken: dict[tuple[str, int], Reading]
-) -> None:
     # L2 holds one set, so two sets fill it twice; the third launch takes the first again.
-    first, second, third = (id(a) for a, *_ in gpu.seen["zeros", SMALL])
+    first, second, third = (id(a) for a, *_ in seen["zeros"])
     assert first == third != second
-
-
-def test_only_one_method_waits_for_each_launch(gpu: Gpu) -> None:
-    list(effects())
     before_launches_alone = 1
     assert gpu.waits == 3 * len((SMALL, 2 * SMALL)) + before_launches_alone
 
 
 def test_power_is_read_over_seconds_of_random_numbers_and_of_zeros(
-    gpu: Gpu, taken: dict[tuple[str, int], Reading]
+    gpu: Gpu, taken: dict[tuple[str, int], Reading], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert taken["effect.watts.zeros", POWER].samples == (500.0, 600.0)
     assert taken["effect.clock.random", POWER].unit == "MHz"
     assert [budget.seconds for budget in gpu.budgets if budget] == [3.0, 3.0]
     assert all(a.any() and (abs(a) <= 0.5).all() for a, *_ in gpu.seen["random", POWER])
-
-
-def test_without_nvidia_smi_there_is_no_power(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Watch, "__enter__", lambda _: CardReadings())
+    monkeypatch.setattr(Watch, "__enter__", lambda _: CardReadings())  # without nvidia-smi
     assert not any("watts" in r.benchmark or "clock" in r.benchmark for r in effects())
 
 
@@ -134,7 +125,3 @@ def test_the_error_is_relative_to_the_bound(taken: dict[tuple[str, int], Reading
     (exact,) = taken["effect.bound.book", SMALL].samples
     (rounded,) = taken["effect.bound.tf32", SMALL].samples
     assert exact < 1 < rounded  # the stand-in for TF32 is off by a thousandth
-
-
-def test_first_launches_are_timed_one_by_one(taken: dict[tuple[str, int], Reading]) -> None:
-    assert taken["effect.launches", SMALL].samples == (2 * SMALL**3 / 2e-3 / 1e9,) * 20

@@ -404,7 +404,7 @@ def test_a_pasted_file_is_compiled_run_and_judged_in_the_page(
     verdict = page.locator(".lab-launch .lab-bench-verdict")
     expect(verdict).to_contain_text("Threads race", timeout=90_000)
     expect(verdict).to_contain_text("Line 14")
-    assert page.locator(".is-named").count() == 3
+    expect(page.locator(".is-named")).to_have_count(3)
     # Nothing of a pasted file reaches the page as HTML.
     hostile = "__global__ void bad() { } // <img src=x onerror=alert(1)>\n#error <b>no</b>\n"
     name = "hostile.cu"

@@ -29,7 +29,7 @@ def tries(unknown: Prepared, said: str = "") -> Iterator[Try]:
 
     ``said`` precedes the sentences about the arguments.
     """
-    return _asked("assumed_launches", unknown, said)
+    return _asked(unknown, said)
 
 
 def further_tries(done: Try) -> Iterator[Try]:
@@ -37,13 +37,15 @@ def further_tries(done: Try) -> Iterator[Try]:
 
     The outer blocks at the file's own sizes, where those were made smaller; its other launches.
     """
-    return _asked("further_launches", done.unknown, madeBy=done.made_by)
+    return _asked(done.unknown, made_by=done.made_by)
 
 
-def _asked(task: str, unknown: Prepared, said: str = "", **given: Any) -> Iterator[Try]:
+def _asked(
+    unknown: Prepared, said: str = "", made_by: Mapping[str, Any] | None = None
+) -> Iterator[Try]:
     kernel = unknown.kernel
     known = {"grid": kernel.grid, "block": kernel.block, "sharedBytes": kernel.shared_bytes}
-    for one in unknown.opened.ask(task, known=known, **given):
+    for one in unknown.opened.ask("assumed_launches", known=known, madeBy=made_by):
         shape = replace(
             kernel,
             grid=tuple(one["grid"]),

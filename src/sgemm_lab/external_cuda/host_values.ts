@@ -555,15 +555,17 @@ export function known<Found>(read: () => Found): Found | null {
 }
 
 /**
- * Halve a value, but not below what a tile may be; the first halvings spare small values. What tiles
- * divide stays so, and what they do not divide, too.
+ * Halve a value, but not below what a tile may be; the first halvings spare small values. What such a
+ * tile does not divide keeps its remainder.
  */
 function shrunk(value: Single, halvings: number): Single {
   const own = truncated(value.number);
-  const halved = (size: number, times: number, least: number) =>
-    times > 0 && size > least
-      ? Math.floor(Math.max(least, size / 2 ** times) / LEAST) * LEAST + (own % LEAST)
-      : size;
+  const rest = own % LEAST;
+  const halved = (size: number, times: number, least: number) => {
+    if (times <= 0 || size <= least) return size;
+    const found = Math.floor(Math.max(least, size / 2 ** times));
+    return rest ? found - (found % LEAST) + rest : found;
+  };
   const large = halved(own, Math.min(halvings, HALVINGS), LARGEST_KEPT);
   const found = halved(large, halvings - HALVINGS, LEAST);
   return found === own ? value : wholeNumber(found);

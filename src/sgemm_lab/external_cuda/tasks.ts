@@ -117,7 +117,6 @@ export const readingTasks: Tasks = {
   },
   host_shapes: ({ given }) => hostShapes(given),
   assumed_launches: ({ given }) => assumedLaunches(given),
-  further_launches: ({ given }) => assumedLaunches(given),
   stream_faults: ({ given }) => streamFaults(openedOf(given)),
   references: ({ given }) => {
     const opened = openedOf(given);

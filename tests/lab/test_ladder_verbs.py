@@ -99,7 +99,8 @@ def test_the_strip_names_the_step_before_and_the_step_after():
 
 
 def test_the_strip_has_a_bar_for_every_large_square_in_fp32_and_lights_the_chapters():
-    html = lab.ladder_strip("naive_rows", "naive").html
+    with session.only("NVIDIA H200"):
+        html = lab.ladder_strip("naive_rows", "naive").html
     assert html.count('fill="var(--lab-focus') == 2
     assert html.count("<strong") == 2
     tall = [float(height) for height in re.findall(r'height="([\d.]+)" fill', html)]

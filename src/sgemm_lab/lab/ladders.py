@@ -13,9 +13,10 @@ from sgemm_lab.files import data_folder
 from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.lab import session
 from sgemm_lab.lab.arguments import AnySize, size_of
+from sgemm_lab.lab.each_gpu import each_gpu
 from sgemm_lab.lab.output import Output
 from sgemm_lab.lab.speeds import origin, title_of
-from sgemm_lab.models.ladder import GPU, MAIN_STEPS, SIZE, LadderStep
+from sgemm_lab.models.ladder import MAIN_STEPS, SIZE, LadderStep
 from sgemm_lab.models.ladder import ladder as recorded_steps
 from sgemm_lab.records.gpu_record import MATMUL, Measurement, Record, Score
 from sgemm_lab.records.store import scores
@@ -92,7 +93,13 @@ def ladder_strip(*names: str, after: Sequence[str] = ()) -> Output:
         if ":" in name:
             raise LabError(f"'{name}' is a variant: the ladder holds '{name.partition(':')[0]}'.")
     wanted = {load_kernel(name).name for name in names}
-    steps = [s for s in recorded_steps(session.book_records()) if _has_bar(s, wanted)]
+    strip = each_gpu(lambda: _strip(wanted))
+    return Output(_folded(strip.html, after), strip.text) if after else strip
+
+
+def _strip(wanted: set[str]) -> Output:
+    records = session.book_records()
+    steps = [s for s in recorded_steps(records) if _has_bar(s, wanted)]
     lit = [i for i, step in enumerate(steps) if step.kernel.name in wanted]
     if not lit:
         raise LabError("Name at least one kernel, such as lab.ladder_strip('tiled').")
@@ -104,9 +111,9 @@ def ladder_strip(*names: str, after: Sequence[str] = ()) -> Output:
         + f"Here: {'; '.join(_step_text(steps[i]) for i in lit)}."
         + (f" Next: {_step_text(next_step)}." if next_step else "")
     )
-    text = f"Place on the ladder of kernels, shares of cuBLAS at {SIZE}³ on {GPU}. {words}"
-    strip = _strip_html(steps, lit, shown, text)
-    return Output(_folded(strip, after) if after else strip, text)
+    gpu = records[0].gpu.name
+    text = f"Place on the ladder of kernels, shares of cuBLAS at {SIZE}³ on {gpu}. {words}"
+    return Output(_strip_html(steps, lit, shown, text), text)
 
 
 def _steps() -> list[Step]:

@@ -37,5 +37,5 @@ def test_a_step_that_builds_on_a_variant_is_compared_with_it() -> None:
 
 
 def test_what_was_not_measured_is_a_sentence() -> None:
-    with pytest.raises(LabError, match=r"'strip' is not measured in WGSL\. Run 'sgemm-lab record"):
+    with pytest.raises(LabError, match=r"'strip' is not measured in WGSL\. A page measures"):
         lab.wgsl_climb().gflops("strip")

@@ -29,7 +29,10 @@ class WgslClimb(Output):
             LabError: this code of it was not measured.
         """
         if name not in self.speeds:
-            raise LabError(f"'{name}' is not measured in WGSL. Run 'sgemm-lab record --wgsl'.")
+            raise LabError(
+                f"'{name}' is not measured in WGSL. A page measures a card; save its file in "
+                "records/wgsl."
+            )
         return self.speeds[name]
 
     def factor(self, name: str) -> float:

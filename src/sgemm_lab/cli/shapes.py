@@ -1,6 +1,7 @@
 """The command ``shapes``: measure ``matmul`` at forty fixed shapes, or at shapes drawn anew."""
 
 import argparse
+import statistics
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
@@ -16,12 +17,12 @@ from sgemm_lab.gemm.dispatch.first_use import FIRST_CUBLAS, MODES, FirstUse
 from sgemm_lab.gemm.dispatch.judging import LOW, Verdict, by_mode, judge, verdict
 from sgemm_lab.gemm.dispatch.product import dispatcher
 from sgemm_lab.gemm.dispatch.shapes import FORTY_SHAPES, drawn
-from sgemm_lab.gemm.dispatch.summary import FortyShapes, fixed_shape_scores
 from sgemm_lab.gemm.dispatch.winners import Winners
 from sgemm_lab.measuring.interleaved import Budget
 from sgemm_lab.measuring.recorder import new_run, take_record
 from sgemm_lab.records.dispatch_table import TABLES, DrawnShape, DrawnShapes
-from sgemm_lab.records.store import load_record, load_records
+from sgemm_lab.records.gpu_record import MATMUL, Record, Score
+from sgemm_lab.records.store import load_record, load_records, scores
 from sgemm_lab.text import number, percent, plural, size_text, tenths_percent
 
 _DRAWN_SECONDS = 0.03
@@ -69,24 +70,55 @@ def run_shapes(options: argparse.Namespace) -> int:
             progress=print_status,
         )
         record, status = load_record(path), 0 if run.complete else 130
-    found = fixed_shape_scores(record)
+    found = _forty_scores(record)
+    mean = statistics.geometric_mean(score.share for score in found)
+    least = min(found, key=lambda score: score.share)
+    missing = sorted({*FORTY_SHAPES} - {score.size for score in found})
     if options.json:
         print_json(
             {
                 "gpu": record.gpu.name,
-                "geometric_mean": found.geometric_mean,
-                "least": found.least.share,
-                "shapes": len(found.scores),
-                "missing": [list(size) for size in found.missing],
+                "geometric_mean": mean,
+                "least": least.share,
+                "shapes": len(found),
+                "missing": [list(size) for size in missing],
                 "shares": [
                     {"m": s.m, "n": s.n, "k": s.k, "share": s.share, "kernel": s.picked}
-                    for s in found.scores
+                    for s in found
                 ],
             }
         )
-    else:
-        _print_forty(found)
+        return status
+    print_table(
+        ["M×N×K", "kernel", "GFLOP/s", "of cuBLAS"],
+        [
+            (size_text(s.size), s.picked or "", number(s.gflops), tenths_percent(s.share))
+            for s in found
+        ],
+        range(2, 4),
+    )
+    print(
+        f"{len(found)} shapes on {record.gpu.name}: geometric mean {percent(mean)} of cuBLAS, "
+        f"least {percent(least.share)} at {size_text(least.size)}."
+        + (f" {len(missing)} shapes are not measured." if missing else "")
+    )
     return status
+
+
+def _forty_scores(record: Record) -> list[Score]:
+    """Return the latest scores of the dispatcher at the forty shapes, in their order.
+
+    Raises:
+        LabError: none was measured.
+    """
+    found = {score.size: score for score in scores([record]) if score.kernel == MATMUL}
+    measured = [found[size] for size in FORTY_SHAPES if size in found]
+    if not measured:
+        raise LabError(
+            f"The forty shapes were not measured on {record.gpu.name}. "
+            "Run 'sgemm-lab shapes' on a GPU."
+        )
+    return measured
 
 
 def _run_drawn(options: argparse.Namespace) -> int:
@@ -173,20 +205,3 @@ def _entry(one: DrawnShape, tuned: Iterable[DrawnShape], gpu: str, date: str) ->
         if pick.tune and pick.size == one.size:
             entry[pick.tune] = {"kernel": pick.kernel, "gflops": pick.gflops, "cost": pick.cost}
     return {**entry, "gpu": gpu, "date": date}
-
-
-def _print_forty(found: FortyShapes) -> None:
-    print_table(
-        ["M×N×K", "kernel", "GFLOP/s", "of cuBLAS"],
-        [
-            (size_text(s.size), s.picked or "", number(s.gflops), tenths_percent(s.share))
-            for s in found.scores
-        ],
-        range(2, 4),
-    )
-    missing = f" {len(found.missing)} shapes are not measured." if found.missing else ""
-    print(
-        f"{len(found.scores)} shapes on {found.least.gpu}: geometric mean "
-        f"{percent(found.geometric_mean)} of cuBLAS, least {percent(found.least.share)} at "
-        f"{size_text(found.least.size)}.{missing}"
-    )

@@ -7,7 +7,7 @@ import pytest
 from in_node import in_node
 from trace_samples import register_cache, toy, wrong
 
-from sgemm_lab.counting.step_trace import StepTrace, WithoutBarrier
+from sgemm_lab.counting.step_trace import StepTrace
 from sgemm_lab.files import PACKAGE
 
 KERNELS: dict[str, tuple[int, int, int]] = {
@@ -23,7 +23,7 @@ def one_trace(request: pytest.FixtureRequest) -> StepTrace:
     return toy(request.param, *KERNELS[request.param])
 
 
-def replayed(trace: StepTrace, left: WithoutBarrier, block: int) -> list[dict[str, Any]]:
+def replayed(trace: StepTrace, left: dict[str, Any], block: int) -> list[dict[str, Any]]:
     """What each step without the barrier reads or makes: one entry per thread and element."""
     entries = []
     for part in left["blocks"][block]:

@@ -1,19 +1,20 @@
 """Walks: every access of a kernel at a toy size."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from sgemm_lab.catalogue import load_kernel
-from sgemm_lab.counting.step_trace import StepTrace, TracedStep, trace_steps
+from sgemm_lab.counting.step_trace import StepTrace, trace_steps
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import parse_kernel
 
 WRONG = Path(__file__).parents[1] / "wrong_kernels"
 
 
-def steps_on(found: StepTrace, name: str, *, store: bool, block: int = 0) -> list[TracedStep]:
+def steps_on(found: StepTrace, name: str, *, store: bool, block: int = 0) -> list[dict[str, Any]]:
     return [
         step
         for step in found["blocks"][block]

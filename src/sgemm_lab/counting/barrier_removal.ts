@@ -23,7 +23,8 @@ export interface ReorderedStep {
 }
 
 /**
- * The launch without the barrier of one line. `problem`: the most relevant of the races that the
+ * The launch without the barrier of one line. `order`: what runs on alone to its next barrier.
+ * `problem`: the most relevant of the races that the
  * simulator finds; empty where it finds none.
  */
 export interface WithoutBarrier {

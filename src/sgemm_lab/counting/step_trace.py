@@ -4,7 +4,7 @@ A and B hold different numbers everywhere. So each value that a thread reads, mu
 identifies the element it is a copy of.
 """
 
-from typing import Literal, TypedDict, cast
+from typing import Any
 
 from sgemm_lab.counting import sentence
 from sgemm_lab.cuda.shipped_ptx import kernel_ptx
@@ -21,96 +21,8 @@ LARGEST_SUM = 24
 """And K with the larger of the two: A stands left of C, and B above it."""
 
 
-class Fetched(TypedDict):
-    """A variable that holds what comes from global memory on its way to shared memory."""
-
-    name: str
-    vector: bool  # a float4: its elements are .x .y .z .w
-
-
-class RegisterNames(TypedDict):
-    """Names as the source has them, with its own indices: "acc[i][j]", "fragA[i]", "a"."""
-
-    sum: str
-    a: str
-    b: str
-    fetched_a: Fetched | None  # None where the value has no name
-    fetched_b: Fetched | None
-
-
-class ReorderedStep(TypedDict):
-    """A part of a step of the trace, made at another time."""
-
-    of: int  # the step with all barriers
-    window: int  # barriers the block had passed
-    first: int  # of the entries of that step
-    count: int
-    # Entries that are not what they should be: number among these, value, and the two factors.
-    wrong: list[list[float | None]]
-
-
-class WithoutBarrier(TypedDict):
-    """The launch without the barrier of one line."""
-
-    line: int
-    order: Literal["warps", "threads"]  # what runs on alone to its next barrier
-    problem: str  # the most relevant race that the simulator finds; empty if it finds none
-    blocks: list[list[ReorderedStep]]
-
-
-class TracedArray(TypedDict):
-    """An array and the part of it that is drawn."""
-
-    name: str
-    space: str  # "global", "shared" or, for the sums of all threads together, "register"
-    shape: list[int]
-    rows: int  # drawn; a shared array of three dimensions stacks its planes
-    columns: int
-
-
-class TracedStep(TypedDict):
-    """One instruction of one block: entries of equal length, one per thread and element.
-
-    An access to memory, or a multiply-add, whose array is that of the sums: there ``rows`` and
-    ``columns`` are those of C, and ``values`` are the sums after it.
-    """
-
-    line: int
-    window: int  # barriers the block had passed; with roles, the window of time of these warps
-    array: int  # index into the trace's arrays
-    store: bool
-    threads: list[int]
-    rows: list[int]
-    columns: list[int]
-    values: list[float | None]  # None: nothing had written it
-    a: list[float | None]  # factors of a multiply-add: the one of A
-    b: list[float | None]  # and the one of B
-    fault: str  # why the launch fails here; empty where it does not
-
-
-class StepTrace(TypedDict):
-    """A launch to step through."""
-
-    kernel: str
-    title: str
-    size: list[int]  # M, N, K
-    grid: list[int]
-    block: list[int]
-    source: list[str]
-    first_line: int  # number of the first line of ``source``
-    a: list[float]
-    b: list[float]
-    arrays: list[TracedArray]
-    names: RegisterNames
-    # Where warps synchronise in parts: the numbers of those that do the same, those first that are
-    # the first to do something. A step is one of one role. Empty where all barriers are those of
-    # whole blocks.
-    roles: list[list[int]]
-    # Of a block that fails, the steps after the failing one are what would have followed.
-    blocks: list[list[TracedStep]]
-    problems: list[str]  # what is wrong with the kernel
-    # The launch without one of its barriers; nothing if it is wrong anyway, or has roles.
-    left_out: list[WithoutBarrier]
+StepTrace = dict[str, Any]
+"""A launch to step through: its form is that of ``StepTrace`` in ``step_trace.ts``."""
 
 
 def trace_steps(kernel: Kernel, size: Size, *, time_limit: float = _TIME_LIMIT) -> StepTrace:
@@ -141,7 +53,8 @@ def trace_steps(kernel: Kernel, size: Size, *, time_limit: float = _TIME_LIMIT) 
         "size": size,
         "timeLimit": time_limit,
     }
-    return cast(StepTrace, worker.ask("trace_steps", given))
+    found: StepTrace = worker.ask("trace_steps", given)
+    return found
 
 
 def refuse_large(size: Size) -> None:

@@ -40,8 +40,11 @@ export interface TracedArray {
 }
 
 /**
- * One instruction of one block: entries of equal length, one per thread and element. step_trace.py
- * says more of each.
+ * One instruction of one block: entries of equal length, one per thread and element. An access to
+ * memory, or a multiply-add, whose array is that of the sums: there `rows` and `columns` are those
+ * of C, and `values` are the sums after it. `window`: barriers the block had passed; with roles, the
+ * window of time of these warps. `values`: null where nothing had written it. `a` and `b`: the
+ * factors of a multiply-add. `fault`: why the launch fails here; empty where it does not.
  */
 export interface TracedStep {
   line: number;
@@ -57,7 +60,14 @@ export interface TracedStep {
   fault: string;
 }
 
-/** A launch to step through. */
+/**
+ * A launch to step through. `first_line`: the number of the first line of `source`. `roles`: where
+ * warps synchronise in parts, the numbers of those that do the same, those first that are the first
+ * to do something; a step is one of one role. Empty where all barriers are those of whole blocks.
+ * `blocks`: of a block that fails, the steps after the failing one are what would have followed.
+ * `problems`: what is wrong with the kernel. `left_out`: the launch without one of its barriers;
+ * nothing if it is wrong anyway, or has roles.
+ */
 export interface StepTrace {
   kernel: string;
   title: string;

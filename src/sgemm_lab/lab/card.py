@@ -84,19 +84,65 @@ class Card:
 
     def table(self) -> Output:
         """Set what was measured beside what the data sheet says."""
-        return _card_table(self)
+        said = _said_by_sheet(self.sheet)
+        rows = []
+        for name, key, value, unit in (
+            ("FP32 arithmetic", "fma", self.fma, "GFLOP/s"),
+            ("shared memory, read", "shared", self.bandwidth["shared"], "GB/s"),
+            ("L1 cache, read", "l1", self.bandwidth["l1"], "GB/s"),
+            ("L2 cache, read", "l2", self.bandwidth["l2"], "GB/s"),
+            ("DRAM, read", "dram", self.bandwidth["dram"], "GB/s"),
+            ("DRAM, copy", "copy", self.bandwidth["copy"], "GB/s"),
+        ):
+            sheet_value = said.get(key)
+            rows.append(
+                [
+                    name,
+                    f"{number(value)} {unit}",
+                    f"{number(sheet_value)} {unit}" if sheet_value else "not given",
+                    f"{self.reached(key):.0%}" if sheet_value else "",
+                ]
+            )
+        heads = [self.device.name, "measured", "data sheet", "reached"]
+        return table(heads, rows, note=self.note)
 
     def walk_picture(self) -> Picture:
         """Draw the latency of a pointer chase over its footprint: a staircase of caches."""
-        return _walk_picture(self)
+        ratio = self.latency["dram"] / self.latency["shared"]
+        conclusion = (
+            f"On {self.device.name} a load takes {number(self.latency['l1'])} cycles where L1 has "
+            f"the value, {number(self.latency['l2'])} where L2 has it, and "
+            f"{number(self.latency['dram'])} from DRAM: {ratio:.0f} times as long as from shared "
+            "memory."
+        )
+        return PictureOfTwoWidths(
+            partial(_draw_walk, self), "Latency over the bytes walked over", conclusion
+        )
 
     def stride_picture(self) -> Picture:
         """Draw useful bandwidth over the stride between neighbouring threads' elements."""
-        return _stride_picture(self)
+        strides, useful = list(self.strided), list(self.strided.values())
+        factor = useful[strides.index(2)] / useful[strides.index(8)]
+        conclusion = (
+            f"From stride 2 to 8 the useful bytes per second fall to 1 / {factor:.1f}, for each "
+            "float brings a whole 32-byte sector with it. At stride 1 DRAM is not the limit, but a "
+            "thread that asks for 4 bytes at a time."
+        )
+        return PictureOfTwoWidths(
+            partial(_draw_stride, self), "Useful bandwidth over stride", conclusion
+        )
 
     def width_picture(self) -> Picture:
         """Draw DRAM bandwidth over the width of a load, for one and four loads on their way."""
-        return _width_picture(self)
+        one, four = self.wide[1], self.wide[4]
+        conclusion = (
+            f"One load of 4 bytes at a time gets {one[4] / four[16]:.0%} of what four of 16 get, "
+            f"four of 4 bytes get {four[4] / four[16]:.0%}: what counts is how many bytes are in "
+            f"flight, not the width of a load. {self.device.name}."
+        )
+        return PictureOfTwoWidths(
+            partial(_draw_width, self), "Bandwidth over the width of a load", conclusion
+        )
 
     @property
     def clock_mhz(self) -> float:
@@ -146,30 +192,6 @@ def _said_by_sheet(sheet: Gpu | None) -> dict[str, float]:
     }
 
 
-def _card_table(card: Card) -> Output:
-    said = _said_by_sheet(card.sheet)
-    rows = []
-    for name, key, value, unit in (
-        ("FP32 arithmetic", "fma", card.fma, "GFLOP/s"),
-        ("shared memory, read", "shared", card.bandwidth["shared"], "GB/s"),
-        ("L1 cache, read", "l1", card.bandwidth["l1"], "GB/s"),
-        ("L2 cache, read", "l2", card.bandwidth["l2"], "GB/s"),
-        ("DRAM, read", "dram", card.bandwidth["dram"], "GB/s"),
-        ("DRAM, copy", "copy", card.bandwidth["copy"], "GB/s"),
-    ):
-        sheet_value = said.get(key)
-        rows.append(
-            [
-                name,
-                f"{number(value)} {unit}",
-                f"{number(sheet_value)} {unit}" if sheet_value else "not given",
-                f"{card.reached(key):.0%}" if sheet_value else "",
-            ]
-        )
-    heads = [card.device.name, "measured", "data sheet", "reached"]
-    return table(heads, rows, note=card.note)
-
-
 def _draw_walk(card: Card, phone: bool) -> Figure:
     fig = style.figure(style.PHONE_WIDTH, 3.4) if phone else style.figure(7.0, 3.6)
     sizes = list(card.walk)
@@ -199,18 +221,6 @@ def _draw_walk(card: Card, phone: bool) -> Figure:
     return fig
 
 
-def _walk_picture(card: Card) -> Picture:
-    ratio = card.latency["dram"] / card.latency["shared"]
-    conclusion = (
-        f"On {card.device.name} a load takes {number(card.latency['l1'])} cycles where L1 has the "
-        f"value, {number(card.latency['l2'])} where L2 has it, and {number(card.latency['dram'])} "
-        f"from DRAM: {ratio:.0f} times as long as from shared memory."
-    )
-    return PictureOfTwoWidths(
-        partial(_draw_walk, card), "Latency over the bytes walked over", conclusion
-    )
-
-
 def _draw_stride(card: Card, phone: bool) -> Figure:
     strides, useful = list(card.strided), list(card.strided.values())
     fig = style.figure(style.PHONE_WIDTH if phone else 7.0, 3.0)
@@ -228,19 +238,6 @@ def _draw_stride(card: Card, phone: bool) -> Figure:
         ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: number(value)))
         ax.grid(axis="y")
     return fig
-
-
-def _stride_picture(card: Card) -> Picture:
-    strides, useful = list(card.strided), list(card.strided.values())
-    factor = useful[strides.index(2)] / useful[strides.index(8)]
-    conclusion = (
-        f"From stride 2 to 8 the useful bytes per second fall to 1 / {factor:.1f}, for each float "
-        "brings a whole 32-byte sector with it. At stride 1 DRAM is not the limit, but a thread "
-        "that asks for 4 bytes at a time."
-    )
-    return PictureOfTwoWidths(
-        partial(_draw_stride, card), "Useful bandwidth over stride", conclusion
-    )
 
 
 def _draw_width(card: Card, phone: bool) -> Figure:
@@ -270,15 +267,3 @@ def _draw_width(card: Card, phone: bool) -> Figure:
         ax.legend(loc="lower left", bbox_to_anchor=(-0.01, 1.0), ncols=1 if phone else 2,
                   fontsize=10)  # fmt: skip
     return fig
-
-
-def _width_picture(card: Card) -> Picture:
-    one, four = card.wide[1], card.wide[4]
-    conclusion = (
-        f"One load of 4 bytes at a time gets {one[4] / four[16]:.0%} of what four of 16 get, four "
-        f"of 4 bytes get {four[4] / four[16]:.0%}: what counts is how many bytes are in flight, "
-        f"not the width of a load. {card.device.name}."
-    )
-    return PictureOfTwoWidths(
-        partial(_draw_width, card), "Bandwidth over the width of a load", conclusion
-    )

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from sgemm_lab.lab.output import Output
-from sgemm_lab.lab.pictures.frame import PANEL_WIDTH, colour, drawing, panel, rectangle, words
+from sgemm_lab.lab.pictures.frame import PANEL_WIDTH, drawing, panel, rectangle, stroke, words
 from sgemm_lab.records.gpu_record import Score
 from sgemm_lab.text import number
 
@@ -23,10 +23,7 @@ def share_bars(title: str, scores: Mapping[str, Score], *, says: str = "") -> Ou
     shares = {name: score.share for name, score in scores.items()}
     scale = (PANEL_WIDTH - 2) / max(1.15, *shares.values())
     height = _TOP + _ROW * len(shares)
-    line = (
-        f'<path d="M{scale:g} {_TOP - 4}V{height - 6}" stroke="{colour("cublas")}" '
-        'stroke-width="2" stroke-dasharray="5 4"/>'
-    )
+    line = stroke(f"M{scale:g} {_TOP - 4}V{height - 6}", "cublas", thick=2, dashed=True)
     parts = [words(scale + 6, 12, "cuBLAS", hue="cublas", anchor="end", bold=True)]
     for at, (name, share) in enumerate(shares.items()):
         y = _TOP + at * _ROW

@@ -10,7 +10,7 @@ from sgemm_lab.gemm.strassen.numpy_backend import run
 from sgemm_lab.gemm.strassen.plan import WIDE, Plan
 from sgemm_lab.gemm.strassen.winograd import PRODUCTS, QUADRANTS, terms
 from sgemm_lab.lab.output import Output
-from sgemm_lab.lab.pictures.frame import colour, drawing, outline, panel, rectangle, words
+from sgemm_lab.lab.pictures.frame import drawing, outline, panel, rectangle, stroke, words
 from sgemm_lab.lab.pictures.matrices import PALE
 
 Matrix = npt.NDArray[Any]
@@ -99,7 +99,7 @@ def _bars(sizes: Mapping[str, float], own: float, kept: int) -> Iterator[str]:
 
     height = (len(sizes) + 1) * _ROW
     for power, text in _AXIS.items():
-        yield f'<path d="M{x(power):g} {_TOP - 6}v{height}" stroke="{colour("grid")}"/>'
+        yield stroke(f"M{x(power):g} {_TOP - 6}v{height}", "grid")
         yield words(x(power), 12, text, anchor="middle", hue="muted")
     for row, (name, size) in enumerate(sizes.items()):
         y = _TOP + row * _ROW

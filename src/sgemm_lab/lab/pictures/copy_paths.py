@@ -10,11 +10,11 @@ from sgemm_lab.lab.arguments import kernel_of
 from sgemm_lab.lab.output import Output
 from sgemm_lab.lab.pictures.frame import (
     PANEL_WIDTH,
-    colour,
     drawing,
     outline,
     panel,
     rectangle,
+    stroke,
     words,
 )
 
@@ -93,8 +93,5 @@ def copy_path(title: str, name: str | Kernel, *, deep: int = 0, says: str = "") 
 
 
 def _arrow(x: float, top: float, bottom: float, label: str) -> list[str]:
-    line = (
-        f'<path d="M{x:g} {top + 2:g}V{bottom - 3:g}m-5 -7l5 7l5 -7" fill="none" '
-        f'stroke="{colour("fg")}" stroke-width="1.6"/>'
-    )
+    line = stroke(f"M{x:g} {top + 2:g}V{bottom - 3:g}m-5 -7l5 7l5 -7", "fg", thick=1.6)
     return [line, words(x + 10, (top + bottom) / 2 + 4, label)]

@@ -28,12 +28,31 @@ def rectangle(
     )
 
 
-def outline(x: float, y: float, width: float, height: float, hue: str = "line") -> str:
-    """Return the outline of a rectangle."""
-    return (
-        f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" fill="none" '
-        f'stroke="{colour(hue)}"/>'
-    )
+def outline(
+    x: float,
+    y: float,
+    width: float,
+    height: float,
+    hue: str = "line",
+    thick: float = 1,
+    dashed: bool = False,
+) -> str:
+    """Return the outline of a rectangle, drawn as by ``stroke``."""
+    return stroke(f"M{x:g} {y:g}h{width:g}v{height:g}h{-width:g}z", hue, thick=thick, dashed=dashed)
+
+
+def stroke(path: str, hue: str, *, thick: float = 1, dashed: bool = False) -> str:
+    """Return a line along a path of SVG."""
+    dashes = ' stroke-dasharray="5 4"' if dashed else ""
+    return f'<path d="{path}" fill="none" stroke="{colour(hue)}" stroke-width="{thick:g}"{dashes}/>'
+
+
+def lattice(x: float, y: float, rows: range, columns: range, wide: float, high: float) -> str:
+    """Return the lines above some rows and left of some columns of cells of that size."""
+    across, down = (columns.stop - 1) * wide, (rows.stop - 1) * high
+    lines = [f"M{x:g} {y + i * high:g}h{across:g}" for i in rows]
+    lines += [f"M{x + i * wide:g} {y:g}v{down:g}" for i in columns]
+    return stroke("".join(lines), "grid", thick=0.8)
 
 
 def words(

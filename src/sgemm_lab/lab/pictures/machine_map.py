@@ -11,10 +11,11 @@ from sgemm_lab.lab.each_gpu import each_gpu
 from sgemm_lab.lab.output import Output
 from sgemm_lab.lab.pictures.frame import (
     PANEL_WIDTH,
-    colour,
     drawing,
     figure_html,
+    outline,
     rectangle,
+    stroke,
     words,
 )
 from sgemm_lab.models.bound import HOLDS, SCHEDULERS
@@ -158,11 +159,7 @@ def _drawn(part: _Part, tag: str) -> list[str]:
     left, width = part.x + 1, part.width - 2
     solid = rectangle(left, part.y + 1, width, _BOX - 2, part.hue, 0.36 if now else 0.08)
     edge = 3 if now else 2 if was else 1
-    dashes = ' stroke-dasharray="5 4"' if was else ""
-    border = (
-        f'<rect x="{left:g}" y="{part.y + 1:g}" width="{width:g}" height="{_BOX - 2}" fill="none" '
-        f'stroke="{colour(part.hue)}" stroke-width="{edge}"{dashes}/>'
-    )
+    border = outline(left, part.y + 1, width, _BOX - 2, part.hue, thick=edge, dashed=was)
     shapes = [solid, border, words(left + 8, part.y + 17, part.name, bold=True)]
     shapes.append(words(left + 8, part.y + 32, part.rate, hue="muted" if not now else "fg"))
     if tag:
@@ -180,11 +177,14 @@ def _drawn(part: _Part, tag: str) -> list[str]:
 
 def _frame(part: _Part, height: float, tag: str) -> str:
     now = tag in (_NOW, _BUSIEST)
-    dashes = ' stroke-dasharray="5 4"' if tag == _WAS else ""
-    shape = (
-        f'<rect x="1" y="{part.y + 1:g}" width="{part.width - 2:g}" height="{height - 1:g}" '
-        f'fill="none" stroke="{colour("fg" if tag else "line")}" '
-        f'stroke-width="{3 if now else 2 if tag else 1}"{dashes}/>'
+    shape = outline(
+        1,
+        part.y + 1,
+        part.width - 2,
+        height - 1,
+        "fg" if tag else "line",
+        thick=3 if now else 2 if tag else 1,
+        dashed=tag == _WAS,
     )
     if not tag:
         return shape
@@ -192,7 +192,4 @@ def _frame(part: _Part, height: float, tag: str) -> str:
 
 
 def _wire(x: float, y: float, length: float) -> str:
-    return (
-        f'<path d="M{x:g} {y:g}v{length:g}m-4 -5l4 5l4 -5" fill="none" stroke="{colour("fg")}" '
-        'stroke-width="1.4"/>'
-    )
+    return stroke(f"M{x:g} {y:g}v{length:g}m-4 -5l4 5l4 -5", "fg", thick=1.4)

@@ -22,7 +22,15 @@ from sgemm_lab.hardware import WARP
 from sgemm_lab.kernel import ENTRY, Kernel, Size
 from sgemm_lab.lab.arguments import kernel_of
 from sgemm_lab.lab.output import Output
-from sgemm_lab.lab.pictures.frame import PANEL_WIDTH, colour, drawing, outline, panel, words
+from sgemm_lab.lab.pictures.frame import (
+    PANEL_WIDTH,
+    colour,
+    drawing,
+    lattice,
+    outline,
+    panel,
+    words,
+)
 from sgemm_lab.lab.tiles import intervals
 from sgemm_lab.text import plural, size_text
 
@@ -240,10 +248,8 @@ def matrices(size: Size, found: Reading) -> tuple[list[str], float]:
 def _grid(x: float, y: float, rows: int, columns: int, wide: float, high: float) -> str:
     """Return the lines between elements, or where these are small, between every eight."""
     down, across = (1 if side >= _SMALLEST_CELL else _COARSE for side in (high, wide))
-    lines = [f"M{x:g} {y + i * high:g}h{columns * wide:g}" for i in range(0, rows + 1, down)]
-    lines += [f"M{x + i * wide:g} {y:g}v{rows * high:g}" for i in range(0, columns + 1, across)]
-    path = f'<path d="{"".join(lines)}" stroke="{colour("grid")}" stroke-width="0.8" fill="none"/>'
-    return path + outline(x, y, columns * wide, rows * high, "grid")
+    lines = lattice(x, y, range(0, rows + 1, down), range(0, columns + 1, across), wide, high)
+    return lines + outline(x, y, columns * wide, rows * high, "grid")
 
 
 def cells_drawn(

@@ -7,8 +7,8 @@ from sgemm_lab.kernel import Kernel
 from sgemm_lab.lab.arguments import kernel_of
 from sgemm_lab.lab.output import Output
 from sgemm_lab.lab.pictures.frame import (
-    colour,
     drawing,
+    lattice,
     outline,
     panel,
     rectangle,
@@ -20,7 +20,6 @@ from sgemm_lab.text import plural
 _CELL = 20
 _LEFT = 18
 _GAP = 14
-_CORNERS = ((0, 0), (1, 0), (0, 1), (1, 1))
 _WARP = 8
 """Number of the warp that is drawn; the thread is in its middle."""
 _SIDE = 250
@@ -49,7 +48,7 @@ def one_element(
         ("B", c_left, _LEFT, k, n),
         ("C", c_left, c_top, m, n),
     ):
-        parts.append(_lattice(x, y, rows, columns))
+        parts.append(lattice(x, y, range(rows + 1), range(columns + 1), _CELL, _CELL))
         beside = x + columns * _CELL + 6 if name == "C" else x - 16
         parts.append(words(beside, y + 13, name, bold=True, size=14))
     places = [(_LEFT + at * _CELL, c_top + i * _CELL, value) for at, value in enumerate(row)]
@@ -118,9 +117,3 @@ def _block_of(kernel: Kernel) -> tuple[int, int]:
     values = kernel.values
     side = values.get("TILE", 1)
     return values.get("BM", side), values.get("BN", side)
-
-
-def _lattice(x: float, y: float, rows: int, columns: int) -> str:
-    lines = [f"M{x:g} {y + i * _CELL:g}h{columns * _CELL:g}" for i in range(rows + 1)]
-    lines += [f"M{x + i * _CELL:g} {y:g}v{rows * _CELL:g}" for i in range(columns + 1)]
-    return f'<path d="{"".join(lines)}" stroke="{colour("grid")}" stroke-width="0.8" fill="none"/>'

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from sgemm_lab.lab.output import Output
-from sgemm_lab.lab.pictures.frame import colour, drawing, outline, panel, rectangle, words
+from sgemm_lab.lab.pictures.frame import drawing, outline, panel, rectangle, stroke, words
 from sgemm_lab.lab.pictures.matrices import PALE
 
 _SIDE = 8
@@ -82,6 +82,6 @@ def _grid(x: float, name: str, order: list[Place]) -> Iterator[str]:
     walk = "L".join(
         f"{left + (column + 0.5) * _CELL:g} {_TOP + (row + 0.5) * _CELL:g}" for row, column in order
     )
-    yield f'<path d="M{walk}" fill="none" stroke="{colour("register")}" stroke-width="2"/>'
+    yield stroke(f"M{walk}", "register", thick=2)
     yield rectangle(left + b * _CELL + 2, _TOP + a * _CELL + 2, _CELL - 4, _CELL - 4, "register")
     yield words(left, _TOP + size + 18, _factors(order))

@@ -24,6 +24,7 @@ from sgemm_lab.lab.pictures.frame import (
     outline,
     panel,
     rectangle,
+    stroke,
     words,
 )
 from sgemm_lab.lab.pictures.matrices import PALE
@@ -307,8 +308,7 @@ def multicast(title: str, name: str | Kernel) -> Output:
             parts += [
                 rectangle(right, there, narrow, share * low, "shared", PALE),
                 outline(right, there, narrow, share * low, "shared"),
-                f'<path d="M{left + wide + 2} {middle:g}L{right - 6} {end:g}" stroke-width="2" '
-                f'stroke="{colour("shared")}"/>',
+                stroke(f"M{left + wide + 2} {middle:g}L{right - 6} {end:g}", "shared", thick=2),
                 f'<circle cx="{right - 5}" cy="{end:g}" r="4" fill="{colour("shared")}"/>',
             ]
     described = _copies_in_words(seen)

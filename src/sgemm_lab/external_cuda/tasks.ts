@@ -19,16 +19,21 @@ import { textsOf, tokensOf } from "./tokens.ts";
 // biome-ignore lint/suspicious/noExplicitAny: it is JSON
 type Given = any;
 
-let last: { key: string; file: CudaFile } | null = null;
+/** The file of the last question: one question after another is about the same. */
+let last: { key: string; file: CudaFile; opened: Map<string | null, Opened> } | null = null;
 
-/** The file of a question; one question after another is about the same. */
-function fileOf({ files, defines }: { files: SourceText[]; defines: Record<string, string> }) {
+function read({ files, defines }: { files: SourceText[]; defines: Record<string, string> }) {
   const key = JSON.stringify([files, defines]);
-  if (last?.key !== key) last = { key, file: new CudaFile(files, defines) };
-  return last.file;
+  if (last?.key !== key) last = { key, file: new CudaFile(files, defines), opened: new Map() };
+  return last;
 }
 
-const openedOf = (given: Given) => openKernel(fileOf(given), given.entry);
+function openedOf(given: Given) {
+  const { file, opened } = read(given);
+  const found = opened.get(given.entry) ?? openKernel(file, given.entry);
+  opened.set(given.entry, found);
+  return found;
+}
 
 function fieldsOf({ kernel, file, values }: Opened, { compiled }: Given) {
   const types = compiled.parameters.map(({ type }: { type: string }) => type);
@@ -38,7 +43,7 @@ function fieldsOf({ kernel, file, values }: Opened, { compiled }: Given) {
 
 /** The kernels that the file itself defines, each with its line. */
 function kernels(given: Given) {
-  const file = fileOf(given);
+  const { file } = read(given);
   return ownKernels(file).map(({ name, declaration }) => ({
     name,
     line: file.lineOf(declaration),

@@ -45,7 +45,8 @@ def launched(done: ExternalRun) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
         "  CHECK(cudaMallocManaged(&b, bytes)); run(a, b, n); }",
         # a field of a struct, and the length of a vector
         "struct Job { int id, n; float* y; };"
-        "int main() { Job job{3, 1000, nullptr}; std::vector<float> host(job.n, 1.f), other(2);"
+        "int main() { Job job{3, 7, nullptr}; job.n = 1000;"
+        "  std::vector<float> host(job.n, 1.f), other(2);"
         "  float* a; cudaMalloc(&a, host.size() * sizeof(float));"
         "  cudaMalloc(&job.y, sizeof(float) * job.n);"
         "  add<<<(job.n + 127) / 128, 128>>>(a, job.y, job.n); }",

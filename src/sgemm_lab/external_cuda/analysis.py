@@ -99,6 +99,8 @@ class ExternalRun:
     """Races of threads that write the same value; they are not among the hazards."""
     further: tuple["ExternalRun", ...] = ()
     """Other launches of the file, and its outer blocks at its own sizes."""
+    settled: tuple[Hazard, ...] = ()
+    """Of such a launch the hazards that do not depend on what arrays of integers hold."""
 
     @property
     def wrong(self) -> bool:
@@ -276,13 +278,13 @@ def _further(one: Try, size: Size, settings: Settings, end: float) -> Iterator[E
         except LabError:
             continue
         if not other.prepared.certain:
-            certain = lasting(done, limited)
-            assumed = _assumed_arrays(done)
+            settled, assumed = lasting(done, limited), _assumed_arrays(done)
             kept = [
                 hazard for hazard in done.result.hazards
-                if hazard.kind != OUT_OF_BOUNDS or hazard in certain or hazard.array not in assumed
+                if hazard.kind != OUT_OF_BOUNDS or hazard in settled or hazard.array not in assumed
             ]  # fmt: skip
-            done = replace(done, result=replace(done.result, hazards=kept))
+            result = replace(done.result, hazards=kept)
+            done = replace(done, result=result, settled=tuple(settled))
         yield done
 
 

@@ -149,7 +149,7 @@ def _of_launch(
         finding_of(one, prepared, "error" if one in certain else None)
         for one in done.result.hazards
     ]
-    findings = _with_further(done, settings, findings)
+    findings = _with_further(done, findings)
     findings += [finding_of(one, prepared, "warning") for one in done.result.warnings]
     findings += [
         replace(found, message=f"{found.message} {SAME_VALUE}")
@@ -195,15 +195,12 @@ def _of_launch(
     return KernelReport(name, file, line, verdict_of(findings, clean), tuple(findings), tuple(said))
 
 
-def _with_further(
-    done: ExternalRun, settings: Settings, findings: Sequence[Finding]
-) -> list[Finding]:
+def _with_further(done: ExternalRun, findings: Sequence[Finding]) -> list[Finding]:
     """Add what further launches of the file show; of two findings of a line the graver is kept."""
     kept = {(one.kind, one.file, one.line): one for one in findings}
     for other in done.further:
-        certain = lasting(other, settings)
         for hazard in other.result.hazards:
-            found = finding_of(hazard, other.prepared, "error" if hazard in certain else None)
+            found = finding_of(hazard, other.prepared, "error" if hazard in other.settled else None)
             place = (found.kind, found.file, found.line)
             if place not in kept or kept[place].severity != "error":
                 kept[place] = found

@@ -12,7 +12,7 @@ from sgemm_lab.external_cuda.launch import Prepared
 from sgemm_lab.external_cuda.report import place_of
 from sgemm_lab.simulator.hazards import BARRIER, RACE
 
-_COOPERATIVE = re.compile(r"cudaLaunchCooperativeKernel|cudaLaunchKernelEx|\bis_valid\b")
+_COOPERATIVE = re.compile(r"LaunchCooperativeKernel|LaunchKernelEx|\bis_valid\b")
 
 
 def findings_of_host(prepared: Prepared) -> list[Finding]:

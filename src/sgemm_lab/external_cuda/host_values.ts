@@ -319,8 +319,22 @@ export class HostReader {
   /** What a struct's field starts with, or what says how long a vector is. */
   #member(name: string, member: string): Token[] | null {
     const { before } = this.#place;
-    const declared = this.guesses && initialiser(name, before);
-    if (!declared || !this.guesses) return null;
+    if (!this.guesses) return null;
+    const set = before.findLastIndex((_, at) => {
+      const [value, ...rest] = before.slice(at, at + 5).reverse();
+      return (
+        value?.text !== "=" && rest.map(({ text }) => text).join(" ") === `= ${member} . ${name}`
+      );
+    });
+    if (set >= 0) {
+      const value = before.slice(set + 4);
+      return value.slice(
+        0,
+        value.findIndex(({ text }) => text === ";"),
+      );
+    }
+    const declared = initialiser(name, before);
+    if (!declared) return null;
     const { words, bracket, parts } = declared;
     if (words.includes("vector")) {
       const grows = before.some(

@@ -651,20 +651,13 @@ def fitting_indices(
     prepared: Prepared, roles: Mapping[str, Role], names: Mapping[str, int]
 ) -> tuple[int, int]:
     """Return the length that offsets of rows end at, and what indices stay below."""
-    lengths = {
-        one.name: one.elements(names)
-        for one in prepared.given
-        if isinstance(one, Array) and not one.size.endswith(".npy")
-    }
+    arrays = [one for one in prepared.given if isinstance(one, Array)] if roles else []
+    lengths = [one.elements(names) for one in arrays]
     inputs = [
-        lengths[one.name]
-        for one in prepared.given
-        if isinstance(one, Array)
-        and one.use == "in"
-        and one.name in lengths
-        and roles.get(one.name) != "offsets"
-    ]
-    sizes = [size for size in (*lengths.values(), *names.values()) if size > 1]
+        length for one, length in zip(arrays, lengths, strict=True)
+        if one.use == "in" and roles.get(one.name) != "offsets"
+    ]  # fmt: skip
+    sizes = [size for size in (*lengths, *names.values()) if size > 1]
     return min(inputs, default=0), min([SPREAD + 1, *sizes])
 
 
@@ -694,7 +687,7 @@ def own_arrays(prepared: Prepared, size: Size, random: np.random.Generator) -> A
         if not 1 <= count <= LARGEST_ARRAY:
             raise LabError(f"'{one}' has {count:,} elements. 1 to {LARGEST_ARRAY:,} can be.")
         least, most = _spread(prepared, element)
-        if one.name in roles and one.use == "in":
+        if one.name in roles and one.use in ("in", "inout"):
             values[one.name] = values_for(roles[one.name], count, length, bound, random)
         else:
             values[one.name] = random.integers(least, most + 1, count).astype("f8")

@@ -495,10 +495,13 @@ export class BlockBatch {
       const slot = number === CLUSTER_BARRIER ? own - (own % cluster) : own;
       bySlot.set(slot, (bySlot.get(slot) ?? new Set()).add(warp));
     }
-    for (const [slot, together] of bySlot) {
+    // Those of a cluster that came, and those that have returned.
+    const every = Array.from({ length: cluster * this.launch.warps }, (_, warp) => warp);
+    for (const [slot, came] of bySlot) {
+      const together = number === CLUSTER_BARRIER ? every : [...came];
       const released = this.releasedClocks.get(`${number} ${slot}`) ?? null;
       this.releasedClocks.delete(`${number} ${slot}`);
-      this.clocks.synchronize(this.clusterOf(slot), [...together], released);
+      this.clocks.synchronize(this.clusterOf(slot), together, released);
     }
   }
 

@@ -8,7 +8,7 @@ import type { Memory } from "./memory.ts";
 import type { Instruction } from "./ptx.ts";
 import { COPY_WORD, NO_THREAD, smallestSharedAccess, WARP_BITS } from "./shared_races.ts";
 import type { Row, VectorClocks } from "./vector_clocks.ts";
-import { mergeClock } from "./vector_clocks.ts";
+import { handsOnByFlags, mergeClock } from "./vector_clocks.ts";
 import { PIECE } from "./wgmma_operations.ts";
 import type { Stored } from "./write_conflicts.ts";
 import { losers, wordStored } from "./write_conflicts.ts";
@@ -70,6 +70,8 @@ class Shadow {
 /** Watches shared memory for accesses that nothing orders. An observer. */
 export class VectorClockRaceDetector {
   wordBytes;
+  /** Whether volatile words are flags. */
+  flags;
   shadow: Shadow | null = null;
   blocks = "";
   /** words of the last store that race if its lanes stored different values */
@@ -82,6 +84,7 @@ export class VectorClockRaceDetector {
     public instructions: Instruction[],
   ) {
     this.wordBytes = smallestSharedAccess(instructions);
+    this.flags = handsOnByFlags({ instructions });
   }
 
   /** Check one access of shared memory against those before it. */
@@ -90,7 +93,7 @@ export class VectorClockRaceDetector {
     if (site.space !== "shared") return;
     if (access.elsewhere) this.noteVisits(access);
     if (site.kind === ATOMIC) return;
-    const [shadow, use] = [this.shadowOf(access.group), useOf(access)];
+    const [shadow, use] = [this.shadowOf(access.group), this.useOf(access)];
     if (site.kind !== LOAD) this.sameStore = [];
     for (let word = 0; word < site.width / this.wordBytes; word++) {
       const index = positions.map((position) => position / this.wordBytes + word);
@@ -120,7 +123,7 @@ export class VectorClockRaceDetector {
   /** A bulk copy starts: it writes as the thread would that starts it. */
   onBulkCopy(copy: BulkCopy) {
     const shadow = this.shadowOf(copy.access.group);
-    const [use, index] = [useOf(copy.access), this.wordsOf(copy)];
+    const [use, index] = [this.useOf(copy.access), this.wordsOf(copy)];
     const lanes = new Int32Array(index.length).fill(use.lanes[use.lanes.length - 1]);
     this.write(shadow, { ...use, lanes }, index);
     for (const one of index) {
@@ -138,7 +141,7 @@ export class VectorClockRaceDetector {
 
   /** A product of a warp group reads from its start until it is waited for. */
   onTensorRead(read: TensorRead) {
-    const [shadow, use] = [this.shadowOf(read.access.group), useOf(read.access)];
+    const [shadow, use] = [this.shadowOf(read.access.group), this.useOf(read.access)];
     const index = this.wordsOf(read);
     this.read(shadow, { ...use, lanes: new Int32Array(index.length).fill(read.lane) }, index);
     this.setReadTime(read, index, READING);
@@ -191,6 +194,13 @@ export class VectorClockRaceDetector {
     return new Int32Array(positions.length * words).map(
       (_, at) => positions[Math.floor(at / words)] / this.wordBytes + (at % words),
     );
+  }
+
+  useOf(access: Access): Use {
+    const { group } = access;
+    const lanes = access.lanes ?? group.slot.map((_, lane) => lane);
+    const volatile = this.flags && access.site.instruction.parts.includes("volatile");
+    return { access, group, clocks: clocksOf(group), lanes, volatile };
   }
 
   shadowOf({ batch }: ThreadGroup) {
@@ -341,13 +351,6 @@ function afterReaders(shadow: Shadow, use: Use, word: number, lane: number) {
     reader !== thread &&
     shadow.readWarpEpoch[word] === group.warpEpoch[lane]
   );
-}
-
-function useOf(access: Access): Use {
-  const { group } = access;
-  const lanes = access.lanes ?? group.slot.map((_, lane) => lane);
-  const volatile = access.site.instruction.parts.includes("volatile");
-  return { access, group, clocks: clocksOf(group), lanes, volatile };
 }
 
 /** A lane's own time. */

@@ -21,7 +21,7 @@ const BARRIER = /^(?:bar|barrier)(?:\.cta)?\.sync/;
 const FENCE = /^(?:membar|fence)\./;
 
 /** Whether warps of a kernel may hand on data by volatile variables in shared memory and fences. */
-export function handsOnByFlags({ instructions }: PtxKernel) {
+export function handsOnByFlags({ instructions }: Pick<PtxKernel, "instructions">) {
   const isFlag = (parts: string[]) => parts.includes("volatile") && parts.includes("shared");
   return (
     instructions.some(({ opcode }) => FENCE.test(opcode)) &&

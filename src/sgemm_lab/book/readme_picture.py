@@ -1,8 +1,7 @@
 """A picture of a page at work, for README: chapter 2, right after a barrier was deleted and run.
 
-``python -m sgemm_lab.book.readme_picture`` makes it from ``_build/html``,
-light and dark. What the page
-said is kept in the picture, so that a test finds out when the page says something else.
+``python -m sgemm_lab.book.readme_picture`` makes it from ``_build/html``, light and dark. The
+picture holds what the page said, so that a test fails when the page says something else.
 """
 
 import functools
@@ -29,12 +28,10 @@ Mode = Literal["light", "dark"]
 MODES: tuple[Mode, ...] = ("light", "dark")
 PAGE = "chapters/02_tiling.html"
 SAID = "said"
-"""Under this name the picture keeps what the page said."""
+"""The field of the picture that holds what the page said."""
 
 _DELETED = "        __syncthreads();  // no one overwrites a tile before all have read it\n"
 _WIDE, _HIGH = 1050, 840
-_TO_THE_PANEL = "document.querySelector('.lab-bench').scrollIntoView()"
-_RACES = "one => /race/.test(one.innerText)"
 _SECONDS = 60
 
 
@@ -50,28 +47,29 @@ def picture(chromium: "Browser", address: str, mode: Mode) -> tuple[bytes, str]:
     page = context.new_page()
     page.set_default_timeout(_SECONDS * 1000)
     page.goto(f"{address}/{PAGE}")
-    editor = page.locator("[data-lab=editor]").first
+    panel = page.locator("[data-lab=panel]")
+    editor = panel.locator("[data-lab=editor]")
     before = editor.input_value()
     if _DELETED not in before:
         raise LabError(f"The kernel of {PAGE} has no line {_DELETED.strip()!r} to delete.")
     editor.focus()
     page.wait_for_selector(".lab-bench .cm-editor")
     editor.fill(before.replace(_DELETED, ""))
-    page.locator("[data-lab=run]").first.click()
-    verdict = page.locator("[data-lab=verdict]").first
+    panel.locator("[data-lab=run]").click()
+    verdict = panel.locator("[data-lab=verdict]")
     page.wait_for_function(
         "one => /race|barrier/.test(one.innerText)", arg=verdict.element_handle()
     )
     said = " ".join(verdict.inner_text().split())
     page.evaluate("document.activeElement.blur()")
-    page.evaluate(_TO_THE_PANEL)
+    panel.evaluate("one => one.scrollIntoView()")
     page.wait_for_timeout(300)
     shot = page.screenshot()
     context.close()
     return shot, said
 
 
-def kept(shot: bytes, said: str) -> bytes:
+def packed(shot: bytes, said: str) -> bytes:
     """Return the picture in 128 colours, with what the page said in it."""
     few = Image.open(io.BytesIO(shot)).convert("RGB").quantize(128, dither=Image.Dither.NONE)
     text = PngInfo()
@@ -96,29 +94,16 @@ def served(folder: Path) -> Iterator[str]:
     server.server_close()
 
 
-def write(chromium: "Browser", site: Path, folder: Path) -> list[Path]:
-    """Write the pictures of a built site into a folder; return the files.
-
-    Raises:
-        LabError: the page has changed so that there is nothing to show.
-    """
-    files = []
-    with served(site) as address:
-        for mode in MODES:
-            files.append(folder / f"page-{mode}.png")
-            write_whole(files[-1], kept(*picture(chromium, address, mode)))
-    return files
-
-
 def main() -> None:
     """Write the pictures of this checkout's book and say where."""
     try:
-        with browser.opened() as chromium:
-            files = write(chromium, Path.cwd() / "_build" / "html", Path.cwd() / "docs")
+        with browser.opened() as chromium, served(Path.cwd() / "_build" / "html") as address:
+            for mode in MODES:
+                file = Path.cwd() / "docs" / f"page-{mode}.png"
+                write_whole(file, packed(*picture(chromium, address, mode)))
+                print(f"{file} ({file.stat().st_size / 1000:.0f} kB)")
     except LabError as refused:
         sys.exit(str(refused))
-    for file in files:
-        print(f"{file} ({file.stat().st_size / 1000:.0f} kB)")
 
 
 if __name__ == "__main__":

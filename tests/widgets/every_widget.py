@@ -10,7 +10,7 @@ import ladder_samples
 import occupancy_samples
 from choice_samples import FITTED
 from flight_samples import RING
-from fragment_samples import INSTRUCTIONS
+from fragment_samples import TF32
 from frame_samples import FRAMES
 from product_samples import PRODUCTS
 from request_samples import GLOBAL, SHARED
@@ -118,8 +118,8 @@ SAMPLES = {
         ("size", ["16384³", "4096³"]),
     ),
     "fragment map": Sample(
-        lambda: FragmentMap(INSTRUCTIONS),
-        lambda: lab.fragment_map("mma_tf32", others=[("f16", 8), ("f16", 16)]),
+        lambda: FragmentMap(TF32),
+        lambda: lab.fragment_map("mma_tf32"),
         ("step", [1, 4, 8, 0]),
         painted=True,
     ),

@@ -4,8 +4,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-import pytest
-from fragment_samples import INSTRUCTIONS
+from fragment_samples import TF32
 from playwright.sync_api import Page, expect
 from widget_page import Opener
 
@@ -28,9 +27,8 @@ def lanes_in(text: str) -> set[int]:
     return {lane for run in runs for lane in range(int(run[0]), int(run[-1]) + 1)}
 
 
-@pytest.mark.parametrize("chosen", range(3))
-def test_no_lane_could_make_one_of_its_sums_alone(show: Opener, chosen: int) -> None:
-    widget = FragmentMap(INSTRUCTIONS, chosen=chosen)
+def test_no_lane_could_make_one_of_its_sums_alone(show: Opener) -> None:
+    widget = FragmentMap(TF32)
     page = show(widget)
     say = """async (lane) => {
         window.model.set("lane", lane);
@@ -42,8 +40,8 @@ def test_no_lane_could_make_one_of_its_sums_alone(show: Opener, chosen: int) -> 
         assert needed is not None
         holders = set()
         for row, column in widget.places("C", lane):
-            of_row = {holder[0] for holder in widget.now["A"][row]}
-            of_column = {held[column][0] for held in widget.now["B"]}
+            of_row = {holder[0] for holder in widget.fragments["A"][row]}
+            of_column = {held[column][0] for held in widget.fragments["B"]}
             assert len(of_row) == len(of_column) == 4
             assert of_row != {lane} or lane not in of_column
             holders |= of_row | of_column
@@ -51,22 +49,19 @@ def test_no_lane_could_make_one_of_its_sums_alone(show: Opener, chosen: int) -> 
 
 
 def test_a_lane_lights_what_it_holds(show: Opener, state: State) -> None:
-    page = show(FragmentMap(INSTRUCTIONS))
+    page = show(FragmentMap(TF32))
     assert page.evaluate(MARKED, "lab-mine") == 4 + 2 + 4
     names = page.locator(".lab-lane-name.lab-mine").all_text_contents()
     assert sorted(names) == ["a0", "a1", "a2", "a3", "b0", "b1", "c0", "c1", "c2", "c3"]
     page.get_by_role("slider", name="Lane").press("ArrowRight")
     assert state(page, "lane") == 6
-    page.get_by_role("radio", name="FP16, deep").check()
-    assert page.evaluate(MARKED, "lab-mine") == 8 + 4 + 4
-    assert len(page.locator(".lab-lane-name.lab-mine").all_text_contents()) == 10
-    expect(page.locator(".lab-about")).to_have_text("Of 2 in a register.")
+    assert page.evaluate(MARKED, "lab-mine") == 4 + 2 + 4
 
 
 def test_the_mouse_shows_who_holds_an_element_and_a_click_keeps_it(
     show: Opener, state: State
 ) -> None:
-    page = show(FragmentMap(INSTRUCTIONS))
+    page = show(FragmentMap(TF32))
     page.mouse.move(*centre(page, 128 + 64 + 3 * 8 + 5))
     expect(page.locator(".lab-verdict")).to_contain_text("lane 14 holds it, in register c1")
     expect(page.locator(".lab-pointed")).to_have_count(1)
@@ -79,15 +74,8 @@ def test_the_mouse_shows_who_holds_an_element_and_a_click_keeps_it(
     expect(page.locator(".lab-verdict")).to_contain_text("Row 9, column 5 of A: lane 5 holds it")
 
 
-def test_halves_of_a_register_are_told_apart(show: Opener) -> None:
-    page = show(FragmentMap(INSTRUCTIONS, chosen=2))
-    for column, half in ((10, "lower"), (11, "upper")):
-        page.mouse.move(*centre(page, 1 * 16 + column))
-        expect(page.locator(".lab-verdict")).to_contain_text(f"in the {half} half of register a2")
-
-
 def test_arrow_keys_walk_from_a_and_b_into_c(show: Opener, state: State) -> None:
-    page = show(FragmentMap(INSTRUCTIONS))
+    page = show(FragmentMap(TF32))
     matrices = page.get_by_role("application")
     matrices.focus()
     walked = []
@@ -108,7 +96,7 @@ def test_arrow_keys_walk_from_a_and_b_into_c(show: Opener, state: State) -> None
 
 
 def test_one_button_steps_through_the_products_of_a_sum(show: Opener, state: State) -> None:
-    page = show(FragmentMap(INSTRUCTIONS))
+    page = show(FragmentMap(TF32))
     page.get_by_role("button", name="Multiply, step by step").click()
     assert page.evaluate(MARKED, "lab-now") == 3
     assert page.evaluate(MARKED, "lab-mine") == 0

@@ -87,21 +87,6 @@ def test_the_mouse_reads_the_roofs(page: Page) -> None:
     assert page.locator(".lab-dot").count() == 3
 
 
-def test_levels_and_kernels_switch_off_and_on(page: Page, state: State) -> None:
-    chip = page.get_by_role("button", name="Shared memory")
-    assert chip.get_attribute("aria-pressed") == "true"
-    chip.click()
-    assert chip.get_attribute("aria-pressed") == "false"
-    assert state(page, "hidden_levels") == ["shared"]
-    assert page.locator('.lab-roof[data-level="shared"]').count() == 0
-    assert page.locator(".lab-point").count() == 10
-    chip.click()
-    assert state(page, "hidden_levels") == []
-    page.get_by_role("button", name="naive", exact=True).click()
-    assert state(page, "hidden_kernels") == ["naive"]
-    assert page.locator(".lab-point").count() == 9
-
-
 def test_it_opens_with_the_level_that_binds_and_shows_the_others_one_by_one(
     show: Opener, state: State
 ) -> None:
@@ -171,7 +156,7 @@ def test_every_roof_and_every_point_of_the_book_has_its_name(
 
 
 def test_the_keyboard_walks_the_points(page: Page, state: State) -> None:
-    page.get_by_role("button", name="tiled 32").focus()
+    page.get_by_role("button", name="all levels at once").focus()
     page.keyboard.press("Tab")
     assert state(page, "selected") == 0
     page.keyboard.press("ArrowRight")

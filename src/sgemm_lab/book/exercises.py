@@ -98,19 +98,11 @@ class ExerciseDirective(SphinxDirective):
         question = [node for node in content if node not in solutions]
         if isinstance(exercise, Lines):
             question.append(_cuda(exercise.start, "lab-start"))
-        head = nodes.raw("", _heading(name, title), format="html")
         place, judging = self._place(exercise)
         solution = self._solution(exercise, solutions[0])
-        box = Box("", head, *question, place, solution, judging, **{KIND: name})
-        box["attributes"] = {
-            "data-lab": "exercise",
-            "data-name": name,
-            "id": _anchor(name),
-            "aria-labelledby": f"{_anchor(name)}-title",
-        }
-        if isinstance(exercise, Lines):
-            box["attributes"]["data-kernel"] = exercise.kernel
-        return [box]
+        content = [_raw(_heading(name, title)), *question, place, solution, judging]
+        kernel = {"data-kernel": exercise.kernel} if isinstance(exercise, Lines) else {}
+        return [_box("exercise", name, content, name, **kernel)]
 
     def _parsed(self, lines: list[str]) -> list[nodes.Node]:
         whole = nodes.Element()
@@ -167,18 +159,9 @@ class PredictDirective(ExerciseDirective):
             prediction = find_prediction(name)
         except LabError as problem:
             raise self.error(f"{problem} {_WHERE}") from None
-        anchor = _anchor(name)
-        head = _raw(f'<p class="lab-exercise-title" id="{anchor}-title">Predict</p>')
-        place, judging = self._place(prediction)
-        content = self._parsed(list(self.content))
-        box = Box("", head, *content, place, judging, **{KIND: ""})
-        box["attributes"] = {
-            "data-lab": "prediction",
-            "data-name": name,
-            "id": anchor,
-            "aria-labelledby": f"{anchor}-title",
-        }
-        return [box]
+        head = _raw(f'<p class="lab-exercise-title" id="{_anchor(name)}-title">Predict</p>')
+        content = [head, *self._parsed(list(self.content)), *self._place(prediction)]
+        return [_box("prediction", name, content, "")]
 
 
 class SolutionDirective(SphinxDirective):
@@ -210,6 +193,18 @@ def add_scripts(
     pages = {where: names for where, names in asked.items() if names}
     body = json.dumps({"pages": pages, "lines": lines})
     app.add_js_file(None, body=body, type="application/json", id="lab-asked")
+
+
+def _box(kind: str, name: str, content: list[nodes.Node], listed: str, **attributes: str) -> Box:
+    box = Box("", *content, **{KIND: listed})
+    box["attributes"] = {
+        "data-lab": kind,
+        "data-name": name,
+        "id": _anchor(name),
+        "aria-labelledby": f"{_anchor(name)}-title",
+        **attributes,
+    }
+    return box
 
 
 def visit_box(translator: Any, node: Box) -> None:

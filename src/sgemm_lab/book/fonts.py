@@ -14,7 +14,7 @@ from sphinx.application import Sphinx
 logging.getLogger("fontTools").setLevel(logging.WARNING)  # It reports every table it touches.
 
 _LICENCE = [0, 5, 13, 14]
-"""Entries of a font that say who made it and under which terms it may be passed on."""
+"""Entries of a font that name its author and its licence."""
 _THEME_STATIC = (
     Path(pydata_sphinx_theme.__file__).parent / "theme" / "pydata_sphinx_theme" / "static"
 )

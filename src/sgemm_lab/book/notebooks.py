@@ -96,7 +96,7 @@ def notebook(chapter: Path, repository: Repository | None) -> dict[str, Any]:
 def install_cell(repository: Repository | None) -> str:
     """Return the first cell's code: it installs the package, or stops with a sentence."""
     if repository is None:
-        # Not the bare name: nobody knows who owns it on the package index.
+        # Not the bare name: anybody may own it on the package index.
         return _INSTALL.format(install="pass", failed=_UNKNOWN_ADDRESS)
     return _INSTALL.format(
         install=f'%pip install --quiet "{repository.install_target}"',

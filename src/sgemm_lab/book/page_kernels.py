@@ -34,7 +34,7 @@ class FileProvisioner(LocalProvisioner):
     _folder: Path | None = None
 
     async def pre_launch(self, **kwargs: Any) -> dict[str, Any]:
-        """Choose where the sockets are, before the kernel is told."""
+        """Choose where the sockets are, before the kernel starts."""
         if self._folder is None:
             self._folder = Path(tempfile.mkdtemp(prefix="kernel-"))
             manager: Any = self.parent

@@ -54,7 +54,7 @@ _SCRIPTS = (
 _SIZES = ((64, 64, 64), (65, 63, 66), (128, 128, 128))
 """At these the reader may count: full tiles, ragged ones, and more of them."""
 COMPILER = "clang"
-"""The folder of the compiler's package, beside the scripts."""
+"""The folder of the compiler's package, next to the scripts."""
 SHEET = ("name", "sms", "clock_mhz", "fp32_lanes", "tf32_fmas", "fp16_fmas", "dram_gbs")
 """What the bound takes from a GPU's data sheet."""
 _STEPS = re.compile(r'(?P<m>\d+)×(?P<n>\d+)×(?P<k>\d+) "(?P<name>[^"]+)"')
@@ -182,7 +182,7 @@ def refuse_missing_texts(_app: Sphinx) -> None:
 
 
 def write_files(app: Sphinx) -> None:
-    """Put the panel's script, the engine and the kernels' PTX beside the built pages."""
+    """Write the panel's script, the engine and the kernels' PTX to the built site."""
     static = Path(app.outdir) / "_static"
     named = {name for names in gathered(app.env, KIND).values() for name in names}
     boxes = gathered(app.env, exercises.KIND)

@@ -47,7 +47,7 @@ KIND = "reader_cards"
 
 SCRIPT = "reader-card.js"
 CHAPTER_SCRIPT = "card-in-chapter.js"
-"""What shows a kept card in a chapter."""
+"""Shows a saved card in a chapter."""
 
 _FIELD = re.compile(r"// \w+: ")
 
@@ -238,7 +238,7 @@ def intensity_of(program: Kernel, variant: str = "") -> float:
 
 
 def write_scripts(app: Sphinx) -> None:
-    """Put the scripts beside the built pages, where one of them has the place."""
+    """Write the scripts to the built site, if a page has the place."""
     if gathered(app.env, KIND):
         static = Path(app.outdir) / "_static"
         (static / SCRIPT).write_text(script(), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Files by which a site is found: its front door, its map, and a page for who is lost.
+"""A site's redirect to the first page, its site map, and its page for unknown addresses.
 
 The map needs the site's address. Without one there is none: a wrong map is worse.
 """
@@ -40,7 +40,7 @@ _LEAD_ON = (
 
 
 def write(app: Sphinx) -> None:
-    """Write the files beside the built pages."""
+    """Write the files to the built site."""
     site = Path(app.outdir)
     pages = texts(app)
     book, base = app.config.html_title, app.config.html_baseurl

@@ -42,7 +42,7 @@ def fingerprint(files: Iterator[Path]) -> str:
 
 
 def inputs() -> Iterator[Path]:
-    """Return every file, besides the page itself, that decides what a page shows."""
+    """Return every file, other than the page itself, that decides what a page shows."""
     yield from data_folder("kernels").glob("*.cu*")
     yield from data_folder("records").glob("*.json")
     for suffix in ("py", "ts", "css", "html", "json", "svg", "zip"):

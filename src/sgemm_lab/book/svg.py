@@ -9,7 +9,7 @@ _ROOT_TAG = re.compile(r"<svg\b[^>]*>")
 
 
 def is_described(picture: str) -> bool:
-    """Say whether a reader who cannot see the picture is told what it shows."""
+    """Return whether a screen reader gets a description of the picture."""
     root = _ROOT_TAG.search(picture)
     return root is not None and 'role="img"' in root[0] and "aria-label" in root[0]
 

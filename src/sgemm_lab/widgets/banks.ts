@@ -23,7 +23,7 @@ const WORD_BITS = 8 * WORD_BYTES;
 const FLOAT4 = "float4"; // the choice of four words a lane
 const CHOICES = { 0: "0", 1: "1", 2: "2", 3: "3", 8: "8", 16: "16", 32: "32", 33: "33" };
 const NARROW = 480; // px: below, two rows of 16 banks leave room for the numbers of lanes
-/** Rows of banks, and in px the room beside them and for the longest queue. */
+/** Rows of banks, and in px the margin and the height of the longest queue. */
 const WIDE = { halves: 1, gutter: 50, queue: 32 * 7 };
 const PHONE = { halves: 2, gutter: 44, queue: 32 * 5 };
 const TALLEST = 22; // px, of a row of a short one

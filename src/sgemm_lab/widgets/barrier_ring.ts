@@ -1,4 +1,4 @@
-// The ring of stages between producer warps and multiplying warps: who owns which stage, over time.
+// The ring of stages between producer warps and multiplying warps: which of them owns a stage, over time.
 
 import "./barrier_ring.css";
 import { type Pipeline, schedule, type TimedWindow } from "../formulas/overlap.ts";

@@ -34,7 +34,7 @@ const STATE = ["requests", "chosen", "stride", "offset", "bits", "off"] as const
 const LINE_BYTES = 128;
 const SECTORS = LINE_BYTES / SECTOR_BYTES; // of a line
 const WORDS = SECTOR_BYTES / WORD_BYTES; // of a sector
-// Lines of 128 bytes in a picture, and in a narrow one, which folds each; more are told in words.
+// Lines of 128 bytes in a picture, and in a narrow one, which folds each; more are given in words.
 const [ROWS, FOLDED_ROWS] = [8, 5];
 const TALL = 24; // px, of a sector
 const LETTERS = 11; // px, of what stands on a word

@@ -1,6 +1,5 @@
 """Which lane of a warp holds which element where tensor cores multiply."""
 
-from collections.abc import Sequence
 from typing import Any, TypedDict
 
 import traitlets
@@ -13,15 +12,15 @@ HUES = {"A": "dram", "B": "shared", "C": "register"}
 FIRST_LANE = 5
 """The lane that is marked at first: one whose elements lie inside of the matrices."""
 
-Holder = tuple[int, int, int]
-"""Who holds an element: the lane, the number of its register, and the place in that register."""
+Holder = tuple[int, int]
+"""The lane that holds an element, and the number of its register."""
 
 
 class Fragments(TypedDict):
     """Where one instruction has the elements of its matrices."""
 
     label: str
-    note: str  # who multiplies so
+    note: str  # which kernel multiplies so
     A: list[list[Holder]]  # by row, then by k
     B: list[list[Holder]]  # by k, then by column
     C: list[list[Holder]]  # by row, then by column
@@ -31,42 +30,35 @@ class FragmentMap(LabWidget):
     """A, B and C of one instruction of the tensor cores, each element with the lane that holds it.
 
     Args:
-        instructions: what the reader chooses from, see :class:`Fragments`.
-        chosen: the index of the one to begin with.
+        fragments: of the instruction, see :class:`Fragments`.
         lane: the lane to begin with.
         element: an element that is pointed at, such as "A1,5" (row, column), or "".
         step: how many products of a sum have been stepped through: of the element, where it is one
             of C, else of the lane's first.
 
-    All of them but ``instructions`` are state that the reader changes and Python can read or set.
+    All of them but ``fragments`` are state that the reader changes and Python can read or set.
 
     Raises:
         LabError: a setting is out of its range.
     """
 
-    instructions: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)
-    chosen = traitlets.Int(0, min=0).tag(sync=True)
+    fragments: "traitlets.Dict[str, Any]" = traitlets.Dict().tag(sync=True)
     lane = traitlets.Int(FIRST_LANE, min=0, max=WARP - 1).tag(sync=True)
     element = traitlets.Unicode("").tag(sync=True)
     step = traitlets.Int(0, min=0).tag(sync=True)
 
-    def __init__(self, instructions: Sequence[Fragments], **state: Any) -> None:
-        super().__init__(instructions=list(instructions), **state)
-
-    @property
-    def now(self) -> dict[str, Any]:
-        """The instruction chosen."""
-        return self.instructions[self.chosen]
+    def __init__(self, fragments: Fragments, **state: Any) -> None:
+        super().__init__(fragments=fragments, **state)
 
     def places(self, matrix: str, lane: int) -> list[tuple[int, int]]:
         """Return row and column of what a lane holds of a matrix, by register."""
         found = [
-            (register, one, row, column)
-            for row, held in enumerate(self.now[matrix])
-            for column, (who, register, one) in enumerate(held)
-            if who == lane
+            (register, row, column)
+            for row, held in enumerate(self.fragments[matrix])
+            for column, (holder, register) in enumerate(held)
+            if holder == lane
         ]
-        return [(row, column) for _, _, row, column in sorted(found)]
+        return [(row, column) for _, row, column in sorted(found)]
 
     def table(self) -> str:
         """Return what each lane holds as an HTML table."""
@@ -74,7 +66,7 @@ class FragmentMap(LabWidget):
             [f"{lane}", *(self._listed(matrix, lane) for matrix in MATRICES)]
             for lane in range(WARP)
         ]
-        caption = f"{self.now['label']}: row and column of each lane's elements, by register"
+        caption = f"{self.fragments['label']}: row and column of each lane's elements, by register"
         return html_table(caption, ["Lane", *(f"Of {matrix}" for matrix in MATRICES)], rows)
 
     def _listed(self, matrix: str, lane: int) -> str:

@@ -3,7 +3,7 @@
 import "./fragment_map.css";
 import { sentence } from "../formulas/sentences.ts";
 import { WARP } from "../hardware.py";
-import { choiceSlider, segments } from "./shared/controls.ts";
+import { choiceSlider } from "./shared/controls.ts";
 import { button, html, say, setAttributes, svg, write } from "./shared/dom.ts";
 import { availableWidth, keepDrawn, redrawer, tool } from "./shared/model.ts";
 import { lanesText } from "./shared/painter.ts";
@@ -11,15 +11,14 @@ import { range, within } from "./shared/scale.ts";
 import { Scene } from "./shared/scene.ts";
 
 /** Who holds an element. */
-type Holder = [lane: number, register: number, place: number];
+type Holder = [lane: number, register: number];
 
 type Matrix = "A" | "B" | "C";
 
 type Fragments = { label: string; note: string } & Record<Matrix, Holder[][]>;
 
 interface State {
-  instructions: Fragments[];
-  chosen: number;
+  fragments: Fragments;
   lane: number;
   element: string;
   step: number;
@@ -40,23 +39,17 @@ interface Shown {
   step: number;
 }
 
-/** Where a matrix stands; `wide` and `tall` are px of an element. */
+/** Where a matrix stands. */
 interface Frame {
   left: number;
   top: number;
-  wide: number;
-  tall: number;
 }
 
-const STATE = ["instructions", "chosen", "lane", "element", "step"] as const;
+const STATE = ["fragments", "lane", "element", "step"] as const;
 const MATRICES = ["A", "B", "C"] as const;
 const HUES = { A: "dram", B: "shared", C: "register" };
-const [WIDEST, TALL] = [30, 20]; // px of a register
+const [WIDEST, TALL] = [30, 20]; // px of an element
 const [BETWEEN, ABOVE] = [24, 22]; // px between A and C, and between B and C
-/** What is drawn of each register. */
-const DRAWN: WeakMap<Element, string> = new WeakMap();
-/** The registers within each matrix. */
-const PARTS: WeakMap<Element, Scene> = new WeakMap();
 const ARROWS: Record<string, [down: number, right: number]> = {
   ArrowUp: [-1, 0],
   ArrowDown: [1, 0],
@@ -72,10 +65,6 @@ export function render({ model, el }: View<State>) {
     }
     model.save_changes();
   };
-  const labels = Object.fromEntries(model.get("instructions").map(({ label }, i) => [i, label]));
-  const choice = segments("Instruction", labels, (i) =>
-    set({ chosen: Number(i), element: "", step: 0 }),
-  );
   const lanes = choiceSlider("Lane", (lane) => set({ lane, element: "", step: 0 }));
   const about = html("p", { class: "lab-about" });
   const picture = svg("svg", { class: "lab-chart", role: "img" });
@@ -91,7 +80,7 @@ export function render({ model, el }: View<State>) {
   );
   const step = button("", () => set({ step: stepAfter(model) }));
   const verdict = html("div", { class: "lab-verdict", role: "status" }, html("p"), html("p"));
-  const controls = html("div", { class: "lab-controls" }, choice.element, lanes.element);
+  const controls = html("div", { class: "lab-controls" }, lanes.element);
   const root = tool(el, "lab-fragment-map", [
     controls,
     about,
@@ -125,11 +114,9 @@ export function render({ model, el }: View<State>) {
     const width = availableWidth(root); // asked before anything changes: cheap
     const shown = shownNow(model, hovered);
     const { now, lane } = shown;
-    choice.show(model.get("chosen"));
     lanes.show(lane, range(0, WARP - 1), `${lane}`);
     say([about], [now.note]);
-    const most = Math.max(...model.get("instructions").map((one) => one.B.length / packedIn(one)));
-    layout = new Layout(now, most, width);
+    layout = new Layout(now, width);
     setAttributes(picture, { viewBox: `0 0 ${layout.width} ${layout.height}` });
     setAttributes(picture, { height: layout.height });
     new Drawing(scene, shown, layout).draw();
@@ -142,8 +129,7 @@ export function render({ model, el }: View<State>) {
 }
 
 function shownNow(model: Model<State>, hovered: Entry | null): Shown {
-  const instructions = model.get("instructions");
-  const now = instructions[model.get("chosen")] ?? instructions[0];
+  const now = model.get("fragments");
   if (hovered) return { now, lane: holderOf(now, hovered)[0], element: hovered, step: 0 };
   const element = elementOf(model.get("element"));
   return { now, lane: model.get("lane"), element, step: model.get("step") };
@@ -172,11 +158,6 @@ function elementOf(name: string): Entry | null {
 
 function holderOf(now: Fragments, { matrix, row, column }: Entry) {
   return now[matrix][row][column];
-}
-
-/** How many elements a register of A or B holds. */
-function packedIn(now: Fragments) {
-  return 1 + Math.max(...now.A[0].map(([, , place]) => place));
 }
 
 /** What a lane holds of a matrix. */
@@ -212,10 +193,9 @@ function laneWords({ now, lane }: Shown) {
 function pointWords({ now, element }: Shown) {
   if (!element) return sentence("fragments.choose");
   const { matrix, row, column } = element;
-  const [lane, number, place] = holderOf(now, element);
-  const whole = matrix === "C" || packedIn(now) === 1;
-  const key = whole ? "fragments.whole" : place ? "fragments.upper" : "fragments.lower";
-  return sentence(key, { matrix, row, column, lane, register: registerName(matrix, number) });
+  const [lane, number] = holderOf(now, element);
+  const register = registerName(matrix, number);
+  return sentence("fragments.whole", { matrix, row, column, lane, register });
 }
 
 function registerName(matrix: Matrix, number: number) {
@@ -296,68 +276,43 @@ function neighbour(
   return { matrix: "C", row: toY - depth, column: toX - depth };
 }
 
-/** The lines between registers, with marks on them where the two elements of a register meet. */
-function framesOf(matrix: Matrix, { now, packed, cell }: Layout) {
-  const [across, down] = [matrix === "A" ? packed : 1, matrix === "B" ? packed : 1];
-  const [columns, rows] = [now[matrix][0].length / across, now[matrix].length / down];
-  const [right, bottom] = [columns * cell, rows * TALL];
-  const edges = range(0, columns).map((column) => column * cell);
-  const levels = range(0, rows).map((row) => row * TALL);
-  const lines = [
-    ...levels.map((y) => `M0 ${y}H${right.toFixed(2)}`),
-    ...edges.map((x) => `M${x.toFixed(2)} 0V${bottom}`),
-  ];
-  if (across > 1) {
-    const middles = edges.slice(1).map((x) => (x - cell / 2).toFixed(2));
-    for (const y of levels) {
-      const [from, to] = [Math.max(0, y - 3), Math.min(bottom, y + 3)];
-      lines.push(...middles.map((x) => `M${x} ${from}V${to}`));
-    }
-  }
-  if (down > 1) {
-    const middles = levels.slice(1).map((y) => y - TALL / 2);
-    for (const x of edges) {
-      const [from, to] = [Math.max(0, x - 2).toFixed(2), Math.min(right, x + 2).toFixed(2)];
-      lines.push(...middles.map((y) => `M${from} ${y}H${to}`));
-    }
-  }
-  return lines.join("");
+/** The lines between elements. */
+function framesOf({ now, cell }: Layout, matrix: Matrix) {
+  const [rows, columns] = [now[matrix].length, now[matrix][0].length];
+  const [right, bottom] = [(columns * cell).toFixed(2), rows * TALL];
+  return [
+    ...range(0, rows).map((row) => `M0 ${row * TALL}H${right}`),
+    ...range(0, columns).map((column) => `M${(column * cell).toFixed(2)} 0V${bottom}`),
+  ].join("");
 }
 
 /** Where everything stands, in px. */
 class Layout {
-  packed;
   cell;
   height;
   frames: Record<Matrix, Frame>;
 
-  /** @param most registers that any of the instructions has along k: C never moves */
   constructor(
     public now: Fragments,
-    most: number,
     public width: number,
   ) {
-    const packed = packedIn(now);
     const [depth, columns, rows] = [now.B.length, now.C[0].length, now.C.length];
-    const across = depth / packed;
-    const cell = Math.min(WIDEST, (width - BETWEEN - 2) / (most + columns));
-    const right = (width + BETWEEN + cell * (most - columns)) / 2;
-    const [left, below] = [right - BETWEEN - across * cell, 1 + most * TALL + ABOVE];
-    this.packed = packed;
-    this.cell = cell;
+    this.cell = Math.min(WIDEST, (width - BETWEEN - 2) / (depth + columns));
+    const right = (width + BETWEEN + this.cell * (depth - columns)) / 2;
+    const [left, below] = [right - BETWEEN - depth * this.cell, 1 + depth * TALL + ABOVE];
     this.height = below + rows * TALL + ABOVE;
     this.frames = {
-      A: { left, top: below, wide: cell / packed, tall: TALL },
-      B: { left: right, top: below - ABOVE - across * TALL, wide: cell, tall: TALL / packed },
-      C: { left: right, top: below, wide: cell, tall: TALL },
+      A: { left, top: below },
+      B: { left: right, top: 1 },
+      C: { left: right, top: below },
     };
   }
 
   /** The element at a place of the picture. */
   at(x: number, y: number): Entry | null {
     for (const matrix of MATRICES) {
-      const { left, top, wide, tall } = this.frames[matrix];
-      const [row, column] = [Math.floor((y - top) / tall), Math.floor((x - left) / wide)];
+      const { left, top } = this.frames[matrix];
+      const [row, column] = [Math.floor((y - top) / TALL), Math.floor((x - left) / this.cell)];
       if (this.now[matrix][row]?.[column]) return { matrix, row, column };
     }
     return null;
@@ -391,66 +346,41 @@ class Drawing {
     this.scene.finish();
   }
 
-  /** Its registers, counted from its corner: what another instruction only moves stays as it is. */
   drawMatrix(matrix: Matrix) {
     const { scene, layout, shown } = this;
     const { left, top } = layout.frames[matrix];
-    const look = `lab-${HUES[matrix]}`;
-    const place = { transform: `translate(${left.toFixed(2)},${top})` };
-    const group = scene.draw(matrix, "g", { class: look, ...place });
-    const part = PARTS.get(group) ?? new Scene(group);
-    PARTS.set(group, part);
-    const [down, over] = [matrix === "B" ? layout.packed : 1, matrix === "A" ? layout.packed : 1];
     shown.now[matrix].forEach((held, row) => {
-      if (row % down) return;
       held.forEach(([lane, number], column) => {
-        if (column % over === 0) this.drawRegister(part, { matrix, row, column }, lane, number);
+        this.drawElement({ matrix, row, column }, lane, number);
       });
     });
-    part.finish();
-    const d = framesOf(matrix, layout);
-    scene.draw(`frames ${matrix}`, "path", { class: `lab-frame ${look}`, ...place, d });
+    const place = { transform: `translate(${left.toFixed(2)},${top})` };
+    const d = framesOf(layout, matrix);
+    scene.draw(`frames ${matrix}`, "path", { class: `lab-frame lab-${HUES[matrix]}`, ...place, d });
   }
 
-  /**
-   * The elements of a lane's register, over them the lane; or the register where the lane is shown.
-   */
-  drawRegister(part: Scene, first: Entry, lane: number, number: number) {
+  /** An element with the lane that holds it; with the register where that lane is shown. */
+  drawElement(element: Entry, lane: number, number: number) {
     const { layout, shown } = this;
-    const { matrix, row, column } = first;
-    const { left, top, wide, tall } = layout.frames[matrix];
-    const count = matrix === "C" ? 1 : layout.packed;
-    const [down, right] = matrix === "B" ? [1, 0] : [0, 1];
-    const looks = [this.look(matrix, row, column, lane)];
-    if (count > 1) looks.push(this.look(matrix, row + down, column + right, lane));
-    const [x, y] = [column * wide, row * tall];
-    if (looks.some((look) => look === "lab-mine" || look === "lab-now")) {
-      const cell = layout.cell.toFixed(2);
-      this.marked[matrix] += `M${(left + x).toFixed(2)} ${top + y}h${cell}v${TALL}h-${cell}Z`;
+    const { matrix, row, column } = element;
+    const { left, top } = layout.frames[matrix];
+    const look = this.look(matrix, row, column, lane);
+    const [x, y] = [(left + column * layout.cell).toFixed(2), top + row * TALL];
+    const width = layout.cell.toFixed(2);
+    if (look === "lab-mine" || look === "lab-now") {
+      this.marked[matrix] += `M${x} ${y}h${width}v${TALL}h-${width}Z`;
     }
+    const node = this.scene.draw(nameOf(element), "g", {
+      class: `lab-${HUES[matrix]}`,
+      transform: `translate(${x},${y})`,
+    });
+    if (!node.firstChild) node.append(svg("rect"), svg("text", { "text-anchor": "middle" }));
+    const [rect, name] = node.children;
+    setAttributes(rect, { class: `lab-element ${look}`, width, height: TALL });
+    const at = { x: (layout.cell / 2).toFixed(2), y: TALL / 2 + 4 };
+    setAttributes(name, { class: `lab-lane-name ${look}`, ...at });
     const mine = !shown.step && lane === shown.lane;
-    const words = mine ? registerName(matrix, number) : `${lane}`;
-    // Named by its place among registers, so that other instructions have the same shapes.
-    const place = `${row / (down ? count : 1)},${column / (right ? count : 1)}`;
-    const node = part.draw(place, "g", {});
-    const drawn = [x, y, layout.cell, count, words, ...looks].join();
-    if (DRAWN.get(node) === drawn) return; // most are as they were, and would take time
-    DRAWN.set(node, drawn);
-    setAttributes(node, { transform: `translate(${x.toFixed(2)},${y})` });
-    if (!node.firstChild) {
-      node.append(svg("rect"), svg("rect", { class: "lab-spare" }), svg("text"));
-    }
-    const [rect, spare, name] = node.children;
-    const size = { width: wide.toFixed(2), height: tall };
-    setAttributes(rect, { class: `lab-element ${looks[0]}`, ...size });
-    if (count === 1) setAttributes(spare, { class: "lab-spare", width: 0, height: 0 });
-    else {
-      const at = { x: (right * wide).toFixed(2), y: down * tall };
-      setAttributes(spare, { class: `lab-element ${looks[1]}`, ...at, ...size });
-    }
-    const at = { x: (layout.cell / 2).toFixed(2), y: TALL / 2 + 4, "text-anchor": "middle" };
-    setAttributes(name, { class: `lab-lane-name ${looks[0]}`, ...at });
-    write(name, words);
+    write(name, mine ? registerName(matrix, number) : `${lane}`);
   }
 
   /** How an element looks: held by the lane, or a part of the product stepped to. */
@@ -475,40 +405,38 @@ class Drawing {
     now.C[0].forEach((_, column) => {
       this.number(
         `column${column}`,
-        C.left + (column + 0.5) * C.wide,
+        C.left + (column + 0.5) * layout.cell,
         C.top - ABOVE / 2 + 4,
         column,
       );
     });
     now.B.forEach((_, k) => {
-      if (k % layout.packed) return;
-      this.number(`across${k}`, A.left + k * A.wide + layout.cell / 2, C.top - ABOVE / 2 + 4, k);
-      this.number(`down${k}`, C.left - BETWEEN / 2, B.top + k * B.tall + TALL / 2 + 4, k);
+      this.number(`across${k}`, A.left + (k + 0.5) * layout.cell, C.top - ABOVE / 2 + 4, k);
+      this.number(`down${k}`, C.left - BETWEEN / 2, B.top + k * TALL + TALL / 2 + 4, k);
     });
-    const middle = A.left + (now.B.length * A.wide) / 2;
+    const middle = A.left + (now.B.length * layout.cell) / 2;
     this.name("A", middle, C.top - ABOVE - 6, "A: row, k");
     const below = C.top + now.C.length * TALL + ABOVE - 5;
-    this.name("C", C.left + (now.C[0].length * C.wide) / 2, below, "C: row, column");
+    this.name("C", C.left + (now.C[0].length * layout.cell) / 2, below, "C: row, column");
     this.name("B", C.left - BETWEEN - 6, B.top + TALL, "B: k, column", "end");
   }
 
   number(key: string, x: number, y: number, value: number): void {
-    const at = { x: x.toFixed(2), y, "text-anchor": "middle" };
-    this.scene.draw(key, "text", { class: "lab-tick", ...at }, `${value}`);
+    this.scene.text(key, "lab-tick", x, y, `${value}`);
   }
 
-  name(matrix: Matrix, x: number, y: number, words: string, anchor: string = "middle"): void {
-    const look = `lab-matrix lab-${HUES[matrix]}`;
-    this.scene.draw(`name ${matrix}`, "text", { class: look, x, y, "text-anchor": anchor }, words);
+  name(matrix: Matrix, x: number, y: number, words: string, anchor?: "end"): void {
+    this.scene.text(`name ${matrix}`, `lab-matrix lab-${HUES[matrix]}`, x, y, words, anchor);
   }
 
   /** A frame around the element pointed at. */
   drawPointed() {
     const { element, step } = this.shown;
     if (!element || step) return;
-    const { left, top, wide, tall } = this.layout.frames[element.matrix];
-    const [x, y] = [left + element.column * wide, top + element.row * tall];
-    const box = { x: x.toFixed(2), y, width: wide.toFixed(2), height: tall };
+    const { cell, frames } = this.layout;
+    const { left, top } = frames[element.matrix];
+    const [x, y] = [left + element.column * cell, top + element.row * TALL];
+    const box = { x: x.toFixed(2), y, width: cell.toFixed(2), height: TALL };
     this.scene.draw("pointed", "rect", { class: "lab-pointed", ...box });
   }
 }

@@ -1,4 +1,4 @@
-"""The tiles of a product on several GPUs: who multiplies what in which round, and what travels."""
+"""The tiles of a product on several GPUs: what each multiplies in which round, and what travels."""
 
 from collections.abc import Sequence
 from typing import Any, TypedDict
@@ -9,7 +9,7 @@ from sgemm_lab.text import number
 from sgemm_lab.widgets.base import LabWidget, html_table
 
 GPU_HUES = ("dram", "shared", "l2", "register")
-"""Hues of GPUs 0 to 3; with more they come again. The number beside it tells a GPU."""
+"""Hues of GPUs 0 to 3; with more they repeat, and the number tells GPUs apart."""
 
 Rectangle4 = tuple[int, int, int, int]
 """First row, first column, rows, columns."""

@@ -79,7 +79,7 @@ class GpuTimeline(LabWidget):
 def hidden_words(spans: Sequence[GpuSpan]) -> str:
     """Return how long a run takes, and how much of its transfers passes while a GPU multiplies.
 
-    The GPU that receives longest is the one told of.
+    The numbers are those of the GPU that receives longest.
     """
     gpus = {span["gpu"] for span in spans}
     moved, hidden = max(_received(spans, gpu) for gpu in gpus)

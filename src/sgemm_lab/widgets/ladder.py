@@ -1,4 +1,4 @@
-"""The ladder widget: every kernel at every recorded size and GPU, beside cuBLAS."""
+"""The ladder widget: every kernel at every recorded size and GPU, compared with cuBLAS."""
 
 from collections.abc import Sequence
 from typing import Any, NotRequired, TypedDict

@@ -30,9 +30,8 @@ class Roofline(ChoosesGpu, LabWidget):
         level: id of the memory level to begin with, "" for all at once. Default: the one whose
             roof is the lowest over the last kernel that was measured.
 
-    State that the reader changes and Python can read or set: ``gpu``; ``level``;
-    ``hidden_levels``, ids that are switched off where all levels are shown; ``hidden_kernels``;
-    ``selected``, the index of the point in focus, or -1.
+    State that the reader changes and Python can read or set: ``gpu``; ``level``; ``selected``, the
+    index of the point in focus, or -1.
 
     Raises:
         LabError: a setting is out of its range.
@@ -41,8 +40,6 @@ class Roofline(ChoosesGpu, LabWidget):
     gpus: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)
     gpu = traitlets.Unicode().tag(sync=True)
     points: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)
-    hidden_levels = traitlets.List(traitlets.Unicode()).tag(sync=True)
-    hidden_kernels = traitlets.List(traitlets.Unicode()).tag(sync=True)
     selected = traitlets.Int(-1, min=-1).tag(sync=True)
     level = traitlets.Enum(["", *LEVEL_NAMES], "").tag(sync=True)
 
@@ -67,7 +64,7 @@ class Roofline(ChoosesGpu, LabWidget):
         """Ids of the levels whose roofs are shown. A level that the GPU lacks gives its first."""
         there = [level["id"] for level in reference_levels(self.chosen_gpu)]
         if not self.level:
-            return [level for level in there if level not in self.hidden_levels]
+            return there
         return [self.level] if self.level in there else there[:1]
 
     @property
@@ -77,13 +74,11 @@ class Roofline(ChoosesGpu, LabWidget):
 
     @property
     def shown_points(self) -> list[dict[str, Any]]:
-        """The points on the chosen GPU that no toggle hides."""
+        """The points on the chosen GPU, of the levels shown."""
         return [
             point
             for point in self.points
-            if point["gpu"] == self.gpu
-            and point["level"] in self.shown_levels
-            and point["kernel"] not in self.hidden_kernels
+            if point["gpu"] == self.gpu and point["level"] in self.shown_levels
         ]
 
     def table(self) -> str:

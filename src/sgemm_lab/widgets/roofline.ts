@@ -10,12 +10,12 @@ import { drawRoofline, glide, LAYERS } from "./roofline_picture.ts";
 import { barRows, keyEntries, pointText, probeText, probeValue } from "./roofline_words.ts";
 import { gpuChooser, segments } from "./shared/controls.ts";
 import { html, setAttributes, svg } from "./shared/dom.ts";
-import { HUES, mark } from "./shared/levels.ts";
+import { HUES } from "./shared/levels.ts";
 import { availableWidth, keepDrawn, listen, put, tool } from "./shared/model.ts";
 import { within } from "./shared/scale.ts";
 import { layersOf, nearest } from "./shared/scene.ts";
 
-const STATE = ["gpus", "gpu", "points", "hidden_levels", "hidden_kernels", "level"] as const;
+const STATE = ["gpus", "gpu", "points", "level"] as const;
 
 export function render({ model, el }: View<State>) {
   const roofline = new Roofline(model, el);
@@ -28,8 +28,6 @@ export function render({ model, el }: View<State>) {
 
 class Roofline {
   chooser;
-  levels;
-  kernels;
   level;
   bars;
   key;
@@ -51,8 +49,6 @@ class Roofline {
   ) {
     this.chooser = gpuChooser(model);
     this.chooser.field.addEventListener("change", () => follow(model));
-    this.levels = new Chips(model, "hidden_levels", "Memory levels");
-    this.kernels = new Chips(model, "hidden_kernels", "Kernels");
     this.level = levelChooser(model);
     this.bars = html("div", { class: "lab-bars", role: "list", "aria-label": "Speed and bound" });
     this.key = html("div", { class: "lab-key" });
@@ -60,8 +56,7 @@ class Roofline {
     this.readout = html("div", { class: "lab-readout", role: "status" });
     const hidden = { class: "lab-readout lab-measure", "aria-hidden": "true" };
     this.measure = html("div", hidden);
-    const chips = [this.levels.element, this.kernels.element];
-    const rest = html("div", { class: "lab-bar" }, this.chooser.field, this.level.all, chips);
+    const rest = html("div", { class: "lab-bar" }, this.chooser.field, this.level.all);
     const more = html("details", { class: "lab-more" }, html("summary", {}, "More"), rest);
     const parts = [this.level.element, more, this.picture, this.key, this.bars];
     const told = [this.readout, this.measure];
@@ -76,13 +71,8 @@ class Roofline {
 
   update() {
     const content = contentOf(this.model);
-    const { gpu, here, levels, level, visible } = content;
+    const { gpu, visible } = content;
     this.chooser.show();
-    this.levels.show(levels.map(({ id, label }) => ({ id, label, level: id })));
-    this.levels.element.hidden = level !== undefined;
-    const names = new Map(here.map(({ kernel, label }) => [kernel, label]));
-    this.kernels.show([...names].map(([id, label]) => ({ id, label })));
-    this.kernels.element.hidden = names.size < 2;
     this.level.show(content);
     this.bars.replaceChildren(...barRows(content));
     this.bars.hidden = !this.bars.firstChild;
@@ -110,7 +100,7 @@ class Roofline {
     return this.visible.find(({ index }) => index === this.model.get("selected"));
   }
 
-  /** The point that is told about: under the pointer, or else with focus. */
+  /** The point whose numbers are shown: under the pointer, or else with focus. */
   get active() {
     const hovered = this.visible.find(({ index }) => index === this.hovered);
     return hovered ?? (this.probing ? undefined : this.selected);
@@ -313,45 +303,4 @@ function levelChooser(model: Model<State>) {
       all.setAttribute("aria-pressed", String(!level));
     },
   };
-}
-
-/** Toggles for what is hidden; pressed means shown. */
-class Chips {
-  element;
-
-  constructor(
-    public model: Model<State>,
-    public state: "hidden_levels" | "hidden_kernels",
-    label: string,
-  ) {
-    this.element = html("div", { class: "lab-chips", role: "group", "aria-label": label });
-  }
-
-  show(entries: { id: string; label: string; level?: string }[]) {
-    const { element } = this;
-    const ids = entries.map(({ id }) => id).join("\n");
-    if (element.dataset.ids !== ids) {
-      element.dataset.ids = ids;
-      element.replaceChildren(...entries.map((entry) => this.chip(entry)));
-    }
-    const hidden = this.model.get(this.state);
-    for (const button of element.children) {
-      const shown = !hidden.includes(button.getAttribute("data-id") ?? "");
-      button.setAttribute("aria-pressed", String(shown));
-    }
-  }
-
-  chip({ id, label, level }: { id: string; label: string; level?: string }) {
-    const frame = { viewBox: "-8 -8 16 16", width: 14, "aria-hidden": true };
-    const shape = level && svg("svg", frame, svg("path", { d: mark(level, 5.5) }));
-    const attributes = { type: "button", class: "lab-chip", "data-id": id };
-    const button = html("button", attributes, shape, label);
-    if (level) button.classList.add(`lab-${HUES[level]}`);
-    button.addEventListener("click", () => {
-      const hidden = this.model.get(this.state);
-      const without = hidden.filter((entry) => entry !== id);
-      put(this.model, this.state, without.length < hidden.length ? without : [...hidden, id]);
-    });
-    return button;
-  }
 }

@@ -29,8 +29,6 @@ export interface State {
   gpus: RoofedGpu[];
   gpu: string;
   points: Point[];
-  hidden_levels: string[];
-  hidden_kernels: string[];
   /** id of the level shown, or "" for all at once */
   level: string;
   /** index of the point with focus, or -1 */
@@ -42,16 +40,13 @@ export type Content = ReturnType<typeof contentOf>;
 export function contentOf(model: Model<State>) {
   const gpus = model.get("gpus");
   const gpu = gpus.find((entry) => entry.id === model.get("gpu")) ?? gpus[0];
-  const hiddenLevels = model.get("hidden_levels");
-  const hiddenKernels = model.get("hidden_kernels");
   const here = pointsOf(model, gpu.id);
   const levels = referenceLevels(gpu);
   const chosen = model.get("level");
   const level = chosen ? (levels.find(({ id }) => id === chosen) ?? levels[0]) : undefined;
-  const offered = levels.filter(({ id }) => (level ? id === level.id : !hiddenLevels.includes(id)));
+  const offered = level ? [level] : levels;
   const shown = new Set(offered.map(({ id }) => id));
-  const unhidden = here.filter(({ kernel }) => !hiddenKernels.includes(kernel));
-  const visible = unhidden.filter((point) => shown.has(point.level));
+  const visible = here.filter((point) => shown.has(point.level));
   const oneKind = new Set(visible.map(({ kind }) => kind)).size === 1;
   // Arrows lead from kernel to kernel, unless they lead from what was predicted to what came out.
   const steps = level && oneKind && visible.length > 1 ? visible : [];

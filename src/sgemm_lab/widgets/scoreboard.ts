@@ -6,7 +6,6 @@ import { cellWords, chosenRows, scoreWords } from "../formulas/scoreboard_rows.t
 import { chooser, key } from "./shared/controls.ts";
 import { button, html, say, setAttributes, write } from "./shared/dom.ts";
 import { keepDrawn, put, tool } from "./shared/model.ts";
-import { within } from "./shared/scale.ts";
 
 interface State {
   rows: Row[];
@@ -33,7 +32,6 @@ const KEY: [string, string][] = [
   ["lab-k-short", "slower"],
 ];
 const MOST = 200; // rows drawn
-const AT_ONCE = 24; // rows filled in one frame: as many as are in sight, and some
 
 export function render({ model, el }: View<State>) {
   const filters = FILTERS.map(([name, label]) => filter(model, name, label));
@@ -52,7 +50,7 @@ export function render({ model, el }: View<State>) {
   );
   const room = { class: "lab-rows", role: "region", tabindex: 0, "aria-label": "The rows" };
   const box = html("div", room, table);
-  const lines = new Lines(body, box, model.get("heads"));
+  const fill = filler(body, model.get("heads"));
   const root = tool(
     el,
     "lab-scoreboard",
@@ -74,7 +72,7 @@ export function render({ model, el }: View<State>) {
     const [arithmetic, name] = [model.get("arithmetic"), model.get("search")];
     table.classList.toggle("lab-one-size", wanted[1] !== "");
     const shown = chosenRows(rows, ...wanted, arithmetic, name, sort, falling);
-    lines.show(shown.map((i) => rows[i])); // first: it asks for the layout
+    fill(shown.map((i) => rows[i]));
     for (const { show } of [...filters, search]) show();
     heads.forEach((cell, i) => {
       const order = falling ? "descending" : "ascending";
@@ -84,7 +82,7 @@ export function render({ model, el }: View<State>) {
     const rest = left > 0 ? `${left} more rows fit. Choose a size, or name a kernel.` : "";
     say([readout, more], [scoreWords(rows, shown), rest]);
   }
-  return keepDrawn(model, STATE, root, update, { stop: () => lines.stop() });
+  return keepDrawn(model, STATE, root, update);
 }
 
 /** A choice among the values that rows have; nothing where there is only one. */
@@ -118,63 +116,19 @@ function head(model: Model<State>, column: Column) {
   return html("th", { scope: "col" }, button(model.get("heads")[column], act));
 }
 
-/**
- * The lines of the table. Those in sight are filled at once, the others after the frame, some in
- * each: to lay out two hundred takes several frames. A line that is there already is filled anew.
- */
-class Lines {
-  made: Line[] = [];
-  rows: Row[] = [];
-  most;
-  /** places of lines that are not filled yet */
-  waiting: number[] = [];
-
-  /** @param box scrolls over them */
-  constructor(
-    public body: HTMLElement,
-    public box: HTMLElement,
-    public heads: Record<Column, string>,
-  ) {
-    this.most = 1; // the largest share of cuBLAS on show
-  }
-
-  show(rows: Row[]) {
-    const first = this.inSight();
-    this.most = Math.max(...rows.map((row) => row.of_cublas ?? 0), 1);
-    this.rows = rows.slice(0, MOST);
-    for (const { node } of this.made.splice(this.rows.length)) node.remove();
-    const places = [...this.rows.keys()];
-    const near = places.splice(within(first, 0, Math.max(0, places.length - AT_ONCE)), AT_ONCE);
-    this.waiting = [...near, ...places];
-    this.fill();
-  }
-
-  /** The place of the first line that the reader sees. */
-  inSight() {
-    const { scrollTop, scrollHeight } = this.box;
-    return Math.floor((this.made.length * scrollTop) / Math.max(1, scrollHeight));
-  }
-
-  fill() {
-    for (const place of this.waiting.splice(0, AT_ONCE)) {
-      if (place === this.made.length) this.add();
-      this.made[place].show(this.rows[place], this.most);
-    }
-    if (!this.waiting.length) return;
-    const { waiting } = this;
-    const go = () => this.waiting === waiting && this.fill();
-    requestAnimationFrame(() => setTimeout(go)); // when what is filled has been painted
-  }
-
-  add() {
-    const line = new Line(this.heads);
-    this.made.push(line);
-    this.body.append(line.node);
-  }
-
-  stop() {
-    this.waiting = [];
-  }
+/** Fills the lines of the table. A line that is there already is filled anew. */
+function filler(body: HTMLElement, heads: Record<Column, string>) {
+  const lines: Line[] = [];
+  return (rows: Row[]) => {
+    const most = Math.max(...rows.map((row) => row.of_cublas ?? 0), 1); // the largest share on show
+    const drawn = rows.slice(0, MOST);
+    for (const { node } of lines.splice(drawn.length)) node.remove();
+    while (lines.length < drawn.length) lines.push(new Line(heads));
+    body.append(...lines.slice(body.children.length).map(({ node }) => node));
+    drawn.forEach((row, i) => {
+      lines[i].show(row, most);
+    });
+  };
 }
 
 /** A row. On a phone its cells stand below each other, each with its head beside it. */

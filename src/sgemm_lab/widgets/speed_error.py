@@ -26,7 +26,7 @@ class Way(TypedDict):
     """A way to multiply. None where nothing was measured, -1 for an error where C lost values."""
 
     title: str
-    label: str  # what stands beside its mark
+    label: str  # the name next to its mark
     kind: str  # "kernel", "library" or "strassen"
     arithmetic: str  # of its products: one of ARITHMETICS
     chain: str  # ways of one chain are joined in their order; "" for none

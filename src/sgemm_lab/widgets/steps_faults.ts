@@ -56,8 +56,8 @@ export function firstWrong(steps: Step[]): { step: number; thread: number } | un
 }
 
 /**
- * Why a cell of shared memory does not hold what a step should find: who has not yet written it, or
- * who has overwritten it.
+ * Why a cell of shared memory does not hold what a step should find: which thread has not yet written it,
+ * or has overwritten it.
  */
 export function causeOf(
   steps: Step[],

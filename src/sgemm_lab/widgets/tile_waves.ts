@@ -188,7 +188,7 @@ function settings(model: Model<State>) {
 
 const swatch = (look: string) => html("span", { class: `lab-swatch-box ${look}` });
 
-/** Whose measurements stand beside a curve. */
+/** The kernels whose measurements are drawn with a curve. */
 function namesOf(measured: Kernel[], even: boolean) {
   const names = measured.filter((one) => one.even === even).map(({ name }) => name);
   return names.length ? `; ${even ? "diamonds" : "squares"}: ${names.join(", ")}, measured` : "";
@@ -284,7 +284,7 @@ class Field {
     scene.finish();
   }
 
-  /** Whole tiles, wave after wave, and who is idle at the end. */
+  /** Whole tiles, wave after wave, and which SMs are idle at the end. */
   drawWaves() {
     const { plan, x, top, height, row } = this;
     const { found, blocks, most, sms } = plan;

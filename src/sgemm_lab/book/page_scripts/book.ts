@@ -127,7 +127,7 @@ window.labCompiles =
     if (!follow() && stored("sgemm-lab:card")) loadCard();
   }
 
-  // A kept card stands in closing boxes, beside rooflines and beside plots of speed over size.
+  // A saved card is shown in closing boxes, after rooflines and after plots of speed over size.
   const BESIDE = ".lab-closing[data-program], .lab-widget, svg[data-speeds]";
   if (stored("sgemm-lab:card") && document.querySelector(BESIDE)) loader("card-in-chapter.js")();
 })();

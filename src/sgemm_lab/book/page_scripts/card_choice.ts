@@ -49,7 +49,7 @@
   }
   show();
 
-  /** Write a line beside an element, to be shown where another GPU is chosen than the element's. */
+  /** Write a line before an element, to be shown where another GPU is chosen than the element's. */
   function note(place: Element | null, where: "after" | "append", text: string, gpu: string) {
     const line = document.createElement("p");
     line.className = "lab-provenance";

@@ -50,7 +50,7 @@ function storedUnder<T>(key: string): Record<string, T> {
   try {
     return Object(JSON.parse(localStorage.getItem(key) ?? "{}"));
   } catch {
-    return {}; // kept by nobody, or not by us
+    return {}; // nothing is saved, or not by this book
   }
 }
 

@@ -1,4 +1,4 @@
-// How many of a chapter's exercises are answered, beside its name in the list of chapters.
+// How many of a chapter's exercises are answered, after its name in the list of chapters.
 // Every page holds the names of all exercises, page by page, as JSON. Those of lines count where lines
 // can be compiled, or where they have been judged already.
 

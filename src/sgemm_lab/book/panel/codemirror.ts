@@ -138,7 +138,7 @@ export function codeField(
     },
     set value(text) {
       const changes = { from: 0, to: view.state.doc.length, insert: text };
-      // A step of its own, so that who pressed Reset by mistake can take it back.
+      // A step of its own, so that Reset can be undone.
       view.dispatch({ changes, annotations: [ours.of(true), isolateHistory.of("full")] });
     },
     set readOnly(value: boolean) {

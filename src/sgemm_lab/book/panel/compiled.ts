@@ -8,7 +8,7 @@ import { Background, folder, script } from "./worker.ts";
 
 const SMALL = "(pointer: coarse) and (max-width: 600px)";
 
-/** PTX, and who made it. */
+/** PTX, and what compiled it. */
 export interface Compiled {
   ptx: string;
   by: string;

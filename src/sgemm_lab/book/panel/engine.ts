@@ -107,7 +107,7 @@ export interface Counted {
   whyNoBound: string;
 }
 
-/** The bound is told for this size, at which the book compares kernels. */
+/** The bound is given for this size, at which the book compares kernels. */
 const LARGE: Size = [4096, 4096, 4096];
 const TIME_LIMIT = 20;
 
@@ -196,7 +196,7 @@ function counted(kernel: Kernel, ptx: string, size: Size): Pick<Counted, "total"
 /**
  * The last bounds that were worked out, the newest behind: they do not follow from the size that
  * the reader counts at, and to simulate them takes longer than to count. Two, for the reader's copy
- * and the book's kernel beside it.
+ * and of the book's kernel.
  */
 const bounds: { source: string; ptx: string; found: Pick<Counted, "bound" | "whyNoBound"> }[] = [];
 const BOUNDS_KEPT = 2;

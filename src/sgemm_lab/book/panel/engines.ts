@@ -1,4 +1,4 @@
-// The engines of a panel: one that answers, and a second one beside it while many sizes are checked.
+// The engines of a panel: one that answers, and a second one while many sizes are checked.
 
 import type { Size } from "../../kernel.ts";
 import { newEngine } from "./worker.ts";

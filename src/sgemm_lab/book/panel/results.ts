@@ -4,7 +4,7 @@ import { comma, number, sizeText } from "../../text.ts";
 import { html } from "../../widgets/shared/dom.ts";
 import type { Counted, Verdict } from "./engine.ts";
 
-/** What is told of a line, in this order: the name of a count, and its words. */
+/** The counts of a line, in this order: the name of a count, and its words. */
 export const TOLD = [
   ["global_load_sectors", "sectors read"],
   ["global_store_sectors", "sectors written"],
@@ -44,7 +44,7 @@ export function say(
 
 /**
  * @param source all lines of the file
- * @param by who compiled it
+ * @param by what compiled it
  */
 export function sayVerdict(into: HTMLElement, verdict: Verdict, source: string[], by: string) {
   if (verdict.right) {
@@ -71,7 +71,7 @@ export function withoutFile(text: string) {
 const note = (text: string) => html("p", { class: "lab-bench-by" }, text);
 
 /**
- * The counts of each line, beside the book's where the code differs.
+ * The counts of each line, next to the book's where the code differs.
  * @param found.source all lines of the file
  * @param found.book null where the code is the book's
  * @param found.twin the book's line that a line equals

@@ -1,4 +1,4 @@
-// A reader's edits: kept in the browser, and in the page's address, so that one can be sent as a link.
+// A reader's edits: saved in the browser, and in the page's address, so that one can be sent as a link.
 
 import { currentName, withCurrentNames } from "../../catalogue.ts";
 import { packed, unpacked } from "../packing.ts";
@@ -10,11 +10,11 @@ function all(): Record<string, string> {
   try {
     return withCurrentNames(Object(JSON.parse(localStorage.getItem(KEY) ?? "{}")));
   } catch {
-    return {}; // kept by nobody, or not by us
+    return {}; // nothing is saved, or not by this book
   }
 }
 
-/** The text that was kept for a kernel. */
+/** The text that was saved for a kernel. */
 export function savedEdit(name: string): string | null {
   const text = all()[name];
   return typeof text === "string" ? text : null;

@@ -41,7 +41,7 @@ function loaded(file: string, make: (address: string) => HTMLElement): Promise<v
   return loading;
 }
 
-/** Where the scripts of panels are: beside the one that has this. */
+/** The folder of the panels' scripts: that of the script which has this. */
 export function folder() {
   const own: HTMLScriptElement | null = document.querySelector(
     'script[src*="panel.js"], script[src*="panel-lines.js"], script[src*="workbench.js"]',

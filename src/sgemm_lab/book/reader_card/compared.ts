@@ -1,4 +1,4 @@
-// A reader's card beside the book's GPU, step by step: speeds, shares, and what each step brought.
+// A reader's card compared with the book's GPU, step by step: speeds, shares, and what each step brought.
 
 import type { Measured } from "../../wgsl/form.ts";
 import { medianOf, spreadOf } from "../../wgsl/spread.ts";

@@ -1,5 +1,5 @@
-// What a chapter shows of the card that the browser keeps: in its closing boxes, beside its
-// rooflines and beside its plots of speed over size. Always labelled WGSL.
+// What a chapter shows of the card that the browser has saved: in its closing boxes, after its
+// rooflines and after its plots of speed over size. Always labelled WGSL.
 
 import type { BookCard } from "./compared.ts";
 import { rowsOf } from "./compared.ts";

@@ -1,4 +1,4 @@
-// "Measure my card": runs the ladder in WGSL on the reader's card, and sets it beside the book's GPU.
+// "Measure my card": runs the ladder in WGSL on the reader's card, and compares it with the book's GPU.
 
 import { LabError } from "../../errors.ts";
 import type { Book } from "../../wgsl/climb.ts";
@@ -75,7 +75,7 @@ class ReaderCard {
   }
 
   /**
-   * Show a card that came from elsewhere, and ask before it is kept.
+   * Show a card that came from elsewhere, and ask before it is saved.
    * @param from what brings it
    */
   async #offer(from: string, read: () => Promise<Measured | null>) {

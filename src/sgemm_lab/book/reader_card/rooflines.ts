@@ -1,4 +1,4 @@
-// Beside each roofline of a page the same widget once more: the kept card between the roofs that it
+// After each roofline of a page the same widget once more: the saved card between the roofs that it
 // measured itself, with those of the kernels that it ran.
 
 import { number, percent } from "../../text.ts";
@@ -37,8 +37,6 @@ async function addRoofline(
     gpus: [gpu],
     gpu: gpu.id,
     points: mine.map((row) => pointOf(row, gpu, measured)),
-    hidden_levels: [],
-    hidden_kernels: [],
     level: "dram",
     selected: -1,
   };

@@ -1,4 +1,4 @@
-// Beside each plot of speed over size: the same kernels in WGSL on the kept card, over its sizes.
+// After each plot of speed over size: the same kernels in WGSL on the saved card, over its sizes.
 
 import { number, percent } from "../../text.ts";
 import type { Measured } from "../../wgsl/form.ts";

@@ -13,7 +13,7 @@ const VERDICTS = {
   neither: "It helps on neither.",
 };
 
-/** Add a line to each closing box on the page whose step was measured on the kept card. */
+/** Add a line to each closing box on the page whose step was measured on the saved card. */
 export function tellSteps(measured: Measured, book: BookCard, all: Row[]) {
   const rows = new Map(all.map((row) => [row.step.name, row]));
   const boxes: NodeListOf<HTMLElement> = document.querySelectorAll(".lab-closing[data-program]");

@@ -20,7 +20,7 @@ export function withBuffers({ state, buffers }: Saved) {
 }
 
 /**
- * What a widget draws from on a page that has no kernel: the state as it was saved, and who listens
+ * What a widget draws from on a page that has no kernel: the state as it was saved, and the listeners
  * to its changes. It has the methods of anywidget's model.
  */
 export class PageModel {

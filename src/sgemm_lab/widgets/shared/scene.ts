@@ -2,8 +2,8 @@ import { setAttributes, svg, write } from "./dom.ts";
 
 /**
  * Keeps the shapes of one picture by name from one drawing to the next, so that focus survives a
- * redraw and a shape that moved can glide to its new place. One that is left out for a while is kept
- * beside the picture: to make it anew takes longer.
+ * redraw and a shape that moved can glide to its new place. One that is left out for a while is
+ * detached, not deleted: to create it anew takes longer.
  */
 export class Scene {
   nodes: Map<string | number, SVGElement> = new Map();

@@ -28,7 +28,7 @@ export interface Register {
 }
 
 /** `of` is the number of the step with all barriers, `role` that of the warps that make it. */
-export interface StepHead {
+interface StepHead {
   line: number;
   window: number;
   store: boolean;

@@ -1,3 +1,5 @@
+import { storedText } from "../storage.ts";
+
 // Regions that scroll sideways can be reached, and so scrolled, from the keyboard.
 (() => {
   const SCROLLING = ".math, .lab-scroll, .lab-source pre, .lab-figure, .text_html";
@@ -93,13 +95,7 @@ window.labCompiles =
       load();
     });
   };
-  const stored = (key: string) => {
-    try {
-      return (localStorage.getItem(key) ?? "{}") !== "{}";
-    } catch {
-      return false;
-    }
-  };
+  const stored = (key: string) => !["", "{}"].includes(storedText(key));
 
   // The script of a panel or of the workbench comes when the reader turns to it, has edited one
   // before, or follows a link to an edit.

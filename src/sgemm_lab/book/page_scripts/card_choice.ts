@@ -2,6 +2,8 @@
 // all but the first hidden) show that of the choice, and so do widgets. What is of one GPU alone
 // (`data-gpu-alone`), the text included, says so where another is chosen. This browser remembers it.
 
+import { storedText, storeText } from "../storage.ts";
+
 (() => {
   const KEY = "sgemm-lab:gpu";
   const MODEL = /\b[A-Z]+\d+/; // in the name of a GPU: "H200"
@@ -34,19 +36,10 @@
   }
 
   select.addEventListener("change", () => {
-    try {
-      localStorage.setItem(KEY, select.value);
-    } catch {
-      // Nothing is remembered where storage is refused.
-    }
+    storeText(KEY, select.value);
     show();
   });
-  try {
-    const stored = localStorage.getItem(KEY) ?? names[0];
-    if (names.includes(stored)) select.value = stored;
-  } catch {
-    select.value = names[0];
-  }
+  if (names.includes(storedText(KEY))) select.value = storedText(KEY);
   show();
 
   /** Write a line before an element, to be shown where another GPU is chosen than the element's. */

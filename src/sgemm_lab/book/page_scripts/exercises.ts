@@ -8,6 +8,8 @@
 // An exercise of lines has an editor for a form; panel-lines.ts, which comes when the reader turns to
 // it, runs and judges what is written there.
 
+import { html } from "../../widgets/shared/dom.ts";
+import { storedEntries, storeText } from "../storage.ts";
 import { answerNumbers, type JudgingData, judge, skippedText } from "./judging.ts";
 
 const KEY = "sgemm-lab:answers";
@@ -46,38 +48,19 @@ interface Box {
 const own = document.currentScript;
 let bench: Promise<void> | null = null;
 
-function storedUnder<T>(key: string): Record<string, T> {
-  try {
-    return Object(JSON.parse(localStorage.getItem(key) ?? "{}"));
-  } catch {
-    return {}; // nothing is saved, or not by this book
-  }
-}
-
 function keep(
   change: (stored: Record<string, StoredAnswer | StoredLines | string>) => void,
   key: string = KEY,
 ): void {
-  const stored = storedUnder<StoredAnswer | StoredLines | string>(key);
+  const stored = storedEntries<StoredAnswer | StoredLines | string>(key);
   change(stored);
-  try {
-    localStorage.setItem(key, JSON.stringify(stored));
-  } catch {
-    // A browser that keeps nothing still judges.
-  }
-}
-
-function make(tag: string, attributes: Record<string, string>, ...inside: (Node | string)[]) {
-  const element = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-  element.append(...inside);
-  return element;
+  storeText(key, JSON.stringify(stored));
 }
 
 /** A sentence in which code stands between backticks. */
 function sentence(text: string) {
   const parts = text.split("`");
-  return parts.map((part, place) => (place % 2 ? make("code", {}, part) : part));
+  return parts.map((part, place) => (place % 2 ? html("code", {}, part) : part));
 }
 
 function boxOf(element: HTMLElement): Box | null {
@@ -120,10 +103,10 @@ const tellsAll = (
 
 function say(box: Box, state: State, source: string, ...inside: (Node | string)[]): void {
   const sign = SIGNS[state];
-  const line = make("p", {}, ...inside);
-  if (sign) line.prepend(make("b", { class: "lab-sign" }, sign), " ");
+  const line = html("p", {}, ...inside);
+  if (sign) line.prepend(html("b", { class: "lab-sign" }, sign), " ");
   box.said.replaceChildren(line);
-  if (source) box.said.append(make("p", { class: "lab-provenance" }, source));
+  if (source) box.said.append(html("p", { class: "lab-provenance" }, source));
 }
 
 /** Whoever has heard what was measured cannot commit any more. */
@@ -249,7 +232,7 @@ function hideResult(box: Box, data: JudgingData) {
       part.setAttribute("data-lab-hides", as);
       if (part.matches("tr, .lab-widget, .lab-waiting")) continue;
       const link = { class: "lab-hidden-note", href: `#${box.element.id}` };
-      part.prepend(make("a", link, "Hidden until this prediction is answered."));
+      part.prepend(html("a", link, "Hidden until this prediction is answered."));
     }
   };
   hide(resultOf(box.element), "result");
@@ -310,8 +293,8 @@ function setUpLines(box: Box) {
   form.hidden = false;
   setState(box, "empty");
   const area = form.querySelector("textarea") as HTMLTextAreaElement;
-  const draft = storedUnder<string>(DRAFTS)[name];
-  const stored = storedUnder<StoredLines>(KEY)[name];
+  const draft = storedEntries<string>(DRAFTS)[name];
+  const stored = storedEntries<StoredLines>(KEY)[name];
   if (typeof stored?.right === "boolean") show(box, { ...stored, text: String(stored.text) });
   if (typeof draft === "string") area.value = draft;
   // Also what is typed before the editor's script is there.
@@ -346,7 +329,7 @@ function setUp(box: Box) {
   if (box.prediction) {
     hideResult(box, box.data);
     const says = "Show the result without predicting";
-    const button = make("button", { type: "button", "data-lab": "pass" }, says);
+    const button = html("button", { type: "button", "data-lab": "pass" }, says);
     button.addEventListener("click", () => {
       keep((stored) => {
         stored[box.name] = { answer: "", passed: true };
@@ -355,10 +338,10 @@ function setUp(box: Box) {
       moveOn(box);
     });
     const note = "Until then the result is hidden, and what repeats it further down.";
-    box.form.append(button, make("p", { class: "lab-allows lab-note" }, note));
+    box.form.append(button, html("p", { class: "lab-allows lab-note" }, note));
   }
   setState(box, "empty");
-  const stored = storedUnder<StoredAnswer>(KEY)[box.name];
+  const stored = storedEntries<StoredAnswer>(KEY)[box.name];
   if (stored?.passed) pass(box);
   else if (stored) {
     const answer = String(stored.answer);
@@ -373,18 +356,18 @@ function setUp(box: Box) {
 function addProgress(boxes: Box[]) {
   const asked = boxes.filter((box) => !box.prediction);
   if (!asked.length) return;
-  const signs = make("span", { class: "lab-signs", "aria-hidden": "true" });
-  const count = make("span", { "data-lab": "count" });
-  const forget = make("button", { type: "button", "data-lab": "forget" }, "Forget my answers");
-  const hint = make("span", {}, "A solution opens after a try. Answers stay in this browser.");
-  const line = make("div", { class: "lab-progress", "data-lab": "progress" });
+  const signs = html("span", { class: "lab-signs", "aria-hidden": "true" });
+  const count = html("span", { "data-lab": "count" });
+  const forget = html("button", { type: "button", "data-lab": "forget" }, "Forget my answers");
+  const hint = html("span", {}, "A solution opens after a try. Answers stay in this browser.");
+  const line = html("div", { class: "lab-progress", "data-lab": "progress" });
   line.append(signs, count, hint, forget);
   const show = () => {
     const states = asked.map((box) => box.element.dataset.state as State);
     const answered = states.filter((state) => state !== "empty").length;
     const right = states.filter((state) => state === "right").length;
     signs.replaceChildren(
-      ...states.map((state) => make("i", { "data-state": state }, SIGNS[state] || "·")),
+      ...states.map((state) => html("i", { "data-state": state }, SIGNS[state] || "·")),
     );
     count.textContent = `${answered} of ${asked.length} answered here, ${right} right.`;
     forget.hidden = boxes.every((box) => box.element.dataset.state === "empty");
@@ -403,24 +386,9 @@ function addProgress(boxes: Box[]) {
   show();
 }
 
-/** On paper every solution is open; afterwards each is as it was. */
-function openOnPaper() {
-  let closed: HTMLDetailsElement[] = [];
-  addEventListener("beforeprint", () => {
-    closed = [...document.querySelectorAll("details")].filter(
-      (details) => details.dataset.lab === "solution" && !details.open,
-    );
-    for (const details of closed) details.open = true;
-  });
-  addEventListener("afterprint", () => {
-    for (const details of closed) details.open = false;
-  });
-}
-
 const boxes = [...document.querySelectorAll(ASKED)]
   .map((element) => boxOf(element as HTMLElement))
   .filter((box) => box !== null)
   .filter((box) => box.data.kind !== "lines" || window.labCompiles);
 boxes.forEach(setUp);
 addProgress(boxes);
-openOnPaper();

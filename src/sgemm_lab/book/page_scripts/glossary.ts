@@ -7,17 +7,17 @@
 
 /** What is said about a word: a note over the page, which moves nothing in it. */
 function wordNote() {
-  const told = document.createElement("span");
-  told.id = "lab-meaning";
-  told.className = "lab-meaning";
-  told.popover = "manual";
-  told.setAttribute("role", "tooltip");
+  const note = document.createElement("span");
+  note.id = "lab-meaning";
+  note.className = "lab-meaning";
+  note.popover = "manual";
+  note.setAttribute("role", "tooltip");
   const name = document.createElement("strong");
   const meaning = document.createElement("span");
   const index = document.createElement("a");
   index.textContent = "All words";
-  told.append(name, " ", meaning, " ", index);
-  return { told, name, meaning, index };
+  note.append(name, " ", meaning, " ", index);
+  return { note, name, meaning, index };
 }
 
 /** @param words anchor → what it means */
@@ -27,7 +27,7 @@ function explainWords(words: Record<string, [name: string, meaning: string]>) {
   const MARGIN = 8; // px, to the edges of the window
   const PATIENCE = 150; // ms: a pointer that only passes by opens nothing
 
-  const { told, name, meaning, index } = wordNote();
+  const { note, name, meaning, index } = wordNote();
 
   /** the word that is explained now */
   let open: HTMLElement | null = null;
@@ -47,9 +47,9 @@ function explainWords(words: Record<string, [name: string, meaning: string]>) {
     open = word;
     [name.textContent, meaning.textContent] = entry;
     index.href = word.getAttribute("href") ?? "";
-    word.after(told); // so that Tab goes from the word to what it says
-    word.setAttribute("aria-describedby", told.id);
-    told.showPopover();
+    word.after(note); // so that Tab goes from the word to what it says
+    word.setAttribute("aria-describedby", note.id);
+    note.showPopover();
     place();
   }
 
@@ -59,27 +59,27 @@ function explainWords(words: Record<string, [name: string, meaning: string]>) {
     open.removeAttribute("aria-describedby");
     open = null;
     pinned = false;
-    told.hidePopover();
-    told.remove(); // the text of the page stays as it was, to be copied or searched
+    note.hidePopover();
+    note.remove(); // the text of the page stays as it was, to be copied or searched
   }
 
   /** Below the word, or above it where there is no room; within the window. */
   function place() {
     if (!open) return;
     const [box] = open.getClientRects();
-    const { offsetWidth: width, offsetHeight: height } = told;
+    const { offsetWidth: width, offsetHeight: height } = note;
     const left = Math.min(box.left, innerWidth - width - MARGIN);
     const below = box.bottom + GAP;
     const fits = below + height + MARGIN <= innerHeight;
-    told.style.left = `${Math.max(MARGIN, left)}px`;
-    told.style.top = `${fits ? below : Math.max(MARGIN, box.top - GAP - height)}px`;
+    note.style.left = `${Math.max(MARGIN, left)}px`;
+    note.style.top = `${fits ? below : Math.max(MARGIN, box.top - GAP - height)}px`;
   }
 
   const wordAt = (event: Event) => {
     const target = event.target as Element;
     return target.closest(WORD) as HTMLElement | null;
   };
-  const inside = (place: EventTarget | null) => place instanceof Node && told.contains(place);
+  const inside = (place: EventTarget | null) => place instanceof Node && note.contains(place);
 
   addEventListener("pointerover", (event) => {
     if (event.pointerType !== "mouse") return;

@@ -2,16 +2,10 @@
 // Every page holds the names of all exercises, page by page, as JSON. Those of lines count where lines
 // can be compiled, or where they have been judged already.
 
+import { storedEntries } from "../storage.ts";
+
 (() => {
   const KEY = "sgemm-lab:answers"; // as in exercises.js
-
-  function stored(): Record<string, unknown> {
-    try {
-      return Object(JSON.parse(localStorage.getItem(KEY) ?? "{}"));
-    } catch {
-      return {};
-    }
-  }
 
   const asked: { pages?: Record<string, string[]>; lines?: string[] } = JSON.parse(
     document.querySelector("#lab-asked")?.textContent ?? "{}",
@@ -20,7 +14,7 @@
   const root = new URL(document.documentElement.dataset.content_root ?? "./", location.href);
 
   function show() {
-    const answers = stored();
+    const answers = storedEntries(KEY);
     for (const [page, all] of Object.entries(asked.pages ?? {})) {
       const names = all.filter((name) => window.labCompiles || !lines.has(name) || name in answers);
       const address = new URL(`${page}.html`, root).href;

@@ -2,34 +2,23 @@
 
 import { currentName, withCurrentNames } from "../../catalogue.ts";
 import { packed, unpacked } from "../packing.ts";
+import { storedEntries, storeText } from "../storage.ts";
 
 const KEY = "sgemm-lab:edits";
 const FRAGMENT = /^#edit=([\w-]+):([\w-]*)$/;
 
-function all(): Record<string, string> {
-  try {
-    return withCurrentNames(Object(JSON.parse(localStorage.getItem(KEY) ?? "{}")));
-  } catch {
-    return {}; // nothing is saved, or not by this book
-  }
-}
-
 /** The text that was saved for a kernel. */
 export function savedEdit(name: string): string | null {
-  const text = all()[name];
+  const text = withCurrentNames(storedEntries<string>(KEY))[name];
   return typeof text === "string" ? text : null;
 }
 
 /** Keep a text, or with null forget it, here and in the address. */
 export async function keepEdit(name: string, text: string | null) {
-  const edits = all();
+  const edits = withCurrentNames(storedEntries<string>(KEY));
   if (text === null) delete edits[name];
   else edits[name] = text;
-  try {
-    localStorage.setItem(KEY, JSON.stringify(edits));
-  } catch {
-    // A browser that keeps nothing still runs.
-  }
+  storeText(KEY, JSON.stringify(edits));
   const bare = location.href.replace(/#.*$/, "");
   const fragment = text === null ? "" : `#edit=${name}:${await packed(text)}`;
   if (fragment || FRAGMENT.test(location.hash)) history.replaceState(null, "", bare + fragment);

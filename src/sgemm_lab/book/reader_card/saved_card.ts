@@ -5,6 +5,7 @@ import { LabError } from "../../errors.ts";
 import type { Measured } from "../../wgsl/form.ts";
 import { isMeasured } from "../../wgsl/form.ts";
 import { packed, unpacked } from "../packing.ts";
+import { storedText, storeText } from "../storage.ts";
 
 /** book.ts has it, too: it shows a stored card when a page loads. */
 const KEY = "sgemm-lab:card";
@@ -12,29 +13,11 @@ const KEY = "sgemm-lab:card";
 const FRAGMENT = /^#card=([\w-]{0,50000})$/;
 
 /** The card stored last. */
-export function storedCard(): Measured | null {
-  try {
-    return parsed(localStorage.getItem(KEY) ?? "");
-  } catch {
-    return null; // a browser that keeps nothing
-  }
-}
+export const storedCard = () => parsed(storedText(KEY));
 
-export function storeCard(measured: Measured) {
-  try {
-    localStorage.setItem(KEY, JSON.stringify(measured));
-  } catch {
-    // A browser that keeps nothing still shows it.
-  }
-}
+export const storeCard = (measured: Measured) => storeText(KEY, JSON.stringify(measured));
 
-export function deleteCard() {
-  try {
-    localStorage.removeItem(KEY);
-  } catch {
-    // Then there is nothing to forget.
-  }
-}
+export const deleteCard = () => storeText(KEY, "");
 
 /** What a file holds. Throws a LabError where it is no measured card. */
 export function readCard(text: string): Measured {

@@ -127,12 +127,6 @@ _FORMATS: dict[str, Callable[[Any, str], str]] = {
 }
 
 
-def place_name(index: Sequence[int], sides: Sequence[int]) -> str:
-    """Format the index of a thread or block, x first: "(3, 0)", or "3" in one dimension."""
-    axes = max((axis for axis, side in enumerate(sides) if side > 1), default=0) + 1
-    return f"{index[0]}" if axes == 1 else f"({', '.join(map(str, index[:axes]))})"
-
-
 def power_of_ten(power: int) -> str:
     """Format a power of ten: 10⁻⁷."""
     return "10" + str(power).translate(_RAISED)

@@ -11,7 +11,7 @@ from sgemm_lab.counting.count_cache import BLOCKS, FILE, LAUNCHES, cached_count,
 from sgemm_lab.counting.hardware_comparison import (
     RAGGED,
     REGULAR,
-    counts_of,
+    counts_of_all,
     launch_name,
     simulated_counts,
 )
@@ -51,7 +51,9 @@ def test_nothing_is_kept_of_kernels_that_are_no_more() -> None:
 )
 def test_what_is_kept_is_what_is_simulated(name: str, size: Size) -> None:
     kernel = load_kernel(name)
-    assert counts_of(kernel, size) == simulated_counts(kernel, size, archived_ptx(kernel))
+    assert counts_of_all([(kernel, size)])[0] == simulated_counts(
+        kernel, size, archived_ptx(kernel)
+    )
 
 
 @pytest.mark.parametrize("name", ["tiled:TILE=16", "double_buffer", "hoisted_guard", PICKED[0]])
@@ -93,7 +95,7 @@ def test_without_the_file_everything_is_counted(
 ) -> None:
     monkeypatch.setattr(module, "FILE", tmp_path / "none.json")
     assert cached_count(BLOCKS, "tiled", load_kernel("tiled").fingerprint) is None
-    assert counts_of(load_kernel("naive"), (2, 3, 4))["ffma_thread_instructions"] == 24
+    assert counts_of_all([(load_kernel("naive"), (2, 3, 4))])[0]["ffma_thread_instructions"] == 24
 
 
 def test_the_state_is_of_every_module_that_counts() -> None:

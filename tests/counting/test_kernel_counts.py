@@ -13,7 +13,7 @@ from sgemm_lab.catalogue import load_kernel, load_kernels
 from sgemm_lab.checking.judge import QUICK_SIZES
 from sgemm_lab.checking.simulated import check_simulated
 from sgemm_lab.counting import kernel_counts as counting
-from sgemm_lab.counting.hardware_comparison import RAGGED, REGULAR, compare, counts_of
+from sgemm_lab.counting.hardware_comparison import RAGGED, REGULAR, compare, counts_of_all
 from sgemm_lab.counting.kernel_counts import COUNTS, count, multiply_whole_numbers
 from sgemm_lab.counting.step_trace import trace_steps
 from sgemm_lab.counting.warp_requests import warp_requests
@@ -83,7 +83,7 @@ def wrong_kernel(name: str) -> Kernel:
 def test_counts_equal_the_hardware(kernel: Kernel, size: Size) -> None:
     (record,) = H200
     gpu = record.launches(kernel)[size].values
-    here = counts_of(kernel, size)
+    (here,) = counts_of_all([(kernel, size)])
     more = {name: gpu[name] - here[name] for name in COUNTS if gpu[name] != here[name]}
     assert more == MORE_ON_THE_GPU.get((kernel.name, size), {})
 
@@ -97,7 +97,8 @@ def test_counts_equal_the_hardware(kernel: Kernel, size: Size) -> None:
 )
 @pytest.mark.parametrize("kernel", BY_TMA, ids=lambda kernel: kernel.name)
 def test_counts_of_warp_groups_equal_the_h100(kernel: Kernel, size: Size) -> None:
-    gpu, here = H100.launches(kernel)[size].values, counts_of(kernel, size)
+    gpu = H100.launches(kernel)[size].values
+    (here,) = counts_of_all([(kernel, size)])
     assert {name: here[name] for name in COUNTS} == {name: gpu[name] for name in COUNTS}
 
 
@@ -107,7 +108,7 @@ def test_comparison_names_what_differs_and_leaves_out_what_was_not_counted() -> 
     assert (regular.kernel, regular.size) == ("strip", REGULAR)
     assert (strip.kernel, wide.kernel) == ("strip", "float4_tile")
     assert wide.differing == []
-    assert wide.here == wide.gpu == counts_of(kernels[1], RAGGED)
+    assert [wide.here] == [wide.gpu] == counts_of_all([(kernels[1], RAGGED)])
     assert set(strip.differing) == set(MORE_ON_THE_GPU["strip", RAGGED])
     assert compare([(1, 2, 3)], H200, kernels) == []
 

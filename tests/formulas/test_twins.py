@@ -156,13 +156,6 @@ TWINS = [
         "(count, size) => [text.plural(count, 'sector'), text.sizeText(size)]",
     ),
     Twin(
-        "places",
-        st.tuples(*[st.lists(st.integers(1, 3), min_size=n, max_size=n) for n in (3, 3)]),
-        lambda index, sides: [text.place_name(index, sides), text.place_name(index[:2], sides[:2])],
-        "(index, sides) => [text.placeName(index, sides),"
-        " text.placeName(index.slice(0, 2), sides.slice(0, 2))]",
-    ),
-    Twin(
         "sentences",
         filled_sentences(),
         lambda key, values: sentence(key, **values),

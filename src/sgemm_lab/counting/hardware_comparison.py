@@ -92,13 +92,6 @@ def counts_of_all(launches: Sequence[tuple[Kernel, Size]]) -> list[dict[str, int
     return [found[name] for name in names]
 
 
-def counts_of(kernel: Kernel, size: Size) -> dict[str, int]:
-    """Return the counts of one launch by the names in ``COUNTS``, cached or simulated."""
-    ptx = archived_ptx(kernel)
-    found: dict[str, int] | None = cached_count(LAUNCHES, launch_name(kernel, size), ptx)
-    return simulated_counts(kernel, size, ptx) if found is None else found
-
-
 def simulated_counts(kernel: Kernel, size: Size, ptx: str) -> dict[str, int]:
     """Simulate one launch; return its counts by the names in ``COUNTS``.
 

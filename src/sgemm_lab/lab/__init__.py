@@ -48,6 +48,7 @@ from sgemm_lab.lab.accuracy import contributions, errors, library
 from sgemm_lab.lab.agreement import agreement
 from sgemm_lab.lab.bound_table import bound
 from sgemm_lab.lab.card import measured_card as card
+from sgemm_lab.lab.card import memory_ladder
 from sgemm_lab.lab.check_and_count import check, count
 from sgemm_lab.lab.closing import closing
 from sgemm_lab.lab.comparison import compare
@@ -56,7 +57,6 @@ from sgemm_lab.lab.drawn_chart import drawn_shapes
 from sgemm_lab.lab.each_gpu import each_gpu
 from sgemm_lab.lab.exercise import exercise, predict
 from sgemm_lab.lab.fragment_map import fragment_map
-from sgemm_lab.lab.frames import frames
 from sgemm_lab.lab.hardware_counters import Hardware, bytes_moved, hardware, issue_slots
 from sgemm_lab.lab.kernel_choice import kernel_choice
 from sgemm_lab.lab.kernel_parts import part
@@ -64,7 +64,6 @@ from sgemm_lab.lab.ladders import ladder, ladder_strip
 from sgemm_lab.lab.library_chart import other_libraries
 from sgemm_lab.lab.listing import show, wgsl
 from sgemm_lab.lab.machine_code import machine_code
-from sgemm_lab.lab.memory_ladder import memory_ladder
 from sgemm_lab.lab.methods import effects
 from sgemm_lab.lab.multi_gpu import (
     gpu_tiles,
@@ -84,7 +83,7 @@ from sgemm_lab.lab.pictures.cancellation import cancellation_steps
 from sgemm_lab.lab.pictures.copy_paths import copy_counts, copy_path
 from sgemm_lab.lab.pictures.copying import copies
 from sgemm_lab.lab.pictures.formats import formats, tf32_split
-from sgemm_lab.lab.pictures.frame import figure
+from sgemm_lab.lab.pictures.frame import figure, frames
 from sgemm_lab.lab.pictures.gpus import gpu_layout
 from sgemm_lab.lab.pictures.l1_queue import l1_queue
 from sgemm_lab.lab.pictures.machine_map import machine_map
@@ -97,8 +96,7 @@ from sgemm_lab.lab.pictures.warp_groups import multicast, warp_group_rows, warp_
 from sgemm_lab.lab.products import matmul
 from sgemm_lab.lab.public_bugs import public_bugs
 from sgemm_lab.lab.recorded import Recorded, recorded, runs
-from sgemm_lab.lab.request_painters import banks, coalescing
-from sgemm_lab.lab.requests import Request, request
+from sgemm_lab.lab.request_painters import Request, banks, coalescing, request
 from sgemm_lab.lab.roofs import roofline
 from sgemm_lab.lab.sample_picture import spread
 from sgemm_lab.lab.sanitizer import sanitizer
@@ -128,7 +126,6 @@ RENAMED = {
     "one_number": "one_element",
     "others_kernels": "external_kernels",
     "over_gpus": "gpu_layout",
-    "pace": "modelled_clocks",
     "phase": "bank_phases",
     "place": "ladder_strip",
     "race": "compare",

@@ -1,18 +1,23 @@
-"""The painters of memory requests, filled with what the book's kernels ask for."""
+"""Requests of a warp: painters of what the book's kernels ask for, and the cost of any load."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import cast
 
 from sgemm_lab.catalogue import load_kernel
-from sgemm_lab.counting.warp_requests import Request, warp_requests
+from sgemm_lab.counting.warp_requests import Request as KernelRequest
+from sgemm_lab.counting.warp_requests import warp_requests
 from sgemm_lab.errors import LabError
+from sgemm_lab.hardware import WARP
 from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.lab.arguments import AnySize, kernel_of, size_of
+from sgemm_lab.simulator.formulas import global_sectors, shared_wavefronts
 from sgemm_lab.widgets import Banks, Coalescing
 from sgemm_lab.widgets.painter import OWN, VECTORS, PaintedRequest
 
 _NARROWEST = 32
+_WIDTHS = (1, 2, 4, 8, 16)
 
 
 def coalescing(*names: str | Kernel, size: AnySize = 64) -> Coalescing:
@@ -62,6 +67,35 @@ def banks(
     return Banks(requests, chosen=labels.index(request) if request else OWN, stride=stride)
 
 
+@dataclass(frozen=True)
+class Request:
+    """What a load of a warp costs, by where its addresses lie."""
+
+    sectors: int
+    """32-byte sectors, if the addresses lie in global memory."""
+    wavefronts: int
+    """Wavefronts, if they lie in shared memory."""
+
+
+def request(addresses: Sequence[int], width: int = 4) -> Request:
+    """Return the cost of a load of a warp: ``sectors`` in global, ``wavefronts`` in shared memory.
+
+    ``addresses`` are bytes, one for each lane, up to 32; ``width`` is the bytes of each.
+
+    Raises:
+        LabError: there are no lanes or more than 32, or no GPU loads from such addresses.
+    """
+    if not 1 <= len(addresses) <= WARP:
+        raise LabError(f"A warp has 1 to {WARP} lanes that load. Here are {len(addresses)}.")
+    if width not in _WIDTHS:
+        raise LabError(f"A lane loads {', '.join(map(str, _WIDTHS))} bytes at once, not {width}.")
+    if any(address < 0 or address % width for address in addresses):
+        raise LabError(f"Each address must be a multiple of {width} bytes, and not below 0.")
+    lanes = [*addresses, *[None] * (WARP - len(addresses))]
+    waves = shared_wavefronts(lanes, width, is_load=True)
+    return Request(global_sectors(lanes, width), len(waves))
+
+
 def one_block(kernel: Kernel) -> Size:
     """Return M, N and K at which every lane of a kernel's first block has work."""
     tile = kernel.values
@@ -69,7 +103,7 @@ def one_block(kernel: Kernel) -> Size:
     return side, side, max(_NARROWEST, tile.get("BK", 0))
 
 
-def _labelled(requests: Iterable[Request]) -> list[PaintedRequest]:
+def _labelled(requests: Iterable[KernelRequest]) -> list[PaintedRequest]:
     """Add what the choice calls each request: with its line only where two are called the same."""
     found = list(requests)
     names = [_name(request) for request in found]
@@ -83,12 +117,12 @@ def _labelled(requests: Iterable[Request]) -> list[PaintedRequest]:
     ]
 
 
-def _different(requests: Sequence[Request]) -> list[Request]:
+def _different(requests: Sequence[KernelRequest]) -> list[KernelRequest]:
     """Return requests in the order of their lines, and of those alike only the first.
 
     Where all lanes are moved by one distance, as many wavefronts are taken, in other banks.
     """
-    first: dict[tuple[object, ...], Request] = {}
+    first: dict[tuple[object, ...], KernelRequest] = {}
     for request in sorted(requests, key=lambda request: request["line"]):
         base = min(address for address in request["addresses"] if address is not None)
         moved = tuple(None if a is None else a - base for a in request["addresses"])
@@ -97,6 +131,6 @@ def _different(requests: Sequence[Request]) -> list[Request]:
     return list(first.values())
 
 
-def _name(request: Request) -> str:
+def _name(request: KernelRequest) -> str:
     called = load_kernel(request["kernel"]).display_name
     return f"{called}: {request['op']}{VECTORS[request['bits']]} of {request['array']}"

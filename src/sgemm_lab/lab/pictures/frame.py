@@ -1,11 +1,13 @@
 """What all drawings share: shapes in the page's colours, panels, and the figure around them."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from html import escape
 
 from sgemm_lab.lab.output import Output
 from sgemm_lab.style import THEME_COLOURS
+from sgemm_lab.widgets import Frames
+from sgemm_lab.widgets.frames import Frame
 
 PANEL_WIDTH = 340
 LETTERS = 12
@@ -119,6 +121,21 @@ def figure_html(
     concluded = f"<p><strong>{_bold(first)}</strong>{_bold(rest)}</p>" if conclusion else ""
     caption = f"<figcaption>{concluded}{source}</figcaption>" if concluded or source else ""
     return f'<figure class="{kind}">{content}{caption}</figure>'
+
+
+def frames(label: str, panels: Mapping[str, Output], *, frame: int = 0) -> Frames:
+    """Slide through panels of the same size, such as ``reads`` at one k after the other.
+
+    Args:
+        label: what the slider moves.
+        panels: by what the slider shows for each, such as "k = 3".
+        frame: the number of the one that is shown first; paper shows it alone.
+    """
+    return Frames(
+        [Frame(name=name, html=one.html, says=one.text) for name, one in panels.items()],
+        label,
+        frame=frame,
+    )
 
 
 def _bold(text: str) -> str:

@@ -16,7 +16,7 @@ from sgemm_lab.files import PACKAGE
 from sgemm_lab.lab.exercise import machine_of_records
 from sgemm_lab.text import number
 
-SCRIPTS = PACKAGE / "book" / "page_scripts"
+SCRIPTS = PACKAGE / "exercises"
 QUESTIONS = [
     one for one in (*exercises(), *predictions()) if isinstance(one, Question)
 ]  # fmt: skip

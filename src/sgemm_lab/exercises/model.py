@@ -21,7 +21,7 @@ from sgemm_lab.simulator import worker
 from sgemm_lab.text import number, percent
 
 JudgingData = dict[str, Any]
-"""What judges an answer, to travel in a page as JSON: see ``book/page_scripts/judging.ts``."""
+"""What judges an answer, to travel in a page as JSON: see ``exercises/judging.ts``."""
 
 
 @dataclass(frozen=True)

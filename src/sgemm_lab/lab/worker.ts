@@ -1,10 +1,10 @@
 // The process that simulates for Python, with all its tasks.
 
-import { judgeNumber } from "../book/page_scripts/judging.ts";
 import { checkAt } from "../checking/simulated.ts";
 import { sharedParts, sharedShapes } from "../counting/shared_arrays.ts";
 import { traceSteps } from "../counting/step_trace.ts";
 import { said } from "../exercises/criteria.ts";
+import { judgeNumber } from "../exercises/judging.ts";
 import { readingTasks } from "../external_cuda/tasks.ts";
 import { globalRequest, sharedWavefronts } from "../formulas/memory.ts";
 import { schedule } from "../formulas/overlap.ts";

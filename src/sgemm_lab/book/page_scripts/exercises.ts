@@ -8,9 +8,9 @@
 // An exercise of lines has an editor for a form; panel-lines.ts, which comes when the reader turns to
 // it, runs and judges what is written there.
 
+import { answerNumbers, type JudgingData, judge, skippedText } from "../../exercises/judging.ts";
 import { html } from "../../widgets/shared/dom.ts";
 import { storedEntries, storeText } from "../storage.ts";
-import { answerNumbers, type JudgingData, judge, skippedText } from "./judging.ts";
 
 const KEY = "sgemm-lab:answers";
 const DRAFTS = "sgemm-lab:lines";

@@ -1,4 +1,4 @@
-"""Exercises of lines on a page: written, run, judged in the notebook's words, and kept."""
+"""Exercises of lines on a page: written, run, judged in the notebook's words, and stored."""
 
 import json
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ assert isinstance(FOUND, Lines)
 NARROW = {"viewport": {"width": 390, "height": 844}}
 ASSETS = ("book.css", "exercises.css", "panel.css",
           "book.js", "exercises.js")  # fmt: skip
-KEPT = json.loads(
+EXPECTED = json.loads(
     (Path(__file__).parents[1] / "data" / "judged_lines.json").read_text(encoding="utf-8")
 )["2.2"]
 EXERCISE = """<div class="lab-exercise" role="group" data-lab="exercise" data-name="2.2"
@@ -110,10 +110,10 @@ def test_barriers_are_placed_in_the_page_and_judged_as_in_the_notebook(opened: A
     assert page.part("solution").is_hidden()
     assert page.text == FOUND.start
     assert page.page.locator(".lab-go-on").is_hidden()
-    for kept in (*KEPT[1:4], KEPT[0]):
-        said = page.run(kept["answer"])
-        assert said == f"{'✓' if kept['right'] else '✗'} {kept['text'].replace('`', '')}"
-        assert page.state == ("right" if kept["right"] else "wrong")
+    for expected in (*EXPECTED[1:4], EXPECTED[0]):
+        said = page.run(expected["answer"])
+        assert said == f"{'✓' if expected['right'] else '✗'} {expected['text'].replace('`', '')}"
+        assert page.state == ("right" if expected["right"] else "wrong")
     assert page.page.locator("[data-lab=count]").inner_text() == "1 of 1 answered here, 1 right."
     assert page.part("solution").is_visible()
     said = page.run("        int a = ;")

@@ -18,14 +18,14 @@ SIZES = [(5, 6, 7), (8, 9, 10)]
 READY = "print('{\"ready\": true}', flush=True)"
 
 
-def ask(script: str, time_limit: float = 5.0, told: str = "") -> list[dict[str, Any]]:
-    return list(answers([sys.executable, "-c", script], told, time_limit))
+def ask(script: str, time_limit: float = 5.0, given: str = "") -> list[dict[str, Any]]:
+    return list(answers([sys.executable, "-c", script], given, time_limit))
 
 
 def test_answers_come_line_by_line_until_it_is_done() -> None:
-    script = f"import sys, json; told = json.load(sys.stdin); {READY}\n"
-    script += "print(json.dumps({'a': told})); print(json.dumps({'done': True}))"
-    assert ask(script, told='["é"]') == [{"a": ["é"]}]
+    script = f"import sys, json; given = json.load(sys.stdin); {READY}\n"
+    script += "print(json.dumps({'a': given})); print(json.dumps({'done': True}))"
+    assert ask(script, given='["é"]') == [{"a": ["é"]}]
 
 
 def test_a_process_that_never_answers_is_ended_with_a_sentence() -> None:

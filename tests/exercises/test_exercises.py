@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from judged_answers import right_answer, wrong_answers
-from judged_lines import KEPT
+from judged_lines import EXPECTED
 from turns import TODAY
 
 from sgemm_lab import lab
@@ -79,16 +79,16 @@ def right_lines_are_run_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lines, "check_simulated", once)
 
 
-def kept_for_pages(exercise: Lines, answer: object) -> tuple[bool, str]:
+def expected_on_pages(exercise: Lines, answer: object) -> tuple[bool, str]:
     """Return what test_lines_twins.py holds JavaScript to: is it right, and the sentence."""
-    (kept,) = [one for one in KEPT[exercise.name] if one["answer"] == answer]
-    return kept["right"], kept["text"]
+    (expected,) = [one for one in EXPECTED[exercise.name] if one["answer"] == answer]
+    return expected["right"], expected["text"]
 
 
 def listed_wrong(exercise: Exercise) -> list[tuple[Any, str]]:
     """Return the wrong answers to an exercise, each with a piece of what readers are told."""
     if isinstance(exercise, Lines):
-        return [(one["answer"], one["text"]) for one in KEPT[exercise.name] if not one["right"]]
+        return [(one["answer"], one["text"]) for one in EXPECTED[exercise.name] if not one["right"]]
     return wrong_answers(exercise.name)
 
 
@@ -116,7 +116,7 @@ def test_solution_is_right(exercise: Exercise) -> None:
     assert judged.text.startswith("Right: ")
     assert (judged.kernel is not None) == isinstance(exercise, Lines)
     if isinstance(exercise, Lines):
-        assert kept_for_pages(exercise, exercise.right_lines) == (True, judged.text)
+        assert expected_on_pages(exercise, exercise.right_lines) == (True, judged.text)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from compiler_here import compiled
-from judged_lines import DATA, KEPT, every, judged, sample
+from judged_lines import DATA, EXPECTED, every, judged, sample
 
 DIFFERENCES: dict[str, list[dict[str, str]]] = json.loads(
     (DATA / "judged_by_clang.json").read_text(encoding="utf-8")
@@ -29,14 +29,14 @@ def differing(name: str, answer: str) -> str | None:
 
 
 def expect_sentences(cases: list[tuple[str, dict[str, Any]]]) -> None:
-    for (name, kept), said in zip(cases, judged(cases, made), strict=True):
-        wanted = differing(name, kept["answer"]) or kept["text"]
-        assert (said["right"], said["text"]) == (kept["right"], wanted), name
+    for (name, expected), said in zip(cases, judged(cases, made), strict=True):
+        wanted = differing(name, expected["answer"]) or expected["text"]
+        assert (said["right"], said["text"]) == (expected["right"], wanted), name
 
 
 def test_a_solution_or_a_wrong_answer_of_each_exercise_is_judged_as_in_the_notebook() -> None:
     expect_sentences(
-        sample(lambda name, kept: differing(name, kept["answer"]) is not None, first=0)
+        sample(lambda name, expected: differing(name, expected["answer"]) is not None, first=0)
     )
 
 
@@ -48,6 +48,6 @@ def test_every_listed_answer_is_judged_as_in_the_notebook() -> None:
 def test_what_differs_is_told_in_other_words_and_has_its_reason() -> None:
     for name, listed in DIFFERENCES.items():
         for one in listed:
-            (kept,) = [kept for kept in KEPT[name] if kept["answer"] == one["answer"]]
-            assert one["text"] != kept["text"]
+            (expected,) = [own for own in EXPECTED[name] if own["answer"] == one["answer"]]
+            assert one["text"] != expected["text"]
             assert one["why"].endswith(".")

@@ -26,12 +26,12 @@ def made(source: str) -> dict[str, Any]:
 
 
 def expect_sentences(cases: list[tuple[str, dict[str, Any]]]) -> None:
-    for (name, kept), said in zip(cases, judged(cases, made), strict=True):
-        assert (said["right"], said["text"]) == (kept["right"], kept["text"]), name
+    for (name, expected), said in zip(cases, judged(cases, made), strict=True):
+        assert (said["right"], said["text"]) == (expected["right"], expected["text"]), name
 
 
 def test_solutions_wrong_answers_and_broken_ones_get_the_sentence_that_the_notebook_says() -> None:
-    expect_sentences(sample(lambda _name, kept: BROKEN in kept["text"], first=1))
+    expect_sentences(sample(lambda _name, expected: BROKEN in expected["text"], first=1))
 
 
 @pytest.mark.whole

@@ -1,6 +1,6 @@
 """Listed answers to exercises of lines, judged by the pages' JavaScript in Node.
 
-What Python says of each is kept in ``tests/data/judged_lines.json``, which test_exercises.py holds
+What Python says of each stands in ``tests/data/judged_lines.json``, which test_exercises.py holds
 to what Python says now: so no answer is simulated twice.
 """
 
@@ -15,7 +15,7 @@ from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.exercises import Lines, find_exercise
 
 DATA = Path(__file__).parents[1] / "data"
-KEPT: dict[str, list[dict[str, Any]]] = json.loads(
+EXPECTED: dict[str, list[dict[str, Any]]] = json.loads(
     (DATA / "judged_lines.json").read_text(encoding="utf-8")
 )
 
@@ -29,22 +29,22 @@ def sample(
     """Return of the exercises in turn the solution or a wrong answer that compiles, and others.
 
     Args:
-        also: whether an entry of KEPT under a name is wanted beside these.
+        also: whether an entry of EXPECTED under a name is wanted beside these.
         first: 0 begins with a solution, 1 with a wrong answer.
     """
     cases = []
-    for number, (name, listed) in enumerate(KEPT.items(), first):
+    for number, (name, listed) in enumerate(EXPECTED.items(), first):
         right = next(one for one in listed if one["right"])
         wrong = next(one for one in listed if not one["right"] and BROKEN not in one["text"])
         chosen = wrong if number % 2 else right
         cases += [(name, one) for one in listed if one is chosen or also(name, one)]
-    assert len(cases) >= len(KEPT)
+    assert len(cases) >= len(EXPECTED)
     return cases
 
 
 def every() -> list[tuple[str, dict[str, Any]]]:
     """Return all listed answers."""
-    return [(name, kept) for name, listed in KEPT.items() for kept in listed]
+    return [(name, expected) for name, listed in EXPECTED.items() for expected in listed]
 
 
 def find_lines(name: str) -> Lines:
@@ -97,17 +97,17 @@ def judged(
     """Return the judgement of each answer, with ``right`` and ``text``.
 
     Args:
-        cases: names of exercises, each with an entry of KEPT.
+        cases: names of exercises, each with an entry of EXPECTED.
         made: compiles a source, in the shape of the page's compilers.
     """
     given = []
-    for name, kept in cases:
+    for name, expected in cases:
         exercise = find_lines(name)
         sources = {load_kernel(book).source for book in exercise.criteria.books}
-        sources.add(exercise.written(kept["answer"]).kernel.source)
-        most = ALL if kept["text"].startswith(STOPPED) else FEW
+        sources.add(exercise.written(expected["answer"]).kernel.source)
+        most = ALL if expected["text"].startswith(STOPPED) else FEW
         compiled = {source: made(source) for source in sources}
-        given.append((exercise.data(), kept["answer"], compiled, most))
+        given.append((exercise.data(), expected["answer"], compiled, most))
     said = answers(MODULES, JUDGE, given)
     for case, one in zip(cases, said, strict=True):
         assert one.get("gives"), (case, one)

@@ -42,9 +42,9 @@ def test_one_process_answers_all_questions_and_outlasts_errors() -> None:
 
 
 def test_progress_reaches_all_blocks() -> None:
-    told: list[tuple[int, int]] = []
-    copied(40, progress=lambda done, blocks: told.append((done, blocks)))
-    assert told[-1] == (40, 40)
+    reports: list[tuple[int, int]] = []
+    copied(40, progress=lambda done, blocks: reports.append((done, blocks)))
+    assert reports[-1] == (40, 40)
 
 
 def test_an_interrupted_simulation_ends_its_process() -> None:

@@ -200,7 +200,7 @@ def test_every_target_is_understood(name: str, target: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("header", "told"),
+    ("header", "location"),
     [
         ("cp_async_shared_global.h", {"file": "kernel.cu", "line": 49}),
         ("memcpy_async.h", {"file": "kernel.cu", "line": 49}),
@@ -209,8 +209,8 @@ def test_every_target_is_understood(name: str, target: str) -> None:
         ("my_tiles.h", {"file": "my_tiles.h", "line": 60}),
     ],
 )
-def test_what_a_header_of_cuda_does_is_told_of_the_line_that_calls_it(
-    header: str, told: dict[str, Any]
+def test_what_a_header_of_cuda_does_counts_for_the_line_that_calls_it(
+    header: str, location: dict[str, Any]
 ) -> None:
     inner = ".loc\t1 28 5, function_name $L__info_string0, inlined_at 1 49 9"
     text = TEXT.replace(
@@ -220,7 +220,7 @@ def test_what_a_header_of_cuda_does_is_told_of_the_line_that_calls_it(
     )
     assert text != TEXT
     kernel = parsed(text + f'\t.file 2 "{header}"\n')
-    assert kernel["instructions"][3]["location"] == told
+    assert kernel["instructions"][3]["location"] == location
 
 
 @pytest.mark.parametrize(

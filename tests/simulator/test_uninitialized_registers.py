@@ -1,4 +1,4 @@
-"""Variables that nothing has written: told where they are read, and never right by chance."""
+"""Variables that nothing has written: a warning where they are read, and never right by chance."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Memory that nothing wrote: told where what is read does harm, and only there.
+"""Memory that nothing wrote: a hazard where what is read does harm, and only there.
 
 Each kernel reads words of shared memory that nothing wrote. What becomes of them decides.
 """
@@ -26,10 +26,10 @@ HARMLESS = {
     "worked with, and not stored": "v = v * 3 + 7; v ^= v >> 3; if (t < n) C[t] = v;",
     "another value is chosen": "C[t] = t < n ? v : 5;",
     "overwritten": "int w = v; v = t + C[0]; if (w == 0 && t < n) v = 1; if (t < n) C[t] = v;",
-    "kept in shared memory, and not read": (
+    "stored in shared memory, and not read": (
         "volatile int* there = other; there[t] = v; __syncthreads(); if (t < n) C[t] = there[t];"
     ),
-    "kept in shared memory, and overwritten": (
+    "stored in shared memory, and overwritten": (
         "volatile int* there = other; there[t] = v; __syncwarp(); there[t] = t; C[t] = there[t];"
     ),
     "a byte of it overwritten": (
@@ -42,7 +42,7 @@ HARMLESS = {
     "another condition settles it": "if ((t < n) & (v > 3)) C[t] = 2;",
     "another condition settles that it holds": "if ((t >= n) | (v > 3)) C[t] = 2;",
     "a guard of its own": "int w = 2; if (t < n) w = v; C[t] = w;",
-    "kept in local memory": (
+    "stored in local memory": (
         "int own[8]; for (int i = 0; i < 8; ++i) own[i] = i + v;if (t < n) C[t] = own[A[t] & 7];"
     ),
     "added up beside what is stored": (
@@ -154,7 +154,7 @@ def test_who_waits_for_ever_hears_of_what_it_read() -> None:
     assert hazards(case("wait", wait)) == [("unwritten", 9)]
 
 
-def test_what_is_not_told_gives_the_same_whatever_was_there() -> None:
+def test_what_is_no_hazard_gives_the_same_whatever_was_there() -> None:
     """The rule in other words: results do not depend on what memory held."""
     cases = [case(name, body) for name, body in HARMLESS.items()]
     launches = [plain_launch(one) for one in (*cases, edge("row < M", "lockstep"))]

@@ -92,7 +92,7 @@ def _ask(kernel: Kernel, request: dict[str, Any], time_limit: float) -> Iterator
 
 
 def answers(command: Sequence[str], message: str, time_limit: float) -> Iterator[Answer]:
-    """Run a command with ``told`` on standard input and yield its answers, one JSON object a line.
+    """Run a command with ``message`` on its input and yield its answers, one JSON object a line.
 
     After a first line "ready" each answer may take ``time_limit`` seconds. An object with "error"
     ends the iterator. The process is always killed at the end.
@@ -118,7 +118,7 @@ def answers(command: Sequence[str], message: str, time_limit: float) -> Iterator
     for reader in readers:
         reader.start()
     try:
-        with suppress(BrokenPipeError):  # it ended before it could be told: it says why
+        with suppress(BrokenPipeError):  # it ended before it could read the message: it says why
             process.stdin.write(message)
             process.stdin.close()
         wait = _START_S

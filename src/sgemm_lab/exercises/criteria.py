@@ -16,7 +16,7 @@ from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.simulator import worker
 
 BLOCK = "block"
-"""What a count may be told per, besides other counts."""
+"""What a count may be divided by, besides other counts."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Counted:
     """The name of a count, as in ``LineCounts``."""
     size: Size
     per: str = ""
-    """Another count that it is divided by, or BLOCK; "" where it is told as it is."""
+    """Another count that it is divided by, or BLOCK; "" where it is shown as it is."""
     times: int = 1
     """What it is multiplied by."""
     of: str = ""
@@ -43,7 +43,7 @@ class Compiled:
     what: Literal["shared_bytes", "registers", "spill_bytes"]
     """All but ``shared_bytes`` is unknown in a page."""
     each: int = 1
-    """It is told how many times so many of it are there, in whole numbers."""
+    """How many of it make one of the figure, which is a whole number."""
     plus: int = 0
     """What is added to that."""
     of: str = ""

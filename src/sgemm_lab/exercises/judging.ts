@@ -39,7 +39,7 @@ interface ChoiceData {
   kind: "choice";
   expected: string;
   /** what is said to each word */
-  told: Record<string, string>;
+  feedback: Record<string, string>;
   source: string;
   unit: string;
 }
@@ -100,15 +100,15 @@ function judgeEstimate(data: EstimateData, given: number): Verdict {
   const right = measured || hint?.right === true;
   const you = right ? "Right: you" : "You";
   const said = `${you} said ${spelled(given)}, it is ${spelled(data.expected)}`;
-  const told = `${said}: ${miss(given, data.expected)}.`;
-  return { right, text: [told, hint?.says, data.says].filter(Boolean).join(" ") };
+  const missed = `${said}: ${miss(given, data.expected)}.`;
+  return { right, text: [missed, hint?.says, data.says].filter(Boolean).join(" ") };
 }
 
 /** Judge what the reader typed or chose. */
 export function judge(data: JudgingData, answer: string): Verdict {
   if (data.kind === "choice") {
-    if (!Object.hasOwn(data.told, answer)) return { right: null, text: "Choose one first." };
-    return { right: answer === data.expected, text: data.told[answer] };
+    if (!Object.hasOwn(data.feedback, answer)) return { right: null, text: "Choose one first." };
+    return { right: answer === data.expected, text: data.feedback[answer] };
   }
   const given = numberIn(answer, data.unit);
   return given === null ? { right: null, text: WANTED } : judgeNumber(data, given);
@@ -120,7 +120,7 @@ export const judgeNumber = (data: NumberData | EstimateData, given: number): Ver
 
 /** The answer that is shown to a reader who skips the question. */
 export function skippedText(data: JudgingData) {
-  if (data.kind === "choice") return data.told[data.expected].replace(/^Right: /, "It is ");
+  if (data.kind === "choice") return data.feedback[data.expected].replace(/^Right: /, "It is ");
   const says = data.kind === "estimate" ? data.says : data.because;
   return `It is ${spelled(data.expected)}. ${says}`.trimEnd();
 }

@@ -70,7 +70,7 @@ class Lines(Exercise):
     solution: str = ""
     """Lines that are right, where the book's are not the ones."""
     sizes: tuple[Size, ...] = ()
-    """What is checked beside the usual sizes."""
+    """Sizes that are checked besides the usual ones."""
     only_whole_numbers: bool = False
     """Whether it is judged on whole numbers alone, where the exercise must say so: see
     ``Judge.run``."""

@@ -221,7 +221,7 @@ class Choice(Question):
             for word, said in CHOICES.items()
         }
         feedback = {word: f"{text} {found.says}".rstrip() for word, text in feedback.items()}
-        return {"kind": "choice", "expected": right, "told": feedback, "source": found.source}
+        return {"kind": "choice", "expected": right, "feedback": feedback, "source": found.source}
 
     def correct_answer(self, machine: Machine) -> Found:
         """Return the word and what was measured, for the solution."""
@@ -239,7 +239,7 @@ class Choice(Question):
         if said not in CHOICES:
             raise LabError('Put "faster", "slower" or "same" in place of `None` and run the cell.')
         data = self.judging(machine)
-        return Judgement(said == data["expected"], data["told"][said], source=data["source"])
+        return Judgement(said == data["expected"], data["feedback"][said], source=data["source"])
 
 
 CHOICES = {"slower": "slower", "same": "about the same", "faster": "faster"}

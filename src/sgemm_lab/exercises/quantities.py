@@ -47,11 +47,11 @@ def barriers(kernel: Kernel, size: Size) -> int:
 
 
 def times_as_fast(
-    name: str, other: str, size: Size, beside: Size | None = None
+    name: str, other: str, size: Size, compared: Size | None = None
 ) -> Callable[[Machine], Found]:
     """Return what finds how many times as fast a kernel is as another at a size.
 
-    It also says how many times at the size ``beside``, to compare.
+    It also says how many times at the size ``compared``.
     """
 
     def found(machine: Machine) -> Found:
@@ -62,10 +62,10 @@ def times_as_fast(
             f"At {size_text(size)} `{kernels[0].display_name}` reaches {number(speeds[name])} "
             f"GFLOP/s and `{kernels[1].display_name}` {number(speeds[other])}: {_times(ratio)}."
         )
-        if beside:
-            speeds, _ = machine.speeds(kernels, beside)
+        if compared:
+            speeds, _ = machine.speeds(kernels, compared)
             again = number(speeds[name] / speeds[other])
-            says += f" At {size_text(beside)} it is {again} times."
+            says += f" At {size_text(compared)} it is {again} times."
         return Found(ratio, source, says)
 
     return found

@@ -40,6 +40,16 @@ def test_numbers_fit_what_they_lead_to() -> None:
     assert set(values_for("indices", 99, 40, 3, random)) == {0, 1, 2}
 
 
+def test_numbers_that_are_sorted_in_place_are_no_offsets() -> None:
+    report = checked(
+        "__global__ void sort(int* x) { int i = 2 * (blockIdx.x * blockDim.x + threadIdx.x);"
+        "  for (int r = 0; r < 8; ++r) { int a = x[i], b = x[i + 1];"
+        "    if (a > b) { x[i] = b; x[i + 1] = a; } i ^= r & 1; __syncthreads(); } }"
+        "int main() { int* x; cudaMalloc(&x, 1030 * sizeof(int)); sort<<<4, 128>>>(x); }"
+    )
+    assert RACE in {one.kind for one in report.findings}
+
+
 VOTES = """
 extern __shared__ char raw[];
 __global__ void vote(const int* kind, int n, int kinds, int* votes) {

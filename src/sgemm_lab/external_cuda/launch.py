@@ -687,8 +687,10 @@ def own_arrays(prepared: Prepared, size: Size, random: np.random.Generator) -> A
         if not 1 <= count <= LARGEST_ARRAY:
             raise LabError(f"'{one}' has {count:,} elements. 1 to {LARGEST_ARRAY:,} can be.")
         least, most = _spread(prepared, element)
-        if one.name in roles and one.use in ("in", "inout"):
-            values[one.name] = values_for(roles[one.name], count, length, bound, random)
+        role = roles.get(one.name)
+        # Whatever is changed in place, such as by a sort, ascends by chance alone.
+        if role and (one.use == "in" or (one.use == "inout" and role == "indices")):
+            values[one.name] = values_for(role, count, length, bound, random)
         else:
             values[one.name] = random.integers(least, most + 1, count).astype("f8")
         if one.use in ("out", "zero"):

@@ -351,6 +351,17 @@ def test_texts_are_filled_with_the_numbers_of_each_gpu() -> None:
     assert speeds[1] < 0.8 * speeds[0]  # its DRAM is slower
 
 
+def test_texts_of_a_box_quote_the_record_though_this_machine_measured_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    own = replace(samples("split", 1.0, size=4096), fingerprint=load_kernel("split").fingerprint)
+    monkeypatch.setattr(session, "_here", [record(run(samples("cublas", 1.0, size=4096), own))])
+    assert lab.speed("split") == own.gflops
+    box = lab.closing("split", gap=lambda: f"{lab.speed('split'):.0f}")
+    for one in (box, *box.elsewhere):
+        assert one.gap == f"{one.now.score.gflops:.0f}"
+
+
 def test_a_factor_within_two_percent_is_no_difference() -> None:
     boxes = [lab.closing(name, CHANGED, gap="A reason.") for name in NAMES if name != "naive_rows"]
     for box in boxes:

@@ -178,7 +178,7 @@ def newest_card() -> Card:
 
 def measured_card() -> Card:
     """Measure the card of this machine's GPU, once per session; without a GPU read the records."""
-    if session.live() and not any(record.readings("rate.fma") for record in session.here()):
+    if session.measures() and not any(record.readings("rate.fma") for record in session.here()):
         session.measure_here([], [], micro=True)
     return newest_card()
 

@@ -361,8 +361,11 @@ def closing(
         return _closing(of, at, changed, Texts(gap, why, by, was, estimate))
 
     of, at = kernel_of(kernel), None if size is None else size_of(size)
+    first: Closing | None = None
     with session.measured_before():
-        first = box()
+        for gpu in session.recorded_gpus():
+            with session.only(gpu):
+                first = first or box()
         if first is None:
             return _open_box(of, at)
         others = [other for gpu, other in by_gpu(box) if gpu != first.now.score.gpu]

@@ -74,12 +74,12 @@ def _print_over(text: str) -> None:
 
 def all_records() -> list[Record]:
     """Return this session's record first, if it measured anything, then the book's."""
-    return [*_here, *book_records()]
+    return [*here(), *book_records()]
 
 
 def here() -> list[Record]:
-    """Return this session's record, if it measured anything."""
-    return list(_here)
+    """Return this session's record, if it measured anything; inside ``only`` nothing."""
+    return [] if _only else list(_here)
 
 
 def book_records() -> list[Record]:
@@ -89,7 +89,7 @@ def book_records() -> list[Record]:
 
 @contextmanager
 def only(gpu: str) -> Iterator[None]:
-    """Let the record of one GPU, by its full name, be the only one of the book."""
+    """Let the book's record of one GPU, by its full name, be the only one."""
     _only.append(gpu)
     try:
         yield

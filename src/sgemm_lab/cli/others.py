@@ -10,7 +10,7 @@ from sgemm_lab.cuda.launch import current_device
 from sgemm_lab.errors import LabError
 from sgemm_lab.files import own_records
 from sgemm_lab.gemm.dispatch.product import dispatcher
-from sgemm_lab.gemm.dispatch.shapes import SQUARES, drawn
+from sgemm_lab.gemm.dispatch.shapes import FORTY_SHAPES, SQUARES, drawn
 from sgemm_lab.gemm.dispatch.tuning import LARGEST_SQUARE
 from sgemm_lab.kernel import Size
 from sgemm_lab.measuring.checkouts import INCLUDES
@@ -35,7 +35,7 @@ def add_others_arguments(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=run_others)
     parser.add_argument(
         "--drawn", type=natural, default=30, metavar="COUNT",
-        help="shapes drawn at random, in addition to squares (default: 30)",
+        help="shapes drawn at random, in addition to squares and forty others (default: 30)",
     )  # fmt: skip
     parser.add_argument("--seed", type=natural, default=0, help="of the drawn shapes")
     parser.add_argument(
@@ -55,7 +55,8 @@ def run_others(options: argparse.Namespace) -> int:
     products, versions = other_products(wanted, _checkouts(options.checkout), print_status)
     products = {MATMUL: dispatcher(0), CUBLAS: cublas(), **products}
     squares = [size for size in SQUARES if size[0] <= LARGEST_SQUARE]
-    sizes = [*squares, *drawn(options.drawn, options.seed)]
+    sizes = [*squares, *FORTY_SHAPES, *drawn(options.drawn, options.seed)]
+    fixed = len(sizes) - options.drawn
     bar, found = ProgressBar(len(sizes), None, "shapes"), list[ComparedShape]()
     status = 0
     try:
@@ -70,7 +71,8 @@ def run_others(options: argparse.Namespace) -> int:
     path = COMPARISONS.path(options.out or own_records(), device.name)
     comparison = Comparison(
         **run.environment(), gpu=device, seed=options.seed, versions=versions,
-        squares=tuple(found[: len(squares)]), drawn=tuple(found[len(squares) :]),
+        squares=tuple(found[: len(squares)]), forty=tuple(found[len(squares) : fixed]),
+        drawn=tuple(found[fixed:]),
     )  # fmt: skip
     COMPARISONS.save(path, comparison)
     if options.json:

@@ -1,4 +1,4 @@
-"""``matmul`` beside other libraries' FP32 products, at squares and at shapes drawn at random."""
+"""``matmul`` and other libraries' FP32 products: at squares, forty fixed and drawn shapes."""
 
 from collections import Counter
 from statistics import geometric_mean
@@ -34,15 +34,16 @@ class OtherLibraries(PictureOfTwoWidths):
     def __init__(self, run: Comparison) -> None:
         """Draw a run."""
         self.run = run
-        self.shapes = (*run.squares, *run.drawn)
+        self.shapes = (*run.squares, *run.forty, *run.drawn)
         self.names = [
             name
             for name in TITLES
             if name != CUBLAS and any(name in s.seconds for s in self.shapes)
         ]
         words = (
-            f"matmul makes {self._mean(run.squares)} of cuBLAS at the squares and "
-            f"{self._mean(run.drawn)} at the drawn shapes, geometric means. "
+            f"matmul makes {self._mean(run.squares)} of cuBLAS at the squares"
+            + (f", {self._mean(run.forty)} at forty fixed shapes" if run.forty else "")
+            + f" and {self._mean(run.drawn)} at the drawn ones, geometric means. "
             f"{self._winners()} Measured in turns on {run.gpu.name}."
         )
         super().__init__(self._draw, "FP32 products of other libraries", words)
@@ -75,15 +76,17 @@ class OtherLibraries(PictureOfTwoWidths):
             ax.axvline(1, color=style.CUBLAS, linewidth=1)
             for row, name in enumerate(reversed(self.names)):
                 for shapes, marker, offset in (
-                    (self.run.squares, "s", 0.17),
-                    (self.run.drawn, "o", 0),
+                    (self.run.squares, "s", 0.22),
+                    (self.run.forty, "^", 0),
+                    (self.run.drawn, "o", -0.22),
                 ):
                     found = [shape.share(name) for shape in shapes if name in shape.seconds]
                     colour = style.KERNEL if name == MATMUL else style.MUTED
                     ax.plot(found, [row + offset] * len(found), marker, color=colour, markersize=4)
             ax.set_yticks(range(len(self.names)), [TITLES[name] for name in reversed(self.names)])
             ax.set_ylim(-0.5, len(self.names) - 0.3)
-            ax.set_title("■ squares  ● drawn shapes")
+            forty = "▲ forty shapes  " if self.run.forty else ""
+            ax.set_title(f"■ squares  {forty}● drawn shapes")
             ax.set_xlabel("speed over cuBLAS's")
         return fig
 

@@ -43,6 +43,8 @@ class Comparison(RunEnvironment):
     """Of the libraries, by the name of their product."""
     squares: tuple[ComparedShape, ...]
     drawn: tuple[ComparedShape, ...]
+    forty: tuple[ComparedShape, ...] = ()
+    """At ``FORTY_SHAPES``; empty in runs that did not measure them."""
 
 
 COMPARISONS = Kind(Comparison, "others", "others")

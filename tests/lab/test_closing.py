@@ -233,11 +233,46 @@ def test_on_tensor_cores_the_box_has_the_clock_and_the_limit_before() -> None:
     clock = box.now.clock_mhz
     assert what == "power"
     assert f"at {100 * box.now.of_full_rate:.0f} % of full rate." in rest
-    assert f"At {clock:,.0f} MHz, where it ran instead of 1,980, that is " in rest
+    least, us, slower, waits = _account(rest, f"from 1,980 to {clock:,.0f} MHz")
+    assert us == pytest.approx(2 * 4096**3 / box.now.score.gflops / 1e3, abs=0.5)
+    assert least == pytest.approx(2 * 4096**3 / box.now.bound.gflops / 1e3, abs=0.5)
+    assert least + slower == pytest.approx(least * 1980 / clock, abs=1)
+    assert least + slower + waits == pytest.approx(us, abs=1.5)
     assert "The busiest SM has 1.031 times an even share of the work." in rest
     assert lines(box)["Before"].startswith("`wgmma_minimal, BN = 128`: power; tensor cores")
     assert "wgmma or other warps (barrier)" in lines(box)["A warp's time"]
     assert "for other warps (barrier)" in lines(lab.closing("mma_tf32"))["A warp's time"]
+
+
+def _account(rest: str, clocks: str) -> tuple[float, ...]:
+    """Return the µs of the limit, of all, lost by the clock, lost by waiting."""
+    found = re.search(
+        r"At its limit it would take ([\d,]+) µs\. It takes ([\d,]+): ([\d,]+) more because the "
+        rf"clock falls {clocks}, and ([\d,]+) more because tensor cores wait\.",
+        rest,
+    )
+    assert found is not None
+    return tuple(map(value, found.groups()))
+
+
+def test_an_author_who_says_where_all_time_goes_replaces_the_account() -> None:
+    rest = lab.closing("wgmma_fp16", by="power", why="All of it.").box.bound[1]
+    assert rest.endswith("of full rate. All of it.")
+    assert "because tensor cores wait" in lab.closing("wgmma_fp16", why="Some.").box.bound[1]
+
+
+def test_full_width_is_named_after_what_is_that_wide() -> None:
+    slower = lab.closing("wgmma_3xfp16").bars  # its limit is below the speed of its parent
+    assert slower.bound < slower.full == lab.speed("wgmma_fp16")
+    assert slower.full_name == "the speed of wgmma_fp16"
+    assert "Full width: the speed of wgmma_fp16, " in slower.html()
+    faster = lab.closing("wgmma_fp16").bars
+    assert (faster.full, faster.full_name) == (faster.bound, "the limit")
+
+
+def test_before_says_latency_where_that_bounded() -> None:
+    before = lines(lab.closing("double_buffer"))["Before"]
+    assert before.startswith("`split`: latency; issue slots, the busiest part, are at ")
 
 
 def test_a_lower_clock_is_one_of_the_factors() -> None:

@@ -5,6 +5,7 @@ Every number comes from ``models.measured_bound``.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from math import prod
 from typing import NamedTuple, TypeAlias
 
 from sgemm_lab.errors import LabError
@@ -182,7 +183,7 @@ class Closing:
             rows.insert(1, (f"Why {factor_text(times)}×", " ".join(filter(None, said))))
         if self.before:
             what, rest = held_by(self.before, self.was)
-            limit = rest if what == "latency" else f"{what}{'; ' if self.was else ', '}{rest}"
+            limit = f"{what}{'; ' if self.was or what == 'latency' else ', '}{rest}"
             rows.insert(0, ("Before", f"`{self.before.kernel.display_name}`: {limit}"))
         return [(term, text) for term, text in rows if text]
 
@@ -224,7 +225,10 @@ class Closing:
         both = [one for one in (self.before, self.now) if one]
         speeds = [(one.kernel.display_name, one.score.gflops) for one in both]
         bound, gpu = self.now.bound.gflops, sheet_of(self.now.record)
-        most, name = max(bound, *(speed for _, speed in speeds)), "the limit"
+        fastest, most = max(speeds, key=lambda one: one[1])
+        name = f"the speed of {fastest}"
+        if bound >= most:
+            most, name = bound, "the limit"
         if self.now.score.size == CUBE and gpu and self.now.kernel.arithmetic == "fp32":
             most = max(most, FLOP_PER_WARP_FMA * rates(gpu, "fp32")[PEAK])
             name = "the peak of the FP32 units"
@@ -237,11 +241,12 @@ class Closing:
         score, kernel = self.now.score, self.now.kernel
         what, rest = held_by(self.now, self.by)
         why = self.why or ("" if self.by else waits_text(self.now))
+        remarks = () if self.by and self.why else _remarks(self.now)
         twin = kernel.name if score.size == CUBE and has_program(kernel.name) else ""
         return Box(
             kernel.display_name,
             score.size,
-            (what, " ".join(filter(None, (rest, *_remarks(self.now), why)))),
+            (what, " ".join(filter(None, (rest, *remarks, why)))),
             self.rows,
             self.numbers,
             f"Recorded on {score.gpu}, {score.date[:10]}.",
@@ -285,7 +290,7 @@ def held_by(one: MeasuredBound, by: str = "") -> tuple[str, str]:
 
 
 def _remarks(one: MeasuredBound) -> tuple[str, str]:
-    return _at_its_clock(one), _share_text(one)
+    return _share_text(one), _losses(one)
 
 
 def _share_text(one: MeasuredBound) -> str:
@@ -296,14 +301,21 @@ def _share_text(one: MeasuredBound) -> str:
     return f"The busiest SM has {four_digits(cap.demand)} times an even share of the work."
 
 
-def _at_its_clock(one: MeasuredBound) -> str:
-    """Return what tensor cores reach at the clock that ran, where that was lower than the full."""
+def _losses(one: MeasuredBound) -> str:
+    """Return what the time beyond the limit goes to, where tensor cores ran at a lower clock."""
     full, clock = one.record.gpu.max_clock_mhz, one.clock_mhz
     on_tensor_cores = one.bound.cap.unit == GRID and one.kernel.arithmetic != "fp32"
     if not on_tensor_cores or clock is None or clock > _FULL_CLOCK * full:
         return ""
-    there = percent(one.of_full_rate * full / clock)
-    return f"At {clock:,.0f} MHz, where it ran instead of {full:,.0f}, that is {there} of the rate."
+    us = 2 * prod(one.score.size) / one.score.gflops / 1e3
+    least = us * one.share
+    slower = least * (full / clock - 1)
+    waiting = us - least - slower
+    return (
+        f"At its limit it would take {least:,.0f} µs. It takes {us:,.0f}: {slower:,.0f} more "
+        f"because the clock falls from {full:,.0f} to {clock:,.0f} MHz, and {waiting:,.0f} more "
+        "because tensor cores wait."
+    )
 
 
 def waits_text(one: MeasuredBound) -> str:
@@ -339,7 +351,8 @@ def closing(
     Args:
         changed: what the kernel does differently; by default the line in its head comment.
         gap: why the factor is what it is: one cause, in a sentence or two.
-        why: why the kernel does not reach all of its bound, in place of what its warps wait for.
+        why: why the kernel does not reach all of its bound, in place of what its warps wait for;
+            with ``by``, in place of the box's own account of its time, too.
         by: what bounds it, where that is neither a unit of the GPU nor latency, such as "power".
         was: the same of the kernel before.
         estimate: returns a quotient of a model that is no bound: two numbers, and what they count.

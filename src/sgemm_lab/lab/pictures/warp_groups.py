@@ -300,7 +300,12 @@ def multicast(title: str, name: str | Kernel) -> Output:
         parts += [
             rectangle(left, y, wide, share * high, "l2", PALE if share < 1 else PALE / BLOCKS),
             outline(left, y, wide, share * high, "l2"),
-            words(left + wide / 2, middle + 4, f"block {part.block} copies", anchor="middle"),
+            words(
+                left + wide / 2,
+                middle + 4,
+                f"block {part.block}{' copies' if share < 1 else ': all'}",
+                anchor="middle",
+            ),
         ]
         for block in into:
             there = tops[block] + begin * low

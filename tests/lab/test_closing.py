@@ -16,7 +16,7 @@ from sgemm_lab.errors import LabError
 from sgemm_lab.lab import session
 from sgemm_lab.lab.closing import Closing
 from sgemm_lab.lab.stalls import NAMES as NAMES_OF_WAITS
-from sgemm_lab.lab.stalls import plain
+from sgemm_lab.lab.stalls import Parts, plain
 from sgemm_lab.records.gpu_record import Measurement
 from sgemm_lab.records.store import not_yet_measured
 
@@ -102,13 +102,8 @@ def test_an_estimate_is_divided_too() -> None:
 
 
 @pytest.mark.parametrize("name", ["sliding_window", "thread_tile_1d", "float4_tile"])
-def test_the_factor_is_the_bounds_times_the_shares_reached(name: str) -> None:
+def test_below_four_fifths_of_its_limit_a_kernel_is_bound_by_latency(name: str) -> None:
     box = lab.closing(name, CHANGED)
-    assert box.measured is not None
-    why = next(text for term, text in box.rows if term.startswith("Why"))
-    share, was = map(float, re.findall(r"reaches (\d+)\s?% .*instead of (\d+)\s?%", why)[0])
-    ratio = float(found[0]) if (found := re.findall(r"limit is ([\d.]+)×", why)) else 1.0
-    assert ratio * share / was == pytest.approx(box.measured.value, rel=0.02)
     assert (box.box.bound[0] == "latency") == (box.now.share < 0.8)
 
 
@@ -140,6 +135,27 @@ def test_a_bound_that_moved_by_a_hundredth_is_not_the_same() -> None:
     assert "1.010× as high" in replace(box, now=box.now._replace(bound=raised)).sum_text
 
 
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "naive_rows"])
+def test_what_a_box_prints_multiplies_to_its_factor(name: str) -> None:
+    """On every GPU: factors, or limits and shares; what remains is named."""
+    box = lab.closing(name, CHANGED)
+    for one in (box, *box.elsewhere):
+        assert one.measured is not None
+        text = one.sum_text
+        printed = prod(map(float, re.findall(r"([\d.]+) by ", text)))
+        if shares := re.findall(r"reaches ([\d.]+) % of it(?: instead of ([\d.]+) %)?", text):
+            now, was = shares[0]
+            high = re.findall(r"([\d.]+)× as high", text)
+            printed = float(high[0] if high else 1) * float(now) / float(was or now)
+        rest = re.findall(r"; ([\d.]+) % (more|less) has no counted cause", text)
+        if rest:
+            printed *= 1 + float(rest[0][0]) / 100 * (1 if rest[0][1] == "more" else -1)
+        heading = next(float(term[4:-1]) for term, _ in one.rows if term.startswith("Why "))
+        rounding = 0.5 * 10 ** -len(f"{heading}".partition(".")[2])
+        assert abs(printed - heading) <= rounding + 0.003 * heading, text
+        assert not re.search(r"(1\.00[01]|0\.999) by", text)
+
+
 @pytest.mark.parametrize("name", ["unrolled", "column_order", "producers", "stream_k"])
 def test_the_counters_divide_the_factor_into_three(name: str) -> None:
     box = lab.closing(name, CHANGED)
@@ -151,30 +167,22 @@ def test_the_counters_divide_the_factor_into_three(name: str) -> None:
     assert product == pytest.approx(box.measured.value, rel=0.01)
 
 
-@pytest.mark.parametrize("name", ["split", "double_buffer", "unrolled", "per_warp_stages"])
-def test_a_warps_clocks_give_the_factor(name: str) -> None:
-    """Also where another part bounds the kernel than the one before."""
-    box = lab.closing(name)
-    assert box.measured is not None
-    now, was = map(
-        float, re.findall(r"takes ([\d.]+) clocks .*instead of ([\d.]+),", box.sum_text)[0]
-    )
-    change = re.findall(r"([\d.]+) % (more|fewer) instructions", box.sum_text)
-    more = 1 + (1 if change[0][1] == "more" else -1) * float(change[0][0]) / 100 if change else 1
-    assert was / now / more == pytest.approx(box.measured.value, rel=0.02)
-    assert lines(box)["A warp's time"].startswith(f"{now:.2f} clocks")
+def test_what_remains_of_a_factor_is_named() -> None:
+    counted = Parts(0.9, 1.2, 1.001, 1)
+    assert counted.text_of(1.08) == "0.900 by the number of instructions × 1.200 by slots filled."
+    assert counted.text_of(1.09).endswith(" filled; 0.9 % more has no counted cause.")
+    assert counted.text_of(1.07).endswith(" filled; 0.9 % less has no counted cause.")
 
 
-def test_where_warps_or_sms_make_the_difference_slots_give_the_factor() -> None:
-    assert lab.closing("producers").sum_text.endswith("by slots filled.")  # more warps
-    assert lab.closing("stream_k").sum_text.endswith("by SMs at work.")  # as many, for longer
+def test_shares_of_two_parts_are_named_with_them() -> None:
+    text = lab.closing("wgmma_minimal").sum_text
+    assert text.startswith("Its limit, that of the busiest SM instead of issue slots, is ")
 
 
-def test_shares_of_two_parts_are_not_compared() -> None:
-    box = lab.closing("wgmma_minimal")
-    assert box.before is not None
-    assert box.before.bound.cap.unit != box.now.bound.cap.unit
-    assert box.sum_text.endswith("as high: that of the busiest SM instead of issue slots.")
+def test_the_face_repeats_how_the_box_before_names_the_bound() -> None:
+    what, rest = lab.closing("split").box.bound
+    before = dict(lab.closing("double_buffer").rows)["Before"]
+    assert before == f"`split`: {what}; {rest.partition(' Warps')[0]}"
 
 
 def test_the_face_names_the_limit_before() -> None:

@@ -212,11 +212,11 @@ def test_the_map_marks_the_limit_of_a_chapter_and_the_one_before() -> None:
     assert "the number of busy SMs" in machine_map("SMs", was="schedulers").text
 
 
-def test_where_little_of_the_busiest_part_is_used_latency_is_the_limit():
+def test_where_little_of_the_busiest_part_is_used_latency_is_the_bound():
     low, high = (
         machine_map("L1", was="L1", reached=lambda share=share: share) for share in (0.67, 0.8)
     )
-    assert "The limit is latency: the warps wait. L1, still the busiest part, is at 67" in low.text
+    assert "Bound by latency: the warps wait. L1, still the busiest part, is at 67" in low.text
     assert ">busiest<" in low.html
     assert (
         "The schedulers, the busiest part, are at"

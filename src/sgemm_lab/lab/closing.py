@@ -21,9 +21,7 @@ from sgemm_lab.lab.stalls import (
     NAMES,
     WARP_GROUP_NAMES,
     Parts,
-    PerWarp,
     parts,
-    per_warp,
     plain,
     time_text,
     waits,
@@ -138,40 +136,24 @@ class Closing:
         return parts(self.before.numbers, self.now.numbers, self.before.record.gpu.sms)
 
     @property
-    def per_warp(self) -> PerWarp | None:
-        """The factor by a warp's clocks, where two parts or the issue slots are the limits."""
-        if self.before is None:
-            return None
-        was, unit = self.before.bound.cap.unit, self.now.bound.cap.unit
-        if was == unit != ISSUE or (self.parts and differ(self.parts.sms)):
-            return None
-        return per_warp(self.before.numbers, self.now.numbers)
-
-    @property
     def sum_text(self) -> str:
-        """Where the factor comes from; "" without a kernel before.
+        """The factors that multiply to the measured one; "" without a kernel before.
 
-        Where issue slots set both limits, or two parts one each, it comes from a warp's clocks for
-        an instruction, or from the slots filled. Otherwise, or where these give another factor than
-        was measured, it comes from the limit and the share of it that is reached.
+        Where issue slots set both limits, they are what the GPU counted, and the text says what
+        remains. Otherwise they are the limits' and that of the shares of them that are reached.
         """
         if self.before is None or self.of_bounds is None or self.measured is None:
             return ""
-        measured = self.measured.value
-        if self.per_warp and not differ(self.per_warp.factor / measured):
-            return self.per_warp.text
-        if self.parts and not differ(self.parts.product / measured):
-            return f"{self.parts.short}."
-        ratio, old, new = self.of_bounds.value, percent(self.before.share), percent(self.now.share)
-        limit = "Its limit is the same"
-        if abs(ratio - 1) >= _SAME_BOUND:
-            limit = f"Its limit is {factor_text(ratio)}× as high"
-        if self.before.bound.cap.unit != self.now.bound.cap.unit:
-            return f"{limit}: that of {_limiting(self.now)} instead of {_limiting(self.before)}."
-        return (
-            f"{limit}, and it reaches {new} of it{'' if old == new else f' instead of {old}'}"
-            + (", as before." if old == new else ".")
-        )
+        if self.parts and not differ(self.parts.product / self.measured.value):
+            return self.parts.text_of(self.measured.value)
+        ratio = self.of_bounds.value
+        old, new = (f"{100 * one.share:.1f} %" for one in (self.before, self.now))
+        was, unit = _limiting(self.before), _limiting(self.now)
+        limit = "Its limit" if was == unit else f"Its limit, that of {unit} instead of {was},"
+        same, digits = abs(ratio - 1) < _SAME_BOUND, 3 if ratio < 2 else 2
+        high = "the same" if same else f"{ratio:.{digits}f}× as high"
+        reached = f"{new} of it" + (", as before" if old == new else f" instead of {old}")
+        return f"{limit} is {high}, and it reaches {reached}."
 
     @property
     def rows(self) -> Rows:
@@ -183,7 +165,7 @@ class Closing:
             rows.insert(1, (f"Why {factor_text(times)}×", " ".join(filter(None, said))))
         if self.before:
             what, rest = held_by(self.before, self.was)
-            limit = f"{what}{'; ' if self.was or what == 'latency' else ', '}{rest}"
+            limit = f"{what}{', ' if rest[0].isdigit() else '; '}{rest}"
             rows.insert(0, ("Before", f"`{self.before.kernel.display_name}`: {limit}"))
         return [(term, text) for term, text in rows if text]
 
@@ -208,7 +190,7 @@ class Closing:
         counted = ""
         if self.parts:
             counted = (
-                f"{self.parts.text} = {self.parts.product:.3f}. SMs at work: the share of the run "
+                f"{self.parts.all} = {self.parts.product:.3f}. SMs at work: the share of the run "
                 "time in which an SM has a block."
             )
         return [

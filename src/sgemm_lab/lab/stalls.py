@@ -1,9 +1,9 @@
 """A GPU's counters in words: what warps wait for, and the parts of a factor."""
 
 from collections.abc import Mapping
+from math import prod
 from typing import NamedTuple
 
-from sgemm_lab.models.difference import differ
 from sgemm_lab.text import percent
 
 NAMES = {
@@ -53,59 +53,38 @@ class Parts(NamedTuple):
         return self.instructions * self.slots * self.sms * self.clock
 
     @property
-    def text(self) -> str:
+    def all(self) -> str:
         """The product written out."""
-        return f"{self._of_slots} × {self.sms:.3f} by SMs at work{self._of_clock}"
+        return " × ".join(f"{value:.3f} by {words}" for words, value in self._named)
+
+    def text_of(self, factor: float) -> str:
+        """Return the product without what makes no difference, and what remains of a factor."""
+        shown = [(words, value) for words, value in self._named if abs(value - 1) >= _SAME]
+        text = " × ".join(f"{value:.3f} by {words}" for words, value in shown)
+        rest = factor / prod(value for _, value in shown) - 1
+        if abs(rest) < _REST:
+            return f"{text}."
+        side = "more" if rest > 0 else "less"
+        return f"{text}; {100 * abs(rest):.1f} % {side} has no counted cause."
 
     @property
-    def short(self) -> str:
-        """The product, without the SMs at work where they make no difference."""
-        return self.text if differ(self.sms) else f"{self._of_slots}{self._of_clock}"
-
-    @property
-    def _of_clock(self) -> str:
-        return f" × {self.clock:.3f} by the clock" if differ(self.clock) else ""
-
-    @property
-    def _of_slots(self) -> str:
-        return (
-            f"{self.instructions:.3f} by the number of instructions × {self.slots:.3f} by slots "
-            "filled"
-        )
-
-
-class PerWarp(NamedTuple):
-    """The factor between two launches with equally many warps on an SM."""
-
-    was_clocks: float
-    """From one instruction of a warp to its next, before."""
-    clocks: float
-    more: float
-    """Instructions over those before."""
-
-    @property
-    def factor(self) -> float:
-        """The factor."""
-        return self.was_clocks / self.clocks / self.more
-
-    @property
-    def text(self) -> str:
-        """The two numbers of clocks, and how many instructions more or less."""
-        change = self.more - 1
-        count = f"{100 * abs(change):.1f} % {'more' if change > 0 else 'fewer'}"
-        return (
-            f"A warp takes {self.clocks:.2f} clocks from one instruction to the next instead of "
-            f"{self.was_clocks:.2f}, and executes "
-            f"{count if abs(change) >= _SAME_COUNT else 'as many'} instructions."
-        )
+    def _named(self) -> list[tuple[str, float]]:
+        clock = [("the clock", self.clock)] if self.clock != 1 else []
+        return [
+            ("the number of instructions", self.instructions),
+            ("slots filled", self.slots),
+            ("SMs at work", self.sms),
+            *clock,
+        ]
 
 
 _STALLED = "stalled_"
 _READY = ("selected", "not_selected")
 _LEAST = 0.02
-_SAME_COUNT = 0.005
-_SAME_WARPS = 0.05
-"""The average over a launch also depends on when its last blocks end."""
+_SAME = 0.002
+"""Factors closer to 1 are left out of a product."""
+_REST = 0.003
+"""A product this close to a factor agrees with it: the numbers have three decimals."""
 
 
 def waits(counters: Mapping[str, float], names: Mapping[str, str] = NAMES) -> dict[str, float]:
@@ -168,23 +147,6 @@ def parts(before: Mapping[str, float], now: Mapping[str, float], sms: int) -> Pa
         _busy(now, sms) / _busy(before, sms),
         clocks[1] / clocks[0] if clocks[0] and clocks[1] else 1.0,
     )
-
-
-def per_warp(before: Mapping[str, float], now: Mapping[str, float]) -> PerWarp | None:
-    """Return the factor by a warp's clocks and instructions; None without counters.
-
-    It is also None where an SM holds more or fewer warps than before.
-
-    Args:
-        before: ``MeasuredBound.numbers`` of the kernel before, at the same size.
-        now: those of the kernel.
-    """
-    if not all("occupancy_percent" in one and _between(one) for one in (before, now)):
-        return None
-    if abs(now["occupancy_percent"] / before["occupancy_percent"] - 1) >= _SAME_WARPS:
-        return None
-    more = now["warp_instructions"] / before["warp_instructions"]
-    return PerWarp(_between(before), _between(now), more)
 
 
 def plain(waits_for: str) -> str:

@@ -133,7 +133,7 @@ def _sentence(now: str, was: str, reached: float) -> str:
         still = "still " if was == now else ""
         part = f"{_called(now)}, {still}the busiest part, {'are' if _is_plural(now) else 'is'}"
         return (
-            f"The limit is latency: the warps wait. {part[0].upper()}{part[1:]} at "
+            f"Bound by latency: the warps wait. {part[0].upper()}{part[1:]} at "
             f"{percent(reached)} of full rate."
         )
     if not was:

@@ -232,7 +232,7 @@ function hideResult(box: Box, data: JudgingData) {
       part.setAttribute("data-lab-hides", as);
       if (part.matches("tr, .lab-widget, .lab-waiting")) continue;
       const link = { class: "lab-hidden-note", href: `#${box.element.id}` };
-      part.prepend(html("a", link, "Hidden until this prediction is answered."));
+      part.prepend(html("a", link, "Hidden until the prediction above is answered."));
     }
   };
   hide(resultOf(box.element), "result");

@@ -103,6 +103,31 @@ def test_prediction_can_be_passed_and_what_waits_for_it_shows(
     assert part(page, "window-gain", "judge").is_hidden()
 
 
+def test_all_predictions_can_be_passed_at_once_and_asked_again(
+    specimen: Site, contexts: Any
+) -> None:
+    page = contexts().goto(specimen, PAGE).page
+    part(page, "window-gain", "pass-all").focus()
+    page.keyboard.press("Enter")
+    assert box(page, "window-gain").get_attribute("data-state") == "passed"
+    assert page.evaluate("document.activeElement.dataset.lab") == "verdict"
+    assert box(page, "2.1").get_attribute("data-state") == "empty"
+    # The start page has the same choice.
+    text = (specimen.folder / PAGE).read_text()
+    place = '<section id="the-short-path"><p>Twelve.</p></section>'
+    text = text.replace("</article>", f"{place}</article>")
+    page.route(f"**/{PAGE}", lambda route: route.fulfill(body=text, content_type="text/html"))
+    page.reload()
+    choice = page.get_by_label("Show all results without predicting")
+    assert choice.is_checked()
+    assert box(page, "window-gain").get_attribute("data-state") == "passed"
+    choice.focus()
+    page.keyboard.press("Space")
+    page.reload()
+    assert not choice.is_checked()
+    assert box(page, "window-gain").get_attribute("data-state") == "empty"
+
+
 def test_a_prediction_hides_its_result_and_what_repeats_it(specimen: Site, contexts: Any) -> None:
     page = contexts().page
     data = find_prediction("window-gain").judging(machine_of_records())

@@ -179,10 +179,10 @@ class SolutionDirective(SphinxDirective):
 def add_scripts(
     app: Sphinx, page: str, _template: str, _context: dict[str, Any], _doctree: object
 ) -> None:
-    """Let pages with a box load its script, and give all pages the data of the progress."""
+    """Let the start page and pages with a box load the script; all have the progress's data."""
     boxes = gathered(app.env, KIND)
     app.add_css_file("exercises.css")
-    if page in boxes:
+    if page in boxes or page == app.config.root_doc:
         app.add_js_file("exercises.js", _AFTER_BOOK, loading_method="defer")
     asked = {where: [name for name in names if name] for where, names in boxes.items()}
     lines = [

@@ -5,6 +5,7 @@
 // must know hears the event "lab-answered" on the document, with the box's name and state. What
 // has data-lab-after="name name" waits until those boxes are answered or passed: unseen, or where it
 // is a <details>, closed. A prediction lets what tells its answer wait.
+// A prediction can pass all of the book at once; the start page has the same choice, to be undone.
 // An exercise of lines has an editor for a form; panel-lines.ts, which comes when the reader turns to
 // it, runs and judges what is written there.
 
@@ -13,6 +14,7 @@ import { html } from "../../widgets/shared/dom.ts";
 import { storedEntries, storeText } from "../storage.ts";
 
 const KEY = "sgemm-lab:answers";
+const ALL = "all predictions"; // an entry among the answers: they are passed
 const DRAFTS = "sgemm-lab:lines";
 const ASKED = ':is([data-lab="exercise"], [data-lab="prediction"])';
 const SIGNS = { right: "✓", wrong: "✗", passed: "", empty: "" };
@@ -338,10 +340,19 @@ function setUp(box: Box) {
       moveOn(box);
     });
     const note = "Until then the result is hidden, and what repeats it further down.";
-    box.form.append(button, html("p", { class: "lab-allows lab-note" }, note));
+    const saysAll = "Show all results in the book";
+    const all = html("button", { type: "button", "data-lab": "pass-all" }, saysAll);
+    all.addEventListener("click", () => {
+      passAll(true);
+      for (const one of boxes)
+        if (one.element.dataset.state === "empty" && one.prediction) pass(one);
+      moveOn(box);
+    });
+    box.form.append(button, all, html("p", { class: "lab-allows lab-note" }, note));
   }
   setState(box, "empty");
-  const stored = storedEntries<StoredAnswer>(KEY)[box.name];
+  const answers = storedEntries<StoredAnswer>(KEY);
+  const stored = answers[box.name] ?? (box.prediction ? answers[ALL] : undefined);
   if (stored?.passed) pass(box);
   else if (stored) {
     const answer = String(stored.answer);
@@ -350,6 +361,25 @@ function setUp(box: Box) {
     fill(box, answer);
     show(box, verdict);
   }
+}
+
+/** Show the results of all predictions in the book, or ask for predictions again. */
+function passAll(passed: boolean): void {
+  keep((stored) => {
+    if (passed) stored[ALL] = { answer: "", passed };
+    else delete stored[ALL];
+  });
+}
+
+/** The choice on the start page. */
+function addChoice(): void {
+  const choice = html("input", { type: "checkbox", id: "lab-all-results" });
+  choice.checked = ALL in storedEntries(KEY);
+  choice.addEventListener("change", () => passAll(choice.checked));
+  const label = html("label", { for: choice.id }, "Show all results without predicting");
+  const line = html("p", { class: "lab-all-results" });
+  line.append(choice, " ", label);
+  document.querySelector("#the-short-path > p")?.after(line);
 }
 
 /** How many exercises of the page are answered, and the way to begin anew. */
@@ -375,7 +405,7 @@ function addProgress(boxes: Box[]) {
   forget.addEventListener("click", () => {
     for (const key of [KEY, DRAFTS]) {
       keep((stored) => {
-        for (const box of boxes) delete stored[box.name];
+        for (const name of [ALL, ...boxes.map((box) => box.name)]) delete stored[name];
       }, key);
     }
     location.reload();
@@ -392,3 +422,4 @@ const boxes = [...document.querySelectorAll(ASKED)]
   .filter((box) => box.data.kind !== "lines" || window.labCompiles);
 boxes.forEach(setUp);
 addProgress(boxes);
+addChoice();

@@ -93,11 +93,13 @@ def test_state_reaches_python_and_comes_back(address: str, context: BrowserConte
     # JupyterLab's own rules for lists of terms stay outside.
     rooms = page.locator(".lab-rooms :is(dt, dd)").first
     assert rooms.evaluate("(node) => getComputedStyle(node).float") == "none"
+    # `void`: an evaluation that waits for JupyterLab's promise has no time limit.
     with page.expect_response(lambda r: r.request.method == "PUT" and "/api/contents/" in r.url):
-        page.evaluate("window.jupyterapp.commands.execute('docmanager:save')")
+        page.evaluate("void window.jupyterapp.commands.execute('docmanager:save')")
     page.reload()  # the kernel lives on
     expect_last_state(page)
-    page.evaluate("window.jupyterapp.shell.currentWidget.sessionContext.shutdown()")
+    with page.expect_response(lambda r: r.request.method == "DELETE" and "/sessions/" in r.url):
+        page.evaluate("void window.jupyterapp.shell.currentWidget.sessionContext.shutdown()")
 
 
 def test_saved_closed_and_reopened_each_draws_its_last_state(

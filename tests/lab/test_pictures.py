@@ -202,14 +202,14 @@ def test_a_figure_concludes_in_bold_and_says_where_numbers_come_from() -> None:
 
 def test_the_map_marks_the_limit_of_a_chapter_and_the_one_before() -> None:
     moved, same = machine_map("shared memory", was="L1"), machine_map("L1", was="L1")
-    assert "This chapter moves the limit from L1 to shared memory." in moved.text
+    assert "Shared memory sets the limit in this chapter, instead of L1." in moved.text
     assert ">limit<" in moved.html
     assert ">before<" in moved.html
-    assert "The limit is still L1." in same.text
+    assert "L1 still sets the limit." in same.text
     assert ">before<" not in same.html
-    assert "Here the limit is L1." in machine_map("L1").text
+    assert "L1 sets the limit here." in machine_map("L1").text
     assert ">limit<" not in machine_map().html
-    assert "the number of busy SMs" in machine_map("SMs", was="schedulers").text
+    assert "The number of busy SMs sets" in machine_map("SMs", was="schedulers").text
 
 
 def test_where_little_of_the_busiest_part_is_used_latency_is_the_bound():
@@ -222,7 +222,7 @@ def test_where_little_of_the_busiest_part_is_used_latency_is_the_bound():
         "The schedulers, the busiest part, are at"
         in machine_map("schedulers", reached=lambda: 0.5).text
     )
-    assert "The limit is still L1." in high.text
+    assert "L1 still sets the limit." in high.text
     assert ">limit<" in high.html
 
 

@@ -129,18 +129,17 @@ def _parts(card: Card, gpu: Gpu | None, *, tensor_cores: bool) -> list[_Part]:
 def _sentence(now: str, was: str, reached: float) -> str:
     if not now:
         return "The nearer to the arithmetic, the more arrives in a clock."
+    called = f"{_called(now)[0].upper()}{_called(now)[1:]}"
+    sets = "set" if _is_plural(now) else "sets"
     if reached < HOLDS:
         still = "still " if was == now else ""
-        part = f"{_called(now)}, {still}the busiest part, {'are' if _is_plural(now) else 'is'}"
-        return (
-            f"Bound by latency: the warps wait. {part[0].upper()}{part[1:]} at "
-            f"{percent(reached)} of full rate."
-        )
+        part = f"{called}, {still}the busiest part, {'are' if _is_plural(now) else 'is'}"
+        return f"Bound by latency: the warps wait. {part} at {percent(reached)} of full rate."
     if not was:
-        return f"Here the limit is {_called(now)}."
+        return f"{called} {sets} the limit here."
     if now == was:
-        return f"The limit is still {_called(now)}."
-    return f"This chapter moves the limit from {_called(was)} to {_called(now)}."
+        return f"{called} still {sets} the limit."
+    return f"{called} {sets} the limit in this chapter, instead of {_called(was)}."
 
 
 def _called(name: str) -> str:

@@ -14,6 +14,7 @@ from sgemm_lab.catalogue import load_kernel, load_kernels
 from sgemm_lab.cuda.counters import STALL_REASONS
 from sgemm_lab.errors import LabError
 from sgemm_lab.lab import session
+from sgemm_lab.lab.arguments import AnySize
 from sgemm_lab.lab.closing import Closing
 from sgemm_lab.lab.stalls import NAMES as NAMES_OF_WAITS
 from sgemm_lab.lab.stalls import Parts, plain
@@ -135,10 +136,22 @@ def test_a_bound_that_moved_by_a_hundredth_is_not_the_same() -> None:
     assert "1.010× as high" in replace(box, now=box.now._replace(bound=raised)).sum_text
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "naive_rows"])
-def test_what_a_box_prints_multiplies_to_its_factor(name: str) -> None:
+AT_OTHER_SIZES: list[tuple[str, AnySize]] = [
+    ("small_tile", 256),
+    ("cluster_split", 256),
+    ("one_row", (1, 4096, 4096)),
+    ("one_column", (16384, 1, 16384)),
+    ("thin_k", (4096, 4096, 1)),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "size"),
+    [*((name, None) for name in NAMES if name != "naive_rows"), *AT_OTHER_SIZES],
+)
+def test_what_a_box_prints_multiplies_to_its_factor(name: str, size: AnySize | None) -> None:
     """On every GPU: factors, or limits and shares; what remains is named."""
-    box = lab.closing(name, CHANGED)
+    box = lab.closing(name, CHANGED, size=size)
     for one in (box, *box.elsewhere):
         assert one.measured is not None
         text = one.sum_text

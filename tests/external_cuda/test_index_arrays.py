@@ -111,3 +111,26 @@ void run(const int* node, int* seen, int* next, int* size) {
 def test_more_blocks_run_than_the_one_of_a_small_size(test: str, kinds: set[str]) -> None:
     findings = checked(VISIT.replace("TEST", test)).findings
     assert {one.kind for one in findings if one.severity != "information"} == kinds
+
+
+def test_a_counter_that_the_file_clears_begins_at_zero() -> None:
+    source = """
+__global__ void number(unsigned* next, unsigned long long* last) {
+    __shared__ unsigned tile;
+    if (threadIdx.x == 0) tile = atomicAdd(next, 1u);
+    __syncthreads();
+    if (threadIdx.x == 0) last[tile] = tile;
+}
+int main() {
+    unsigned* next;
+    unsigned long long* last;
+    cudaMalloc(&next, 4);
+    cudaMalloc(&last, 8 * 8);
+    cudaMemset(next, 0, 4);
+    number<<<8, 64>>>(next, last);
+}
+"""
+    report = checked(source)
+    assert not report.findings
+    assert "next:zero:1" in " ".join(report.said)
+    assert checked(source.replace("<<<8", "<<<9")).findings

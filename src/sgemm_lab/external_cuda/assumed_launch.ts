@@ -536,7 +536,7 @@ class Assuming {
     if (cleared && own && cleared.bytes < own.count * width(element)) {
       this.#filledTo[name] = cleared.bytes;
     }
-    const isZero = element ? isWhole(element) && plan.zeros : cleared?.value === 0;
+    const isZero = cleared?.value === 0 || (isWhole(element) && plan.zeros);
     const use = isZero ? "zero" : field.constant ? "in" : "inout";
     const start = own && own.start > 0 && own.start < count ? `@${own.start}` : "";
     const text = `${name}:${use}:${count}${start}${element ? "" : ":float"}`;

@@ -20,7 +20,10 @@ def other_contents(prepared: Prepared, start: Arrays) -> Iterator[Arrays]:
             if isinstance(one, Array) and one.use != "out" and prepared.element(one).whole:
                 held, stored = values[one.name], prepared.element(one).stored
                 most = 1 if stored.kind == "b" else int(np.iinfo(stored).max)
-                values[one.name] = (factor * np.arange(held.size) % (most + 1)).astype("f8")
+                ascending = np.arange(held.size)
+                if most < held.size:
+                    ascending %= most + 1
+                values[one.name] = (factor * ascending).astype("f8")
         yield Arrays(values, start.unwritten)
 
 

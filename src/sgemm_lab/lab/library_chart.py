@@ -85,18 +85,22 @@ class OtherLibraries(PictureOfTwoWidths):
                     ax.plot(found, [row + offset] * len(found), marker, color=colour, markersize=4)
             ax.set_yticks(range(len(self.names)), [TITLES[name] for name in reversed(self.names)])
             ax.set_ylim(-0.5, len(self.names) - 0.3)
-            forty = "▲ forty shapes  " if self.run.forty else ""
-            ax.set_title(f"■ squares  {forty}● drawn shapes")
+            forty = "▲ forty fixed  " if self.run.forty else ""
+            ax.set_title(f"■ squares  {forty}● drawn")
             ax.set_xlabel("speed over cuBLAS's")
         return fig
 
 
-def other_libraries() -> OtherLibraries:
+def other_libraries(gpu: str = "") -> OtherLibraries:
     """Draw FP32 products of other libraries beside ``matmul`` and cuBLAS.
 
+    Args:
+        gpu: part of the GPU's name, such as "H100". Default: the chapters' own.
+
     Raises:
-        LabError: no run of ``sgemm-lab others`` is recorded.
+        LabError: no run of ``sgemm-lab others`` on such a GPU is recorded.
     """
     for run in COMPARISONS.load_all():
-        return OtherLibraries(run)
+        if gpu in run.gpu.name:
+            return OtherLibraries(run)
     raise LabError("Other libraries are not recorded. Run 'sgemm-lab others' on a GPU.")

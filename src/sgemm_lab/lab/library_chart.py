@@ -85,7 +85,7 @@ class OtherLibraries(PictureOfTwoWidths):
                     ax.plot(found, [row + offset] * len(found), marker, color=colour, markersize=4)
             ax.set_yticks(range(len(self.names)), [TITLES[name] for name in reversed(self.names)])
             ax.set_ylim(-0.5, len(self.names) - 0.3)
-            forty = "▲ forty fixed  " if self.run.forty else ""
+            forty = "▲ forty  " if self.run.forty else ""
             ax.set_title(f"■ squares  {forty}● drawn")
             ax.set_xlabel("speed over cuBLAS's")
         return fig

@@ -1,7 +1,6 @@
 """The place that measures the reader's card: what it loads and when, what it shows and keeps."""
 
 import json
-import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -14,10 +13,8 @@ from turns import in_turn
 
 from accessible import faults
 from browser import still
-from sgemm_lab import bundles, lab
+from sgemm_lab import lab
 from sgemm_lab.book import reader_cards, readme_picture
-from sgemm_lab.book.render import page_scripts, page_state
-from sgemm_lab.book.stills import PAGE_STATE_MIME
 from sgemm_lab.kernel import Kernel, parse_kernel
 from sgemm_lab.lab.ladders import chapter_pages
 from sgemm_lab.text import number
@@ -29,8 +26,6 @@ BOXES = ("naive_rows", "naive", "tiled", "strip", "sliding_window")
 """Whose closing boxes the chapter of the tests has."""
 KEY = "sgemm-lab:card"
 ASSETS = ("reader_card.css", "book.css", "book.js")
-CURVES = (("naive_rows", "naive"), ("register_prefetch", "serpentine"))
-"""Kernels of the plots over size: those that WGSL has, and others."""
 BOOK = reader_cards.book_card()
 STEPS = BOOK["steps"]
 SECONDS = {"naive_rows": 0.004, "naive": 0.001, "tiled": 0.0008, "split": 0.0001}
@@ -59,8 +54,6 @@ MEASURED: dict[str, Any] = {
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder: Path = tmp_path_factory.mktemp("reader_card")
     furnish(folder, ASSETS)
-    for path in (bundles.FOLDER / "pages").glob("widgets*.js"):
-        shutil.copy(path, folder)
     (folder / reader_cards.SCRIPT).write_text(reader_cards.script(), encoding="utf-8")
     steps = reader_cards.chapter_script()
     (folder / reader_cards.CHAPTER_SCRIPT).write_text(steps, encoding="utf-8")
@@ -70,7 +63,6 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         pages = {
             mode: reader_cards.place(),
             f"chapter-{mode}": boxes,
-            f"plots-{mode}": plots(),
             f"step-{mode}": reader_cards.step_place("tiled"),
         }
         for name, content in pages.items():
@@ -78,24 +70,6 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             (folder / f"{name}.html").write_text(html, encoding="utf-8")
     with readme_picture.served(folder) as served:
         yield served
-
-
-def plots() -> str:
-    """Return a roofline and plots over size, as a chapter has them, with the scripts that draw."""
-    widget = lab.roofline("naive_rows", "naive", level="dram")
-    state = page_state({widget.model_id: {"state": widget.get_state()}})
-    pictures = [lab.curves(*names, conclusion="It rises.") for names in CURVES]
-    drawings = [one._repr_mimebundle_()[0]["image/svg+xml"] for one in pictures]
-    saved = json.dumps(state).replace("<", "\\u003c")
-    return "\n".join(
-        [
-            *(f'<figure><div class="lab-figure">{one}</div></figure>' for one in drawings),
-            f'<div class="lab-widget" data-model-id="{widget.model_id}">',
-            '<div class="lab-widget-live"></div></div>',
-            f'<script type="{PAGE_STATE_MIME}">{saved}</script>',
-            *(f'<script defer src="{file}"></script>' for file in page_scripts(state)),
-        ]
-    )
 
 
 class OpenedPlace(Opened):
@@ -126,17 +100,6 @@ class OpenedPlace(Opened):
 
     def press(self, name: str) -> None:
         self.page.get_by_role("button", name=name, exact=True).click()
-
-    def link(self) -> str:
-        """Return the link to the card that is shown."""
-        self.press("Make a link")
-        return self.page.get_by_label("Link to this card").input_value()
-
-    def open_file(self, text: str) -> None:
-        with self.page.expect_file_chooser() as chooser:
-            self.part("open").click()
-        file = {"name": "card.json", "mimeType": "application/json", "buffer": text.encode()}
-        chooser.value.set_files([file])  # type: ignore[list-item]
 
     @property
     def scripts(self) -> list[str]:
@@ -229,110 +192,22 @@ def test_a_kept_card_is_shown_beside_the_books(opened: Any) -> None:
     said = place.part("result").inner_text()
     assert "A laptop's card, WGSL: 40 times as fast, from 1.05 to 41.9 GFLOP/s" in said
     assert "That is 50 % of the 83.8 GFLOP/s" in said
-    assert "a copy moves 60.5 GB/s" in said
     assert f"their programs are newer: {len(STEPS) - len(SECONDS)} steps." in said
     link = rows.first.locator("a")
     assert link.get_attribute("href") == dict(chapter_pages())[1][0]
     assert not place.complaints
 
 
-def test_a_kept_card_is_drawn_between_its_own_roofs(opened: Any) -> None:
-    place = opened().goto()
-    place.keep(MEASURED | {"copy_gbs": 16.0})  # feeds 4 GFLOP/s where nothing is reused
-    place.goto()
-    plot = place.page.locator(".lab-card-plot")
-    expect(plot).to_contain_text("3 of 4 steps do more than memory could feed if nothing were")
-    expect(plot).to_contain_text("the best reaches 50 % of arithmetic alone")
-    expect(plot).to_contain_text("a copy moves 16 GB/s")
-    where = plot.evaluate(
-        """(plot) => {
-          const heights = (name, key) =>
-            [...plot.querySelectorAll(name)].map((one) => Number(one.getAttribute(key)));
-          return [".lab-card-roof y1", ".lab-card-fed y1", ".lab-card-dot cy"]
-            .map((asked) => heights(...asked.split(" ")));
-        }"""
-    )
-    (roof,), (fed,), dots = where
-    assert dots[0] > fed > dots[1] > dots[2] > dots[3] > roof
-    ends = 1.05, 4.19, 5.24, 41.9
-    titles = plot.locator("circle title").all_text_contents()
-    assert [title.rpartition(": ")[2] for title in titles] == [f"{one} GFLOP/s" for one in ends]
-    assert not place.complaints
-
-
-def test_a_saved_card_is_forgotten_and_can_be_opened_elsewhere(opened: Any) -> None:
+def test_a_saved_card_is_a_file_and_can_be_forgotten(opened: Any) -> None:
     place = opened()
     place.keep(MEASURED)
     place.goto()
     with place.page.expect_download() as download:
         place.press("Save as a file")
+    assert json.loads(Path(download.value.path()).read_text(encoding="utf-8")) == MEASURED
     place.press("Forget")
     expect(place.part("result")).to_be_empty()
     assert place.kept() is None
-    text = Path(download.value.path()).read_text(encoding="utf-8")
-    other = opened().goto()
-    other.open_file(text)
-    expect(other.part("result")).to_contain_text("A laptop's card, WGSL")
-    assert other.kept() is None
-    expect(other.page.get_by_role("button", name="Forget")).to_have_count(0)
-
-
-@pytest.fixture
-def link(opened: Any) -> str:
-    """A link to the measured card, made by the page."""
-    place = opened()
-    place.keep(MEASURED)
-    place.goto()
-    made: str = place.link()
-    assert made.startswith(f"{place.address}/light.html#card=")
-    return made
-
-
-def test_a_link_brings_a_card_which_is_kept_where_the_reader_says_so(
-    opened: Any, link: str
-) -> None:
-    place = opened()
-    place.page.goto(link)
-    told = place.part("told")
-    expect(told).to_contain_text(
-        "This link brings a card: A laptop's card, measured on 2026-11-22."
-    )
-    expect(told).to_contain_text("Shall this browser keep it?")
-    expect(place.part("result")).to_contain_text("A laptop's card, WGSL")
-    assert place.kept() is None
-    place.press("Keep it")
-    assert place.kept() == MEASURED
-    expect(told).to_be_empty()
-    assert "#" not in place.page.url
-    place.page.goto(link)  # it is kept already: nothing is asked again
-    place.page.wait_for_url(f"{place.address}/light.html")
-    expect(told).to_be_empty()
-    expect(place.page.get_by_role("button", name="Forget")).to_be_visible()
-    assert not place.complaints
-
-
-def test_a_link_does_not_take_the_place_of_the_readers_own_card(opened: Any, link: str) -> None:
-    own = MEASURED | {"card": "My own card", "date": "2026-10-01T10:00:00.000Z"}
-    place = opened()
-    place.keep(own)
-    place.page.goto(link)
-    expect(place.part("told")).to_contain_text("in place of My own card of 2026-10-01?")
-    place.press("Do not keep it")
-    expect(place.part("told")).to_be_empty()
-    expect(place.part("result")).to_contain_text("My own card, WGSL")
-    assert place.kept() == own
-    assert "#" not in place.page.url
-    assert not place.complaints
-
-
-def test_a_link_that_was_cut_short_is_a_sentence(opened: Any, link: str) -> None:
-    for letters in (link[:-9], link.partition("=")[0] + "=", link + "%20"):
-        place = opened()
-        place.page.goto(letters)
-        expect(place.part("told")).to_contain_text("The link holds no measured card.")
-        expect(place.part("result")).to_be_empty()
-        assert place.kept() is None
-        assert not place.complaints
 
 
 NO_CARDS = ["", "{}", "[]", "null", json.dumps(MEASURED)[:-3],
@@ -340,19 +215,14 @@ NO_CARDS = ["", "{}", "[]", "null", json.dumps(MEASURED)[:-3],
             json.dumps(MEASURED | {"form": "another"})]  # fmt: skip
 
 
-def test_a_file_that_is_no_card_is_refused(opened: Any) -> None:
+def test_what_is_kept_and_is_no_card_is_not_shown(opened: Any) -> None:
     place = opened()
     for text in NO_CARDS:
-        place.goto()
-        place.part("open").click()
-        place.page.wait_for_selector("[data-ready]")
-        expect(place.part("told")).to_be_empty()
-        place.open_file(text)
-        expect(place.part("told")).to_contain_text("This file is no measured card.")
         place.keep(text)
         place.goto()
+        if text not in ("", "{}"):
+            place.page.wait_for_selector("[data-ready]")
         expect(place.part("result")).to_be_empty()
-        place.page.evaluate("localStorage.clear()")
     assert not place.complaints
 
 
@@ -428,10 +298,6 @@ def test_closing_boxes_say_nothing_of_a_card_that_does_not_fit_the_book(
     assert not place.complaints
 
 
-SMALLER = {"size": 64, "seconds": {"naive_rows": [0.002, 0.001, 0.003], "naive": [0.0005]}}
-"""Of a product at 64³: 0.262 and 1.05 GFLOP/s."""
-
-
 def test_a_step_of_a_chapter_is_measured_where_the_reader_asks(
     opened: Any, chromium_with_card: Browser
 ) -> None:
@@ -471,72 +337,16 @@ def test_half_precision_is_neither_the_best_step_nor_compared(opened: Any) -> No
     place.goto()
     said = place.part("result")
     expect(said).to_contain_text("from 1.05 to 41.9 GFLOP/s, with “Split”")
-    expect(said).to_contain_text("the best reaches 50 % of arithmetic alone")
-    expect(said).to_contain_text("The hollow mark is f16, half precision.")
     expect(said.locator("tbody th").last).to_have_text("Windows in half precision f16")
     expect(said).to_contain_text("f16 is half precision, not FP32: not to be compared")
 
 
-@pytest.mark.parametrize(
-    ("name", "there"),
-    [("chapter-light", ".lab-closing:visible"), ("plots-light", ".lab-widget.is-live")],
-)
-def test_a_chapter_loads_nothing_where_no_card_is_kept(opened: Any, name: str, there: str) -> None:
-    place = opened().goto(name)
-    place.page.locator(there).first.wait_for()
-    expect(place.page.locator(".lab-card-beside, .lab-card-step")).to_have_count(0)
+def test_a_chapter_loads_nothing_where_no_card_is_kept(opened: Any) -> None:
+    place = opened().goto("chapter-light")
+    place.page.locator(".lab-closing:visible").first.wait_for()
+    expect(place.page.locator(".lab-card-step")).to_have_count(0)
     assert not place.scripts
     assert not place.complaints
-
-
-@pytest.fixture
-def beside(opened: Any) -> OpenedPlace:
-    """The page with plots, where a card is kept."""
-    place: OpenedPlace = opened()
-    place.keep(MEASURED | {"smaller": [SMALLER]})
-    place.goto("plots-light")
-    place.page.wait_for_selector(".lab-card-beside .lab-widget.is-live")
-    return place
-
-
-def test_beside_a_roofline_stands_the_kept_card_between_its_own_roofs(beside: Opened) -> None:
-    own = beside.page.locator("section.lab-card-beside")
-    expect(own).to_have_count(1)
-    expect(own).to_contain_text(
-        "A laptop's card, WGSL at 128³, between its own roofs. A copy moves 60.5 GB/s, "
-        "multiply-adds alone make 83.8 GFLOP/s, and they meet at 1.39 FLOP/B. naive_rows "
-        "reaches 1.05 GFLOP/s, 1.3 % of its arithmetic; naive reaches 4.19 GFLOP/s, 5 %"
-    )
-    expect(own.locator("svg.lab-chart")).to_have_attribute(
-        "aria-label", "Roofline of A laptop's card, WGSL, 2 points"
-    )
-    own.get_by_label("naive, WGSL, DRAM, measured").focus()
-    readout = own.locator(".lab-readout:not(.lab-measure)")
-    expect(readout).to_contain_text("0.25 FLOP/B · 4.19 GFLOP/s · 28 % of the roof there, 15.1")
-    expect(readout).to_contain_text("measured in WGSL, A laptop's card, 2026-11-22")
-    # The book's own roofline stays as it was.
-    books = beside.page.locator(".lab-widget svg.lab-chart").first
-    expect(books).to_have_attribute("aria-label", "Roofline of H200, 4 points")
-    assert beside.scripts == [f"{beside.address}/{reader_cards.CHAPTER_SCRIPT}"]
-    assert not beside.complaints
-
-
-def test_beside_a_plot_over_size_stands_the_kept_card_over_its_sizes(beside: Opened) -> None:
-    known, others = beside.page.locator("figure.lab-card-beside").all()
-    expect(known.locator("figcaption")).to_contain_text(
-        "A laptop's card, WGSL: at 128³ “Naive” makes 4.19 GFLOP/s, 5 % "
-        "of the 83.8 that its arithmetic reaches"
-    )
-    expect(known.locator("figcaption")).to_contain_text("On the NVIDIA H200, in CUDA, at 8192³: ")
-    titles = known.locator("path title").all_text_contents()
-    mine = [title.split(", ")[-1] for title in titles if "WGSL" in title]
-    assert mine == ["64³: 0.262 GFLOP/s", "128³: 1.05 GFLOP/s", "64³: 1.05 GFLOP/s",
-                    "128³: 4.19 GFLOP/s"]  # fmt: skip
-    speed = lab.speed("naive", 1024)
-    assert f"Naive, NVIDIA H200, CUDA, 1024³: {number(speed)} GFLOP/s" in titles
-    expect(others.locator("figcaption")).to_contain_text("None of the kernels above can be said in")
-    assert "Split" in others.locator("figcaption").inner_text()
-    assert not beside.complaints
 
 
 @pytest.mark.parametrize(("width", "mode"), in_turn(("1280", "390"), (("light",), ("dark",))))
@@ -545,12 +355,6 @@ def test_a_shown_card_is_at_home_on_every_screen(opened: Any, mode: str, width: 
     place.keep(MEASURED)
     place.goto(mode)
     place.page.wait_for_selector(".lab-card-ladder")
-    # With all that it may show at once: the question of another card, and the link to that one.
-    link = place.link()
-    place.keep(MEASURED | {"card": "Another"})
-    place.page.goto(link)
-    expect(place.part("told")).to_contain_text("in place of Another")
-    place.link()
     assert place.page.evaluate("document.documentElement.scrollWidth") <= int(width)
     sizes = place.page.evaluate(
         """() => [...document.querySelectorAll(".lab-card *")].filter((one) => one.innerText)

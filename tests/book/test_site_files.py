@@ -9,9 +9,9 @@ from sites import ADDRESS, Site
 
 from accessible import faults
 from sgemm_lab.book import panels, site_files
-from sgemm_lab.book.llms_text import PageText
+from sgemm_lab.book.site_files import PageName
 
-PAGES = [PageText("chapters/one", "One & all", "It is <one>.", ""), PageText("b", "Two", "", "")]
+PAGES = [PageName("chapters/one", "One & all"), PageName("b", "Two")]
 
 
 def test_map_lists_every_page_by_its_whole_address() -> None:
@@ -21,11 +21,11 @@ def test_map_lists_every_page_by_its_whole_address() -> None:
 
 
 def test_front_door_leads_to_the_first_page_and_says_what_is_there() -> None:
-    door = site_files.front_door("The book", PAGES[0], ADDRESS)
+    door = site_files.front_door("The book", "chapters/one", "It is &lt;one&gt;.", ADDRESS)
     assert '<meta http-equiv="refresh" content="0; url=chapters/one.html">' in door
     assert '<meta name="description" content="It is &lt;one&gt;.">' in door
     assert f'<link rel="canonical" href="{ADDRESS}chapters/one.html">' in door
-    assert "canonical" not in site_files.front_door("The book", PAGES[0], "")
+    assert "canonical" not in site_files.front_door("The book", "chapters/one", "", "")
 
 
 def test_lost_page_leads_back_from_any_depth() -> None:
@@ -43,7 +43,7 @@ def test_lost_page_finds_the_root_by_itself_where_no_address_is_known(
     specimen: Site, contexts: Any, where: str
 ) -> None:
     page = contexts().page
-    lost = site_files.lost("The book", [PageText("chapters/first", "First", "", "")], "")
+    lost = site_files.lost("The book", [PageName("chapters/first", "First")], "")
     under = f"{specimen.address}/the-book"
     page.route(f"{under}/**", lambda route: route.fulfill(status=404, body=lost))
     page.goto(f"{under}/{where}")

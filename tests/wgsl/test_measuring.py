@@ -90,18 +90,9 @@ def test_a_climb_measures_the_card_and_every_program(with_card: Page) -> None:
         assert 0 < gflops < measured["multiply_add_gflops"]
     assert measured["copy_gbs"] > 0
     assert measured["left_out"] == []
-    assert measured["smaller"] == []
     shares = [share for _, share in with_card.evaluate("told")]
     assert shares == sorted(shares)
     assert shares[-1] < 1
-
-
-def test_smaller_sizes_are_timed_too(with_card: Page) -> None:
-    measured = climb(with_card, with_programs("tiled"), largest=512)
-    sizes = [one["size"] for one in measured["smaller"]]
-    assert sizes == [n for n in (256, 128) if n < measured["size"]]
-    for one in measured["smaller"]:
-        assert [len(seconds) for seconds in one["seconds"].values()] == [3]
 
 
 @pytest.mark.parametrize(

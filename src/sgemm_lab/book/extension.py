@@ -17,7 +17,6 @@ from sgemm_lab.book import (
     inline_values,
     ledger,
     links,
-    llms_text,
     mathml,
     origins,
     page_errors,
@@ -78,7 +77,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
         workbench.write_files,
         reader_cards.write_scripts,
         links.publish_notebooks,
-        llms_text.write,
     ):
         _after_the_pages(app, write)
     # After the theme, which writes a sheet then, and Jupyter Book, which writes a front door.

@@ -11,8 +11,7 @@ The start page has it, and chapters have it for a step::
 Without scripts it shows nothing. One script comes when the reader asks (``book.ts`` sees to that):
 the programs, what runs and checks them, and the book's own numbers to stand beside. It is a plain
 script, because a page that is opened as a file may not load a module. Nothing is ever sent. Once a
-card is kept, a lighter script shows it in the chapters: in closing boxes, and beside rooflines and
-plots of speed over size.
+card is kept, a lighter script shows it in the closing boxes of chapters.
 """
 
 import json
@@ -30,17 +29,14 @@ from sgemm_lab.book.collecting import gathered
 from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.errors import LabError
 from sgemm_lab.files import data_folder
-from sgemm_lab.formulas.tile import Tile
-from sgemm_lab.kernel import Kernel, body_start
+from sgemm_lab.kernel import body_start
 from sgemm_lab.lab import session
 from sgemm_lab.lab.card import Card
 from sgemm_lab.lab.ladders import chapter_pages
-from sgemm_lab.measuring.recorder import SQUARE_SIZES
 from sgemm_lab.models.ladder import GPU, SIZE, ladder
-from sgemm_lab.records.store import scores
 from sgemm_lab.records.webgpu_cards import MeasuredCard, card_path, load_card
 from sgemm_lab.text import number, size_text
-from sgemm_lab.wgsl.programs import constants_of, load_program, load_programs, roof_sources
+from sgemm_lab.wgsl.programs import load_program, load_programs, roof_sources
 
 KIND = "reader_cards"
 """What the pages with such a place are gathered under."""
@@ -90,12 +86,10 @@ def place() -> str:
         f"<p>This runs up to {len(steps)} programs on this device, each checked first, and "
         "measures how fast the card copies and multiplies. It takes about half a minute, up to two "
         "on a slow card, and the screen may stutter. The result stays in this browser; nothing is "
-        "sent. From then on the chapters show your card: in closing boxes, beside rooflines and "
-        f"beside plots of speed over size.{example}"
+        f"sent. From then on the closing boxes of the chapters show your card.{example}"
         '</p><p class="lab-card-buttons"><button type="button" class="lab-run" data-lab="measure">'
-        'Measure my card</button><button type="button" data-lab="open">Load a saved profile'
-        '</button></p><div data-lab="told" role="status"></div><div data-lab="result"></div>'
-        "</section>"
+        'Measure my card</button></p><div data-lab="told" role="status"></div>'
+        '<div data-lab="result"></div></section>'
     )
 
 
@@ -149,9 +143,7 @@ def without_prose(source: str) -> str:
 def chapter_script() -> str:
     """Return the script that a chapter loads where the browser keeps a measured card."""
     theirs = json.dumps(book_card(), ensure_ascii=False)
-    curves = json.dumps(_curves(), ensure_ascii=False)
-    shown = bundles.text("pages/card-in-chapter.js")
-    return f"{shown}labCard.showInChapter({theirs}, {curves});\n"
+    return f"{bundles.text('pages/card-in-chapter.js')}labCard.showInChapter({theirs});\n"
 
 
 def book_card() -> dict[str, Any]:
@@ -170,7 +162,11 @@ def book_card() -> dict[str, Any]:
         "cuda": {
             "size": SIZE,
             "fma_gflops": Card(next(one for one in records if one.gpu.name == GPU)).fma,
-            "gflops": {name: _short(climbed[name].gflops) for name in _names() if name in climbed},
+            "gflops": {
+                name: _short(climbed[name].gflops)
+                for name in (one["name"] for one in _steps())
+                if name in climbed
+            },
         },
         "wgsl": wgsl and _in_wgsl(wgsl),
         "steps": _steps(),
@@ -178,24 +174,9 @@ def book_card() -> dict[str, Any]:
     }
 
 
-def _names() -> list[str]:
-    return [one["name"] for one in _steps()]
-
-
 def _short(value: float) -> float:
     """Return a number with the digits that a script needs."""
     return float(f"{value:.6g}")
-
-
-def _curves() -> dict[str, list[tuple[int, float]]]:
-    """Return GFLOP/s over the side of squares: the steps in CUDA on the book's GPU."""
-    record = next(one for one in session.book_records() if one.gpu.name == GPU)
-    names = _names()
-    curves: dict[str, list[tuple[int, float]]] = {}
-    for score in sorted(scores([record]), key=lambda score: score.m):
-        if score.kernel in names and score.size in SQUARE_SIZES:
-            curves.setdefault(score.kernel, []).append((score.m, _short(score.gflops)))
-    return curves
 
 
 def _in_wgsl(card: MeasuredCard) -> dict[str, Any] | None:
@@ -220,21 +201,10 @@ def _steps() -> list[dict[str, Any]]:
                     "parent": program.name if variant else program.parent,
                     "href": pages.get(program.chapter, ("", ""))[0],
                     "arithmetic": program.arithmetic,
-                    "intensity": intensity_of(program, variant),
                     "fingerprint": program.fingerprint,
                 }
             )
     return steps
-
-
-def intensity_of(program: Kernel, variant: str = "") -> float:
-    """Return the FLOP per byte that the threads of a step ask of global memory.
-
-    A program that has neither shared memory nor a tile reads every operand from there.
-    """
-    values = (constants_of(program, variant) if variant else program).values
-    tiled = "var<workgroup>" in program.source or "TN" in values
-    return Tile.from_constants(values if tiled else {}).block_intensity
 
 
 def write_scripts(app: Sphinx) -> None:

@@ -4,13 +4,13 @@ The map needs the site's address. Without one there is none: a wrong map is wors
 """
 
 import json
+import re
 from collections.abc import Iterable
 from html import escape
 from pathlib import Path
+from typing import NamedTuple
 
 from sphinx.application import Sphinx
-
-from sgemm_lab.book.llms_text import PageText, texts
 
 _STYLE = """\
 :root { color-scheme: light dark; }
@@ -39,12 +39,22 @@ _LEAD_ON = (
 )
 
 
+class PageName(NamedTuple):
+    """A page: Sphinx's name of it, such as "chapters/02_tiling", and its title."""
+
+    name: str
+    title: str
+
+
 def write(app: Sphinx) -> None:
     """Write the files to the built site."""
     site = Path(app.outdir)
-    pages = texts(app)
+    pages = [PageName(name, app.env.titles[name].astext()) for name in _in_order(app)]
     book, base = app.config.html_title, app.config.html_baseurl
-    (site / "index.html").write_text(front_door(book, pages[0], base), encoding="utf-8")
+    first = (site / f"{pages[0].name}.html").read_text(encoding="utf-8")
+    says = re.search(r'<meta name="description" content="([^"]*)"', first)
+    door = front_door(book, pages[0].name, says[1] if says else "", base)
+    (site / "index.html").write_text(door, encoding="utf-8")
     (site / "404.html").write_text(lost(book, pages, base), encoding="utf-8")
     for name in ("sitemap.xml", "robots.txt"):
         (site / name).unlink(missing_ok=True)
@@ -54,20 +64,29 @@ def write(app: Sphinx) -> None:
         (site / "robots.txt").write_text(f"Sitemap: {base}sitemap.xml\n", encoding="utf-8")
 
 
-def front_door(book: str, first: PageText, base: str) -> str:
-    """Return a page that leads to the first one, and says what the book is."""
-    there = f"{first.name}.html"
+def _in_order(app: Sphinx) -> list[str]:
+    """Return the pages in the order of the table of contents."""
+    relations = app.env.collect_relations()
+    order = [app.config.root_doc]
+    while following := relations.get(order[-1], (None, None, None))[2]:
+        order.append(following)
+    return order
+
+
+def front_door(book: str, first: str, says: str, base: str) -> str:
+    """Return a page that leads to the first one, and has its description, as HTML."""
+    there = f"{first}.html"
     canonical = f'<link rel="canonical" href="{escape(base + there)}">\n' if base else ""
     head = (
         f'<meta http-equiv="refresh" content="0; url={there}">\n{canonical}'
-        f'<meta name="description" content="{escape(first.description)}">\n'
+        f'<meta name="description" content="{says}">\n'
         f'<meta property="og:title" content="{escape(book)}">\n'
-        f'<meta property="og:description" content="{escape(first.description)}">\n'
+        f'<meta property="og:description" content="{says}">\n'
     )
     return _page(book, head, f'<p><a href="{there}">{escape(book)}</a></p>')
 
 
-def lost(book: str, pages: Iterable[PageText], base: str) -> str:
+def lost(book: str, pages: Iterable[PageName], base: str) -> str:
     """Return the page for an address that leads nowhere. It may be shown under any such address.
 
     Args:
@@ -91,7 +110,7 @@ def lost(book: str, pages: Iterable[PageText], base: str) -> str:
     )
 
 
-def site_map(pages: Iterable[PageText], base: str) -> str:
+def site_map(pages: Iterable[PageName], base: str) -> str:
     """Return the list of all pages that search engines read."""
     places = "\n".join(
         f"<url><loc>{escape(f'{base}{page.name}.html')}</loc></url>" for page in pages

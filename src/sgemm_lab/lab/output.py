@@ -88,15 +88,10 @@ class Prose:
 class Picture:
     """A Matplotlib figure that tells its conclusion in words too."""
 
-    def __init__(
-        self, figure: Figure, title: str, conclusion: str, speeds: Sequence[str] = ()
-    ) -> None:
-        """Draw it. ``speeds`` names kernels: beside them a page shows a reader's own card."""
+    def __init__(self, figure: Figure, title: str, conclusion: str) -> None:
+        """Draw it."""
         self._conclusion = with_spaced_percents(conclusion)
         self._svg = style.svg(figure, title, self._conclusion)
-        if speeds:
-            named = f'<svg data-speeds="{escape(" ".join(speeds))}"'
-            self._svg = self._svg.replace("<svg", named, 1)
 
     def _repr_mimebundle_(self, **_: object) -> Any:
         # The book takes the SVG and sets the conclusion below it; a notebook takes the HTML.
@@ -114,15 +109,9 @@ class Picture:
 class PictureOfTwoWidths(Picture):
     """A picture that is drawn once for a column and once for a phone, where a page shows that."""
 
-    def __init__(
-        self,
-        draw: Callable[[bool], Figure],
-        title: str,
-        conclusion: str,
-        speeds: Sequence[str] = (),
-    ) -> None:
+    def __init__(self, draw: Callable[[bool], Figure], title: str, conclusion: str) -> None:
         """Draw it. ``draw`` takes whether it is for a phone."""
-        super().__init__(draw(False), title, conclusion, speeds)
+        super().__init__(draw(False), title, conclusion)
         self._narrow = style.svg(draw(True), title, self._conclusion)
 
     def _repr_mimebundle_(self, **_: object) -> Any:

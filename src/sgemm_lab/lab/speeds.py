@@ -209,7 +209,6 @@ def curves(*names: str, conclusion: str, every_gpu: bool = False, shares: bool =
         partial(_draw_curves, known, here, shown, list(others.values()), shares),
         "Speed over matrix size",
         conclusion,
-        names,
     )
 
 

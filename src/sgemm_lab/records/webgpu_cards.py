@@ -38,15 +38,6 @@ class UnsupportedProgram:
 
 
 @dataclass(frozen=True)
-class SmallerSize:
-    """Measurements at a smaller size."""
-
-    size: int
-    seconds: dict[KernelName, tuple[float, ...]]
-    """Samples by program name."""
-
-
-@dataclass(frozen=True)
 class MeasuredCard:
     """The WGSL ladder on one card."""
 
@@ -63,7 +54,6 @@ class MeasuredCard:
     """Arithmetic rate without memory accesses."""
     rungs: tuple[CardStep, ...]
     left_out: tuple[UnsupportedProgram, ...] = ()
-    smaller: tuple[SmallerSize, ...] = ()
 
     def gflops(self, name: str, fingerprint: str) -> float | None:
         """Return a program's median GFLOP/s, or None if this source was not measured."""

@@ -9,7 +9,7 @@ import { check } from "./checking.ts";
 import { faultOfLarge, fractions, wholeNumbers } from "./exact.ts";
 import features from "./features.json";
 import FORM from "./form.json";
-import type { Measured, Smaller } from "./form.ts";
+import type { Measured } from "./form.ts";
 import type { Compiled } from "./products.ts";
 import { compiledOn, Product, programsOf } from "./products.ts";
 import { copySpeed, multiplyAddSpeed } from "./roofs.ts";
@@ -40,9 +40,6 @@ const SMALLEST = 128;
 const LARGEST = 4096;
 /** No run of a program lasts longer, as far as can be predicted: the screen waits for it. */
 const LONGEST_S = 0.1;
-/** Samples at each smaller size, which are only for the plot over sizes. */
-const FEW_ROUNDS = 3;
-const SMALLER_SIZES = 3;
 /** Browsers round the card's clock to 0.1 ms, and their own comes with a delay. */
 const SAMPLE_S = { timestamps: 0.03, "wall clock": 0.1 };
 const MOST_TIMES = 200;
@@ -67,7 +64,6 @@ export async function climb(
   const product = await bearableProduct(card, steps, largest);
   await timeInTurns(product, steps, card.clock, rounds, report);
   product.free();
-  const smaller = await smallerSizes(card, steps, product.size[0], report);
   const fingerprints = new Map(book.programs.map(({ name, fingerprint }) => [name, fingerprint]));
   return {
     form: FORM,
@@ -83,7 +79,6 @@ export async function climb(
       seconds,
     })),
     left_out: leftOut,
-    smaller,
   };
 }
 
@@ -158,7 +153,7 @@ async function timeInTurns(
   for (let round = 0; round < rounds; round++) {
     report(
       `Timing at ${sizeText(product.size)}, round ${round + 1} of ${rounds}`,
-      0.5 + (0.4 * round) / rounds,
+      0.5 + (0.5 * round) / rounds,
     );
     for (const step of steps) step.seconds.push(await sample(product, step, clock));
   }
@@ -171,34 +166,4 @@ function sample(
 ) {
   const times = Math.min(MOST_TIMES, Math.max(1, Math.ceil(SAMPLE_S[clock] / once)));
   return product.seconds(program, compiled, times);
-}
-
-/**
- * Time the programs at the sizes below, which were checked on the way up.
- * @param size of the timing above
- */
-async function smallerSizes(
-  card: Card,
-  steps: Step[],
-  size: number,
-  report: (text: string, share: number) => void,
-) {
-  const found: Smaller[] = [];
-  for (let n = size / 2; n >= SMALLEST && found.length < SMALLER_SIZES; n /= 2) {
-    report(`Timing at ${sizeText([n, n, n])}`, 0.9 + found.length / 40);
-    const product = await Product.on(card, [n, n, n]);
-    product.fill(fractions(n * n, 3), fractions(n * n, 4));
-    const seconds: Record<string, number[]> = {};
-    for (const { program, compiled } of steps) {
-      const once = await product.seconds(program, compiled);
-      const step = { program, compiled, once, seconds: [] };
-      seconds[program.name] = [];
-      for (let round = 0; round < FEW_ROUNDS; round++) {
-        seconds[program.name].push(await sample(product, step, card.clock));
-      }
-    }
-    product.free();
-    found.push({ size: n, seconds });
-  }
-  return found;
 }

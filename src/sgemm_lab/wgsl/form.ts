@@ -1,4 +1,4 @@
-// The form in which a measured card is saved, sent and opened: records/webgpu_cards.py in TypeScript.
+// The form in which a measured card is saved: records/webgpu_cards.py in TypeScript.
 
 import FORM from "./form.json";
 
@@ -18,13 +18,6 @@ export interface Measured {
   rungs: { name: string; fingerprint: string; seconds: number[] }[];
   /** programs that the card cannot run */
   left_out?: { name: string; why: string }[];
-  smaller?: Smaller[];
-}
-
-/** What was measured at a smaller size: seconds of every sample, by the name of the program. */
-export interface Smaller {
-  size: number;
-  seconds: Record<string, number[]>;
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: a file of a reader may have any form
@@ -39,8 +32,7 @@ export function isMeasured(found: Json): found is Measured {
     Array.isArray(found.rungs) &&
     found.rungs.length > 0 &&
     found.rungs.every(isStep) &&
-    (found.left_out ?? []).every?.(isLeftOut) === true &&
-    (found.smaller ?? []).every?.(isSmaller) === true
+    (found.left_out ?? []).every?.(isLeftOut) === true
   );
 }
 
@@ -52,11 +44,5 @@ const isStep = (step: Json) =>
   step.seconds.every(isRate);
 
 const isLeftOut = (one: Json) => typeof one?.name === "string" && typeof one.why === "string";
-
-const isSmaller = (one: Json) =>
-  isRate(one?.size) &&
-  Object.values(one.seconds ?? { none: null }).every(
-    (some) => Array.isArray(some) && some.length > 0 && some.every(isRate),
-  );
 
 const isRate = (value: unknown) => typeof value === "number" && Number.isFinite(value) && value > 0;

@@ -112,18 +112,14 @@ window.labCompiles =
     if (places.length && edited) load();
   }
 
-  // What measures the reader's card comes when it is asked for, was before, or a link brings a card.
+  // What measures the reader's card comes when it is asked for, or was before.
   // A step of a chapter is measured only when it is asked for.
   const cards: NodeListOf<HTMLElement> = document.querySelectorAll('[data-lab="reader-card"]');
   const loadCard = loader("reader-card.js");
   for (const card of cards) wake(card, loadCard);
-  if (document.querySelector('[data-lab="reader-card"]:not([data-program])')) {
-    const follow = () => location.hash.startsWith("#card=") && loadCard();
-    addEventListener("hashchange", follow);
-    if (!follow() && stored("sgemm-lab:card")) loadCard();
+  if (stored("sgemm-lab:card")) {
+    if (document.querySelector('[data-lab="reader-card"]:not([data-program])')) loadCard();
+    // A saved card is shown in closing boxes.
+    if (document.querySelector(".lab-closing[data-program]")) loader("card-in-chapter.js")();
   }
-
-  // A saved card is shown in closing boxes, after rooflines and after plots of speed over size.
-  const BESIDE = ".lab-closing[data-program], .lab-widget, svg[data-speeds]";
-  if (stored("sgemm-lab:card") && document.querySelector(BESIDE)) loader("card-in-chapter.js")();
 })();

@@ -5,7 +5,7 @@ import { medianOf, spreadOf } from "../../wgsl/spread.ts";
 
 /**
  * A step of the ladder as the book has it: its title, its parent, where it is read, "fp32" or
- * "fp16". And what a block of it reuses: FLOP per byte, where each block reads its strips once.
+ * "fp16".
  */
 interface Step {
   name: string;
@@ -13,7 +13,6 @@ interface Step {
   parent: string | null;
   href: string;
   arithmetic: string;
-  intensity: number;
   fingerprint: string;
 }
 

@@ -5,17 +5,14 @@ import type { Measured } from "../../wgsl/form.ts";
 import { html } from "../../widgets/shared/dom.ts";
 import type { BookCard, Row, Speed } from "./compared.ts";
 import { helpedWhere, isFp32, rowsOf, TOO_FAR_APART } from "./compared.ts";
-import { plot } from "./plot.ts";
 
-/** @param width px that there are */
-export function shownCard(measured: Measured, book: BookCard, width: number): HTMLElement[] {
+export function shownCard(measured: Measured, book: BookCard): HTMLElement[] {
   const rows = rowsOf(measured, book);
   if (!rows.some(isFp32)) {
     return [html("p", {}, "All programs have changed since this was measured. Measure again.")];
   }
   return [
     html("p", {}, ...conclusion(measured, book, rows)),
-    plot(measured, rows, width),
     ladder(measured, book, rows),
     ...carriesOver(rows, book).map((text) => html("p", {}, text)),
     html("p", { class: "lab-card-note" }, origin(measured, book, rows)),

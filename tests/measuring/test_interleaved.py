@@ -148,6 +148,19 @@ def test_a_graph_is_captured_once_and_replayed_for_every_sample(
     assert fast.graph is True
 
 
+@pytest.mark.parametrize("graphs", [False, True])
+def test_a_sample_of_short_launches_lasts_its_least_duration(
+    gpu: Gpu, monkeypatch: pytest.MonkeyPatch, *, graphs: bool
+) -> None:
+    gpu = Gpu(l2_bytes=960)  # ten sets of inputs fill it twice
+    use(gpu, monkeypatch)
+    budget = Budget(1.0, 2, 3, warm_up_seconds=0.1, sample_seconds=0.035)
+    (short,) = time_interleaved({"short": gpu.product(0.001)}, SIZE, budget, graphs=graphs)
+    assert short.launches == 40
+    assert short.seconds == pytest.approx([0.001] * 3)
+    assert gpu.rests[1:] == pytest.approx([2.0 * 0.04] * 3)
+
+
 def test_short_products_are_measured_as_graphs() -> None:
     assert is_graphed((2048, 2048, 2048))
     assert is_graphed((1, 16384, 16384))

@@ -27,7 +27,7 @@ from sgemm_lab.records.gpu_record import CUBLAS, MATMUL, five_digits
 from sgemm_lab.records.others import COMPARISONS, ComparedShape, Comparison
 from sgemm_lab.text import number, size_text
 
-_BUDGET = Budget(seconds=0.03, max_samples=20, warm_up_seconds=0.01)
+_BUDGET = Budget(seconds=0.03, max_samples=20, warm_up_seconds=0.01, sample_seconds=0.002)
 
 
 def add_others_arguments(parser: argparse.ArgumentParser) -> None:

@@ -1,7 +1,8 @@
 """Interleaved timing of kernels and cuBLAS with GPU events and inputs rotated past the L2 cache.
 
-One sample is the time between two GPU events around one launch per set of inputs, divided by the
-launches. The sets fill the L2 cache twice, so no launch finds its inputs in cache. A waiting kernel
+One sample is the time between two GPU events around one launch per set of inputs, or several of a
+short product, divided by the launches. The sets fill the L2 cache twice, so no launch finds its
+inputs in cache. A waiting kernel
 blocks the GPU while the host queues the launches, so there are no gaps between them, even on a slow
 host. Kernels and cuBLAS alternate sample by sample, so clock drift affects all of them. It stamps
 time and SM clocks before and after a sample: their ratio is the mean clock during the sample.
@@ -70,6 +71,9 @@ class Budget:
     min_samples: int = 5
     max_samples: int = 40
     warm_up_seconds: float = 0.1
+    sample_seconds: float = 0.004
+    """Least duration of a sample: shorter ones launch several times per set of inputs. Times of
+    launches may have two values, if blocks are placed in two ways; a long sample is their mean."""
     rest: float = 2.0
     """Pause after a sample, in durations of the sample. Without pauses a card reaches its power
     limit and lowers its clock, for the products that follow too."""
@@ -310,19 +314,22 @@ class _TimedProduct:
         begin = time.perf_counter()
         product(*inputs[0])
         calls = 1 if graph else len(inputs)
-        host_seconds = (time.perf_counter() - begin) * calls
-        self._hold_ns = int(min(2 * host_seconds + 50e-6, 0.1) * 1e9)
+        self._host_seconds = (time.perf_counter() - begin) * calls
         stream.synchronize()
         self._graph = self._captured() if graph else None
-        warm = 0.0
+        self._repeats = 1
+        warm = elapsed = 0.0
         while warm < budget.warm_up_seconds:
-            warm += self._run_once()
+            elapsed = self._run_once()
+            warm += elapsed
+        if elapsed:
+            self._repeats = max(1, math.ceil(budget.sample_seconds / elapsed))
         sleep(budget.rest * warm)
 
     @property
     def launches(self) -> int:
-        """Launches per sample: one per set of inputs."""
-        return len(self._inputs)
+        """Launches per sample: one or more per set of inputs."""
+        return len(self._inputs) * self._repeats
 
     @property
     def done(self) -> bool:
@@ -343,13 +350,15 @@ class _TimedProduct:
         sleep(self._budget.rest * elapsed)
 
     def _run_once(self) -> float:
-        """Return the GPU's seconds for one launch per set of inputs."""
-        self._hold((1,), (1,), (self._cupy.int64(self._hold_ns), self._stamps[0]))
+        """Return the GPU's seconds for the launches of a sample."""
+        held = min(2 * self._host_seconds * self._repeats + 50e-6, 0.1)
+        self._hold((1,), (1,), (self._cupy.int64(int(held * 1e9)), self._stamps[0]))
         self._start.record(self._stream)
-        if self._graph is None:
-            self._launch()
-        else:
-            self._graph.launch(self._stream)
+        for _ in range(self._repeats):
+            if self._graph is None:
+                self._launch()
+            else:
+                self._graph.launch(self._stream)
         self._stop.record(self._stream)
         self._hold((1,), (1,), (self._cupy.int64(0), self._stamps[1]))
         self._stream.synchronize()

@@ -17,7 +17,9 @@ from sgemm_lab.measuring.interleaved import Budget, Product, cublas, is_graphed,
 from sgemm_lab.records.gpu_record import CUBLAS, Device
 from sgemm_lab.text import size_text
 
-BUDGET = Budget(seconds=0.002, min_samples=3, max_samples=7, warm_up_seconds=0.001, rest=0.0)
+BUDGET = Budget(
+    seconds=0.002, min_samples=3, max_samples=7, warm_up_seconds=0.001, sample_seconds=0.0, rest=0.0
+)
 """Time per candidate and shape: resolves 1 % at most shapes. Records measure longer."""
 
 RULED_OUT = 1.7

@@ -88,23 +88,17 @@ def test_what_was_not_measured_is_said() -> None:
         findings([])
 
 
-def test_events_are_the_records_own_and_a_model_says_that_it_is_one() -> None:
+def test_events_are_the_records_own() -> None:
     widget = lab.gpu_timeline()
-    recorded = [
-        run for run in widget.runs if "recorded" in run["note"] and "model" not in run["note"]
-    ]
-    assert recorded
     pieces = {
         (1e3 * p.start, 1e3 * p.end)
         for run in RECORD.runs
         for one in run.timelines
         for p in one.pieces
     }
-    for run in recorded:
-        assert {(span["start"], span["end"]) for span in run["spans"]} <= pieces
     for run in widget.runs:
-        assert ("model" in run["label"]) == (run not in recorded)
-    assert any(run["label"].startswith("4 GPUs") for run in widget.runs)  # fmt: skip
+        assert {(span["start"], span["end"]) for span in run["spans"]} <= pieces
+    assert any(run["label"].startswith("4 GPUs") for run in widget.runs)
 
 
 def test_a_plan_runs_in_numpy_where_there_is_no_gpu() -> None:
@@ -120,9 +114,9 @@ def four_gpus(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """Pretend that there are four; note what they are given."""
     given: list[Any] = []
 
-    def multiply(plan: Any, inside: str, transport: str) -> Outcome:
-        given.append((plan, inside, transport))
-        return Outcome(plan.gpus, transport, 2e-3, 100.0, 0.1)
+    def multiply(plan: Any, inside: str) -> Outcome:
+        given.append((plan, inside))
+        return Outcome(plan.gpus, 2e-3, 100.0, 0.1)
 
     class Sentences:
         def __enter__(self) -> None: ...
@@ -140,6 +134,6 @@ def four_gpus(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 def test_where_there_are_enough_gpus_the_same_plan_runs_there(four_gpus: list[Any]) -> None:
     shown = repr(lab.run_on_gpus("cannon", 64, gpus=4))
-    assert four_gpus == [(make_plan("cannon", (64, 64, 64), 4), "cublas", "copy")]
+    assert four_gpus == [(make_plan("cannon", (64, 64, 64), 4), "cublas")]
     assert "On 4 GPUs in 2 ms: 100 TFLOP/s" in shown
     assert "in NumPy" in repr(lab.run_on_gpus("rows", 64, gpus=5))

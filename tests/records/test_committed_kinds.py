@@ -62,30 +62,6 @@ def test_a_product_is_rated_by_the_median_of_its_samples() -> None:
     assert replace(times, alone=None).efficiency is None
 
 
-@pytest.mark.parametrize("size", [(8, 8, 9), (8, 8, 7), (8, 9, 8), (7, 8, 8)])
-def test_only_products_of_equal_sides_have_scores(size: tuple[int, int, int]) -> None:
-    base = multi_gpu.MultiGpuRun(ENVIRONMENT[0], 4, "", "", "", "", "", "")
-    for wanted, scores in ((size, 0), ((8, 8, 8), 1)):
-        times = multi_gpu.ProductTimes(case(*wanted), (1e-6,), 0.1, alone=(1e-6,))
-        found = multi_gpu.MultiGpuRecord(DEVICE, (replace(base, products=(times,)),))
-        assert len(multi_gpu.scores([found])) == scores
-
-
-@pytest.mark.parametrize(
-    ("earlier", "taken_up"),
-    [({}, True), ({"complete": True}, False), ({"gpus": 2}, False), ({"driver": "1"}, False)],
-)
-def test_only_an_incomplete_run_of_the_same_machine_goes_on(
-    earlier: dict[str, Any], taken_up: bool, tmp_path: Path
-) -> None:
-    base = multi_gpu.MultiGpuRun("2026-01-01T00:00:00Z", 4, "", "", "", "", "", "")
-    failure = multi_gpu.Failure("a case", "No room.")
-    multi_gpu.MultiGpuFile(tmp_path, DEVICE, replace(base, **earlier)).add(failure)
-    later = multi_gpu.MultiGpuFile(tmp_path, DEVICE, replace(base, date="2026-02-02T00:00:00Z"))
-    assert later.run.date[5:7] == ("01" if taken_up else "02")
-    assert later.run.failures == ()
-
-
 def plan(levels: int, *seconds: float) -> strassen.MeasuredPlan:
     return strassen.MeasuredPlan(("lean",) * levels, levels, (4, 4, 4), "split", 0, 0, seconds)
 

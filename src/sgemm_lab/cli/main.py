@@ -40,7 +40,7 @@ COMMANDS = {
     "count": Command("Count a kernel's memory requests, without a GPU.", "count"),
     "export": Command("Write a kernel as one CUDA file that nvcc compiles.", "export"),
     "launch": Command("Launch each kernel once, for a profiler.", "measure"),
-    "multi-gpu": Command("Multiply on several GPUs, or record their performance.", "multi_gpu"),
+    "multi-gpu": Command("Multiply on several GPUs.", "multi_gpu"),
     "strassen": Command("Multiply by Strassen's algorithm, or record its performance.", "strassen"),
     "scoreboard": Command("Show the measurements: GFLOP/s, share of cuBLAS.", "measure"),
 }

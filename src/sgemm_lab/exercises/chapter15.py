@@ -5,10 +5,9 @@ from collections.abc import Callable
 from sgemm_lab.exercises.criteria import BLOCK, Case, Counted, Criteria
 from sgemm_lab.exercises.lines import Lines
 from sgemm_lab.exercises.model import Choice, Estimate, Found, Machine, Number, Range
-from sgemm_lab.multi_gpu.cases import FEW_BLOCKS
-from sgemm_lab.multi_gpu.engine import NCCL
 from sgemm_lab.multi_gpu.layouts import make_plan
 from sgemm_lab.multi_gpu.queries import RecordQueries, findings, flop_per_link_byte, median
+from sgemm_lab.records.multi_gpu import NCCL
 from sgemm_lab.text import number
 
 _LARGE, _SMALL = 16384, 1024
@@ -80,7 +79,7 @@ def _efficiency(record: RecordQueries) -> tuple[float, str]:
 
 def _slow_transfer(record: RecordQueries) -> tuple[float, str]:
     fast = median(record.product(4, _LARGE, "cannon").overlap)
-    few = record.product(4, _LARGE, "cannon", transport=NCCL, block_limit=FEW_BLOCKS)
+    few = record.product(4, _LARGE, "cannon", transport=NCCL, block_limit=4)
     slow = median(few.overlap)
     return fast / slow, (
         f"{number(1e3 * slow)} ms, and {number(1e3 * fast)} ms with the copy engines."

@@ -7,17 +7,13 @@ from sgemm_lab.cuda.launch import has_gpu
 from sgemm_lab.lab.arguments import AnySize, size_of
 from sgemm_lab.lab.closing_box import Bars, Box
 from sgemm_lab.lab.output import Output, Picture, PictureOfTwoWidths, table
-from sgemm_lab.multi_gpu.cases import layouts
-from sgemm_lab.multi_gpu.engine import COPY
-from sgemm_lab.multi_gpu.layouts import make_plan
-from sgemm_lab.multi_gpu.model import MULTIPLY, Span, at_rate
-from sgemm_lab.multi_gpu.model import timeline as predicted_spans
+from sgemm_lab.multi_gpu.layouts import layouts, make_plan
 from sgemm_lab.multi_gpu.plan import Plan, Tile
 from sgemm_lab.multi_gpu.queries import RecordQueries, findings, flop_per_link_byte, median
 from sgemm_lab.multi_gpu.run_plan import in_numpy, multiply
 from sgemm_lab.multi_gpu.single_gpu import CUBLAS
 from sgemm_lab.multi_gpu.topology import cuda_errors_as_messages, gpu_count
-from sgemm_lab.records.multi_gpu import MultiGpuRun, Timeline
+from sgemm_lab.records.multi_gpu import COPY, MultiGpuRun, Timeline
 from sgemm_lab.style import CUBLAS as MARKED
 from sgemm_lab.style import GRID, LEVEL_COLOURS, MEASURED, MUTED, PHONE_WIDTH, book_style, figure
 from sgemm_lab.text import bytes_moved_text, number, plural, size_text
@@ -154,18 +150,13 @@ def placed(plan: Plan) -> PlacedPlan:
 
 
 def gpu_timeline(size: int = 8192) -> GpuTimeline:
-    """Draw when each GPU multiplied and when it received data, as recorded or by the model."""
+    """Draw when each GPU multiplied and when it received data, as recorded."""
     found = multi_gpu_results()
     runs = [
         _recorded(run, one)
         for run, one in found.timelines()
-        if one.case.n == size
-        and one.case.is_square
-        and one.case.layout == layouts(one.case.gpus)[0]
+        if one.case.n == size and one.case.layout == layouts(one.case.gpus)[0]
     ]
-    gpus = {run["label"].split()[0] for run in runs}
-    if "4" not in gpus:
-        runs += [_modelled(found, size, overlap) for overlap in (True, False)]
     runs.sort(key=lambda run: run["label"])
     shown = next(i for i, run in enumerate(runs) if "overlapped" in run["label"])
     first = next(span for span in runs[shown]["spans"] if span["what"] == RECEIVES)
@@ -188,7 +179,7 @@ def run_on_gpus(layout: str, size: AnySize, gpus: int = 4) -> Output:
     plan = make_plan(layout, size, gpus)
     if has_gpu() and gpu_count() >= gpus:
         with cuda_errors_as_messages():
-            done = multiply(plan, CUBLAS, COPY)
+            done = multiply(plan, CUBLAS)
         note = (
             f"On {plural(gpus, 'GPU')} in {number(1e3 * done.seconds)} ms: "
             f"{number(done.tflops)} TFLOP/s. Sampled rows are right."
@@ -234,7 +225,7 @@ def _recorded(run: MultiGpuRun, one: Timeline) -> TimedRun:
     spans = [
         GpuSpan(
             gpu=piece.gpu,
-            what=MULTIPLIES if piece.what == MULTIPLY else RECEIVES,
+            what=MULTIPLIES if piece.what == "multiply" else RECEIVES,
             label=piece.label,
             start=1e3 * piece.start,
             end=1e3 * piece.end,
@@ -244,26 +235,6 @@ def _recorded(run: MultiGpuRun, one: Timeline) -> TimedRun:
     case = one.case
     note = f"{size_text(case.size)}, events recorded on {run.date[:10]}, each GPU by its own clock."
     return TimedRun(label=_way(case.gpus, case.transport, one.overlap), note=note, spans=spans)
-
-
-def _modelled(found: RecordQueries, n: int, overlap: bool) -> TimedRun:
-    times = found.product(4, n, "cannon")
-    plan = make_plan("cannon", times.case.size, 4)
-    rate = at_rate(plan.flop / 4 / median(times.products))
-    spans = predicted_spans(plan, found.link(COPY, 4), rate, overlap=overlap)
-    note = f"{size_text(times.case.size)} by the model, not events: links and products as recorded."
-    label = f"{_way(4, COPY, overlap)}, model"
-    return TimedRun(label=label, note=note, spans=[_span(span) for span in spans])
-
-
-def _span(span: Span) -> GpuSpan:
-    return GpuSpan(
-        gpu=span.gpu,
-        what=MULTIPLIES if span.what == MULTIPLY else RECEIVES,
-        label=span.label,
-        start=1e3 * span.start,
-        end=1e3 * span.end,
-    )
 
 
 def _roof_picture(found: MultiGpuResults) -> Picture:

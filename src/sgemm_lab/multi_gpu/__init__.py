@@ -1,1 +1,1 @@
-"""The product on several GPUs: plans as data, engine, model and recorder."""
+"""The product on several GPUs: plans as data, engine, model, and what was recorded."""

@@ -172,6 +172,12 @@ def make_plan(layout: str, size: Size, gpus: int) -> Plan:
     return LAYOUTS[layout](size, gpus)
 
 
+def layouts(gpus: int) -> tuple[str, ...]:
+    """Return the layouts for a number of GPUs, the fastest with cuBLAS first."""
+    square = gpus > 1 and math.isqrt(gpus) ** 2 == gpus
+    return ("cannon", "rows") if square else ("rows",)
+
+
 def squarest_grid(gpus: int) -> tuple[int, int]:
     """Return rows and columns of the squarest grid, with rows ≤ columns."""
     down = next(side for side in range(math.isqrt(gpus), 0, -1) if gpus % side == 0)

@@ -1,9 +1,9 @@
 """Predict the time of a plan: links by latency and bandwidth, products by a rate.
 
 A transfer of b bytes takes α + b/β seconds (the alpha-beta model; R. W. Hockney, "The communication
-challenge for MPP", 1994). Both are measured by ``sgemm-lab multi-gpu record``, as are the rates of
-products. Links are full duplex. The transfers of a round start together; several transfers of a GPU
-share its link, in each direction.
+challenge for MPP", 1994). Both come from a record, as do the rates of products. Links are full
+duplex. The transfers of a round start together; several transfers of a GPU share its link, in each
+direction.
 """
 
 import math
@@ -14,8 +14,6 @@ import numpy as np
 
 from sgemm_lab.kernel import Size
 from sgemm_lab.multi_gpu.plan import Multiply, Plan, Receive
-
-MULTIPLY, TRANSFER = "multiply", "transfer"
 
 
 @dataclass(frozen=True)
@@ -54,35 +52,13 @@ def at_rate(flop_per_second: float, start: float = 0.0) -> ProductSeconds:
     return seconds
 
 
-@dataclass(frozen=True)
-class Span:
-    """An activity of a GPU, in seconds from the start."""
-
-    gpu: int
-    what: str
-    """``MULTIPLY``, or ``TRANSFER`` for a receive."""
-    round: int
-    label: str
-    """The buffer of C, or the received tile."""
-    start: float
-    end: float
-
-
-def timeline(
-    plan: Plan, link: Link, product: ProductSeconds, *, overlap: bool = True
-) -> list[Span]:
-    """Return the activities of each GPU.
+def seconds(plan: Plan, link: Link, product: ProductSeconds, *, overlap: bool = True) -> float:
+    """Return the predicted time of a plan.
 
     With ``overlap`` a GPU multiplies and transfers concurrently, where buffers allow; otherwise
     sequentially. A transfer begins when both its GPUs are ready.
     """
     return _Clock(plan, link, product, overlap).run()
-
-
-def seconds(plan: Plan, link: Link, product: ProductSeconds, *, overlap: bool = True) -> float:
-    """Return the predicted time of a plan."""
-    spans = timeline(plan, link, product, overlap=overlap)
-    return max((span.end for span in spans), default=0.0)
 
 
 class _Clock:
@@ -95,15 +71,14 @@ class _Clock:
         self._moving = [0.0] * plan.gpus if overlap else self._multiplying
         self._filled: dict[tuple[int, str], float] = {}
         self._free: dict[tuple[int, str], float] = {}
-        self._spans: list[Span] = []
 
-    def run(self) -> list[Span]:
+    def run(self) -> float:
         for products, receives in self._plan.by_round():
             for gpu, step in products:
                 self._multiply(gpu, step)
             if receives:
                 self._exchange(receives)
-        return self._spans
+        return max(*self._multiplying, *self._moving)
 
     def _multiply(self, gpu: int, step: Multiply) -> None:
         ready = (self._filled.get((gpu, name), 0.0) for name in (step.a, step.b))
@@ -112,7 +87,6 @@ class _Clock:
         self._multiplying[gpu] = end
         for name in (step.a, step.b):
             self._mark_read(gpu, name, end)
-        self._spans.append(Span(gpu, MULTIPLY, step.round, step.c, start, end))
 
     def _exchange(self, receives: list[tuple[int, Receive]]) -> None:
         """Simulate the transfers of a round, which start together."""
@@ -134,7 +108,6 @@ class _Clock:
             self._mark_read(step.source, sources[id(step)], end)
             for one in (gpu, step.source):
                 ends[one] = max(ends[one], end)
-            self._spans.append(Span(gpu, TRANSFER, step.round, str(step.tile), start, end))
         for one, end in ends.items():
             self._moving[one] = end
 

@@ -6,14 +6,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.multi_gpu.engine import COPY, NCCL
 from sgemm_lab.multi_gpu.layouts import make_plan
 from sgemm_lab.multi_gpu.model import Link, at_rate, seconds
 from sgemm_lab.multi_gpu.plan import Plan
 from sgemm_lab.multi_gpu.single_gpu import CUBLAS
 from sgemm_lab.records.multi_gpu import (
     BOTH_WAYS,
+    COPY,
     MULTI_GPU_RECORDS,
+    NCCL,
     RING,
     Case,
     LibraryTimes,
@@ -24,8 +25,6 @@ from sgemm_lab.records.multi_gpu import (
     Timeline,
 )
 from sgemm_lab.text import plural
-
-_RECORD_IT = "Record it where there are several GPUs: 'sgemm-lab multi-gpu record'."
 
 
 @dataclass(frozen=True)
@@ -61,7 +60,7 @@ class RecordQueries:
         raise LabError(
             f"The product of {case.m}×{n}×{n} on {plural(gpus, 'GPU')} by {layout}, {case.inside} "
             f"inside and carried by {case.transport}, is not in the record of "
-            f"{self.record.gpu.name}. {_RECORD_IT}"
+            f"{self.record.gpu.name}."
         )
 
     def products(self, **wanted: object) -> list[ProductTimes]:
@@ -85,7 +84,7 @@ class RecordQueries:
         """
         with_links = [run for run in self.runs if run.links]
         if not with_links:
-            raise LabError(f"No link is in the record of {self.record.gpu.name}. {_RECORD_IT}")
+            raise LabError(f"No link is in the record of {self.record.gpu.name}.")
         return fitted_link(with_links[0], carrier, gpus, block_limit)
 
     def without_peer_access(self) -> tuple[float, float]:
@@ -96,7 +95,7 @@ class RecordQueries:
         """
         far = [found for run in self.runs for found in run.links if not found.case.peer]
         if not far:
-            raise LabError(f"Copies without peer access are not in the record. {_RECORD_IT}")
+            raise LabError("Copies without peer access are not in the record.")
         slow = max(far, key=lambda found: found.case.bytes)
         fast = [
             found
@@ -144,7 +143,7 @@ def findings(records: Iterable[MultiGpuRecord] | None = None) -> RecordQueries:
     """
     for record in MULTI_GPU_RECORDS.load_all() if records is None else records:
         return RecordQueries(record)
-    raise LabError(f"The book has no record of several GPUs. {_RECORD_IT}")
+    raise LabError("The book has no record of several GPUs.")
 
 
 def median(samples: tuple[float, ...] | None) -> float:
@@ -154,7 +153,7 @@ def median(samples: tuple[float, ...] | None) -> float:
         LabError: this was not measured.
     """
     if not samples:
-        raise LabError(f"This variant of the product was not measured. {_RECORD_IT}")
+        raise LabError("This variant of the product was not measured.")
     return statistics.median(samples)
 
 
@@ -189,8 +188,7 @@ def fitted_link(run: MultiGpuRun, carrier: str, gpus: int, block_limit: int | No
     ]
     if len(times) < 2:
         raise LabError(
-            f"The run of {run.date} has no times of links by {carrier} between {gpus} GPUs. "
-            "Run 'sgemm-lab multi-gpu record --only links'."
+            f"The run of {run.date} has no times of links by {carrier} between {gpus} GPUs."
         )
     return Link.fit(times)
 

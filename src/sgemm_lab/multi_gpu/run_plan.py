@@ -22,34 +22,27 @@ class Outcome:
     """Time and error of a product."""
 
     gpus: int
-    transport: str
     seconds: float
     tflops: float
     worst_share: float
     """Largest error of sampled rows over the rounding bound."""
 
 
-def multiply(
-    plan: Plan, inside: str, transport: str, *, graph: bool = False, seconds: float = TIME_LIMIT
-) -> Outcome:
+def multiply(plan: Plan, inside: str, *, seconds: float = TIME_LIMIT) -> Outcome:
     """Run a plan several times; return the median, and check sampled rows against float64.
 
     Raises:
         LabError: it cannot run, a run takes longer than ``seconds``, or C is wrong.
     """
-    engine = Engine(plan, inside=inside, transport=transport, time_limit=seconds)
-    program = engine.program()
-    program.run()
-    if graph:
-        program.capture()
-    took = statistics.median(program.run() for _ in range(_TURNS))
+    engine = Engine(plan, inside=inside, time_limit=seconds)
+    engine.run()
+    took = statistics.median(engine.run() for _ in range(_TURNS))
     engine.fill_nan()
-    program.run()
-    program.release()
+    engine.run()
     worst = engine.check()
     if not worst <= 1:
         raise LabError(f"C is wrong: sampled rows have {worst:.3g} times the rounding bound.")
-    return Outcome(plan.gpus, transport, took, plan.flop / took / 1e12, worst)
+    return Outcome(plan.gpus, took, plan.flop / took / 1e12, worst)
 
 
 def in_numpy(plan: Plan) -> float:

@@ -16,7 +16,7 @@ LOCAL_PRODUCTS = (CUBLAS, BOOK)
 
 Local = Callable[[Any, Any, Any, bool], None]
 """Queues c = a·b on a stream, or c += a·b if the last argument is true, for row-major float32
-matrices on the current GPU. A CUDA graph can capture it."""
+matrices on the current GPU."""
 
 
 def local_product(inside: str, stream: Any, scratch: int) -> Local:

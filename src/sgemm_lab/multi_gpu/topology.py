@@ -12,7 +12,7 @@ from sgemm_lab.text import bytes_text, plural
 _ALREADY_ENABLED = 704
 """cudaErrorPeerAccessAlreadyEnabled (CUDA Runtime API, cudaError)."""
 _RESERVE_BYTES = 2**29
-"""Bytes reserved for the CUDA context, cuBLAS's workspace and NCCL's buffers."""
+"""Bytes reserved for the CUDA context and cuBLAS's workspace."""
 
 
 def gpu_count() -> int:
@@ -69,7 +69,7 @@ def enable_peer_access(gpus: int) -> None:
     for one, other in permutations(range(gpus), 2):
         if not runtime.deviceCanAccessPeer(one, other):
             raise LabError(
-                f"GPU {one} cannot access the memory of GPU {other}. Use NCCL: --transport nccl."
+                f"GPU {one} cannot access the memory of GPU {other}, which copies of tiles need."
             )
         with cupy.cuda.Device(one):
             try:
@@ -83,7 +83,7 @@ def enable_peer_access(gpus: int) -> None:
 
 @contextmanager
 def cuda_errors_as_messages() -> Iterator[None]:
-    """Convert exceptions of CUDA and NCCL to a LabError.
+    """Convert exceptions of CUDA to a LabError.
 
     Raises:
         LabError: out of memory, a GPU in exclusive use, or a failure.
@@ -96,10 +96,4 @@ def cuda_errors_as_messages() -> Iterator[None]:
         raise LabError(
             f"A GPU refuses: {fault}. Check with nvidia-smi whether another program uses it or its "
             "memory, or take a smaller size."
-        ) from None
-    except RuntimeError as fault:
-        if type(fault).__name__ != "NcclError":  # the class exists only with NCCL
-            raise
-        raise LabError(
-            f"NCCL failed: {fault}. NCCL_DEBUG=WARN in the environment prints details."
         ) from None

@@ -1,9 +1,10 @@
-"""Records of several GPUs of one host: dataclasses of a file, the file, and scores."""
+"""Records of several GPUs of one host: dataclasses of a file.
+
+What measured them is ``multi_gpu/recorder.py`` in the repository's history until 2026-11-26.
+"""
 
 import statistics
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Annotated
 
 from sgemm_lab.records.gpu_record import (
@@ -16,9 +17,11 @@ from sgemm_lab.records.gpu_record import (
     Samples,
     Whole,
 )
-from sgemm_lab.records.json_files import Kind, RunFile
+from sgemm_lab.records.json_files import Kind
 from sgemm_lab.records.schema import Rule
 
+NCCL, COPY = "nccl", "copy"
+"""What carries tiles: NCCL's kernels, or the copy engines."""
 ONE_WAY, BOTH_WAYS, RING = "one way", "both ways", "ring"
 PATTERNS = (ONE_WAY, BOTH_WAYS, RING)
 """Transfers of a link measurement: GPU 0 to GPU 1; both directions; each GPU to the next."""
@@ -31,7 +34,7 @@ class LinkCase:
     """Parameters of a transfer measurement."""
 
     carrier: Name
-    """"nccl" or "copy"."""
+    """``NCCL`` or ``COPY``."""
     pattern: Annotated[str, Rule(lambda p: p in PATTERNS, f"one of {', '.join(PATTERNS)}")]
     gpus: Count
     bytes: Count
@@ -69,17 +72,12 @@ class Case(OfSize):
     inside: Name
     """The product on each GPU: "cublas" or "book"."""
     transport: Name
-    """Transport of the tiles: "nccl" or "copy"."""
+    """``NCCL`` or ``COPY``."""
     panels: Count = 1
     graph: bool = False
     """Whether the whole product is one CUDA graph."""
     block_limit: Count | None = None
     """Maximum number of NCCL's blocks per transfer; None: NCCL's default."""
-
-    @property
-    def is_square(self) -> bool:
-        """Whether M, N and K are equal."""
-        return self.m == self.n == self.k
 
 
 @dataclass(frozen=True)
@@ -172,7 +170,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class MultiGpuRun(Dated):
-    """One run of ``sgemm-lab multi-gpu record``."""
+    """One run on several GPUs."""
 
     gpus: Count
     """Maximum number of GPUs."""
@@ -190,14 +188,6 @@ class MultiGpuRun(Dated):
     libraries: tuple[LibraryTimes, ...] = ()
     failures: tuple[Failure, ...] = ()
 
-    def is_like(self, other: "MultiGpuRun") -> bool:
-        """Whether two runs had the same GPUs, driver and packages."""
-        one, two = (
-            (r.gpus, r.driver, r.cuda, r.cupy, r.nccl, r.package, r.cublas_call)
-            for r in (self, other)
-        )
-        return one == two
-
 
 @dataclass(frozen=True)
 class MultiGpuRecord:
@@ -207,85 +197,4 @@ class MultiGpuRecord:
     runs: tuple[MultiGpuRun, ...]
 
 
-Item = LinkTimes | ProductTimes | Timeline | LibraryTimes | Failure
-"""One measurement of a run."""
-
-_FIELDS: dict[type, str] = {
-    LinkTimes: "links",
-    ProductTimes: "products",
-    Timeline: "timelines",
-    LibraryTimes: "libraries",
-    Failure: "failures",
-}
-
-
-MULTI_GPU_RECORDS = Kind(MultiGpuRecord, "multi-gpu record", "several")
-
-
-class MultiGpuFile(RunFile[MultiGpuRun]):
-    """A run on several GPUs that grows item by item."""
-
-    def __init__(self, folder: Path, gpu: Device, run: MultiGpuRun) -> None:
-        """Begin a run, or resume the latest incomplete run in the same environment.
-
-        Nothing is written yet. Failed measurements are tried again.
-
-        Args:
-            folder: of records.
-            gpu: model of the GPUs.
-            run: without measurements.
-
-        Raises:
-            LabError: the existing file cannot be read, or is of another GPU.
-        """
-        super().__init__(MULTI_GPU_RECORDS, folder, gpu, run)
-        for earlier in self.earlier:
-            if not earlier.complete and earlier.is_like(run):
-                self.run = replace(earlier, failures=())
-
-    def add(self, item: Item) -> None:
-        """Add an item and write the file.
-
-        Raises:
-            LabError: the item is not valid, or the file cannot be written.
-        """
-        name = _FIELDS[type(item)]
-        self.put(**{name: (*getattr(self.run, name), item)})
-
-    def end(self) -> None:
-        """Mark the run as complete."""
-        self.put(complete=True)
-
-
-@dataclass(frozen=True)
-class MultiGpuScore:
-    """The fastest variant of a layout at a size, with its run."""
-
-    gpu: str
-    run: MultiGpuRun
-    times: ProductTimes
-
-
-def scores(records: Iterable[MultiGpuRecord]) -> list[MultiGpuScore]:
-    """Return the fastest square product per GPU count, inner product, layout and size.
-
-    Each is from the latest run that has it. Products without a time of one GPU alone have no
-    efficiency and are omitted.
-    """
-    found: dict[tuple[str, int, str, str, int], MultiGpuScore] = {}
-    for score in _all_scores(records):
-        case = score.times.case
-        key = (score.gpu, case.gpus, case.inside, case.layout, case.n)
-        known = found.get(key)
-        rank = (score.run.date, score.times.tflops)
-        if known is None or (known.run.date, known.times.tflops) < rank:
-            found[key] = score
-    return [found[key] for key in sorted(found)]
-
-
-def _all_scores(records: Iterable[MultiGpuRecord]) -> Iterator[MultiGpuScore]:
-    for record in records:
-        for run in record.runs:
-            for times in run.products:
-                if times.case.is_square and times.alone:
-                    yield MultiGpuScore(record.gpu.name, run, times)
+MULTI_GPU_RECORDS = Kind(MultiGpuRecord, "multi-gpu", "several")

@@ -86,8 +86,8 @@ SAMPLES = {
         painted=True,
     ),
     "occupancy": Sample(
-        lambda: occupancy_samples.example(kernels=occupancy_samples.KERNELS),
-        lambda: lab.occupancy("register_cache", LARGE),
+        occupancy_samples.example,
+        lab.occupancy,
         ("registers", [128, 255, 1]),
         painted=True,
     ),

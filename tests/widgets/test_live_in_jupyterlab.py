@@ -18,7 +18,7 @@ CELLS = [
     "from request_samples import SHARED\nfrom sgemm_lab.widgets import Banks, Roofline\n"
     "roofline = Roofline(GPUS, POINTS)\nroofline",
     "banks = Banks(SHARED)\nbanks",
-    "occupancy = occupancy_samples.example(kernels=occupancy_samples.KERNELS)\noccupancy",
+    "occupancy = occupancy_samples.example()\noccupancy",
     "ladder = ladder_samples.ladder()\nladder",
     "print('kernel has', roofline.gpu, roofline.level, banks.stride, len(banks.wavefronts), "
     "occupancy.threads, ladder.measure)",

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from occupancy_samples import KERNELS, example
+from occupancy_samples import example
 from playwright.sync_api import Locator, Page, expect
 from widget_page import Opener
 
@@ -14,11 +14,6 @@ State = Callable[[Page, str], Any]
 @pytest.fixture
 def page(show: Opener) -> Page:
     return show(example())
-
-
-@pytest.fixture
-def kernels(show: Opener) -> Page:
-    return show(example(kernels=KERNELS))
 
 
 def conclusion(page: Page) -> str:
@@ -166,32 +161,3 @@ def test_a_launch_that_cannot_run_is_said_in_a_sentence(page: Page, state: State
     assert room(page)["registers"] == "limit: room for 0 blocks"
     assert room(page)["shared"] == ""
     expect(page.locator("[data-name=registers] .lab-barred-label")).to_have_text("cannot run")
-
-
-def test_another_gpu_takes_the_registers_of_its_own_compiler_target(
-    kernels: Page, state: State
-) -> None:
-    start = kernels.get_by_label("Start from")
-    start.select_option("tiled")
-    kernels.get_by_label("GPU").select_option("h200")
-    assert numbers(kernels, state) == (1024, 31, 8192)
-    assert start.input_value() == "tiled"
-    kernels.get_by_label("GPU").select_option("t4")
-    assert numbers(kernels, state) == (1024, 44, 8192)
-    assert start.locator("option[value=split]").evaluate("option => option.disabled")
-
-
-def test_a_kernel_that_the_gpu_cannot_have_leaves_its_numbers(kernels: Page, state: State) -> None:
-    kernels.get_by_label("Start from").select_option("split")
-    kernels.get_by_label("GPU").select_option("t4")
-    assert numbers(kernels, state) == (256, 106, 8320)
-    assert kernels.get_by_label("Start from").input_value() == ""
-
-
-def test_changed_numbers_are_ones_own(kernels: Page, state: State) -> None:
-    start = kernels.get_by_label("Start from")
-    start.select_option("tiled")
-    kernels.get_by_role("slider", name="Registers per thread").press("ArrowRight")
-    assert start.input_value() == ""
-    kernels.get_by_label("GPU").select_option("h200")
-    assert numbers(kernels, state) == (1024, 33, 8192)

@@ -22,9 +22,6 @@ class Banks(Painter):
         wavefront: how many wavefronts have been served, from 0.
 
     All of them but ``requests`` are state that the reader changes and Python can read or set.
-
-    Raises:
-        LabError: a setting is out of its range.
     """
 
     SPACE = "shared"

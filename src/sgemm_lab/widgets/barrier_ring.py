@@ -20,9 +20,6 @@ class BarrierRing(LabWidget):
             tiles (``windows``) and ``stages``.
         note: where the times come from.
         time: position of the cursor, in clocks; by default where a stage is filled again.
-
-    Raises:
-        LabError: a setting is out of its range.
     """
 
     times: "traitlets.Dict[str, Any]" = traitlets.Dict().tag(sync=True)

@@ -23,9 +23,6 @@ class Coalescing(Painter):
         off: lanes that take no part.
 
     All of them but ``requests`` are state that the reader changes and Python can read or set.
-
-    Raises:
-        LabError: a setting is out of its range.
     """
 
     SPACE = "global"

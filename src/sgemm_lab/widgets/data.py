@@ -71,7 +71,8 @@ class Point(TypedDict):
 class ChoosesGpu(traitlets.HasTraits):
     """A part of a widget with GPUs to choose from: ``gpu`` is the id of one of ``gpus``."""
 
-    gpus: Any
+    gpus: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)
+    gpu = traitlets.Unicode().tag(sync=True)
 
     @traitlets.validate("gpu")
     def _check_gpu(self, proposal: Any) -> str:
@@ -79,6 +80,11 @@ class ChoosesGpu(traitlets.HasTraits):
         if gpu not in known:
             raise LabError(f"There is no GPU '{gpu}' here. Choose {', '.join(known)}.")
         return gpu
+
+    @property
+    def chosen_gpu(self) -> dict[str, Any]:
+        """The GPU that is shown."""
+        return next(entry for entry in self.gpus if entry["id"] == self.gpu)
 
 
 def complete_gpus(gpus: Sequence[Gpu]) -> list[dict[str, Any]]:

@@ -37,9 +37,6 @@ class FragmentMap(LabWidget):
             of C, else of the lane's first.
 
     All of them but ``fragments`` are state that the reader changes and Python can read or set.
-
-    Raises:
-        LabError: a setting is out of its range.
     """
 
     fragments: "traitlets.Dict[str, Any]" = traitlets.Dict().tag(sync=True)

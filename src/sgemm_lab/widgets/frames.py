@@ -23,9 +23,6 @@ class Frames(LabWidget):
         frames: see :class:`Frame`.
         label: what the slider moves.
         frame: the number of the frame that is shown.
-
-    Raises:
-        LabError: a setting is out of its range.
     """
 
     frames: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)

@@ -59,9 +59,6 @@ class GpuTiles(LabWidget):
         round: the round to begin with, from 0.
 
     ``plan`` and ``round`` are state that the reader changes and Python can read or set.
-
-    Raises:
-        LabError: a setting is out of its range.
     """
 
     plans: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)

@@ -39,9 +39,6 @@ class GpuTimeline(LabWidget):
         time: where the cursor stands, in ms.
 
     ``run`` and ``time`` are state that the reader changes and Python can read or set.
-
-    Raises:
-        LabError: a setting is out of its range.
     """
 
     runs: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)

@@ -48,13 +48,8 @@ class KernelChoice(ChoosesGpu, LabWidget):
         gpu: id of the GPU to begin with. Default: the first.
         m, n, k: 1 to 16384.
         kernel: whose terms are shown, without constants; "": those of the pick.
-
-    Raises:
-        LabError: a setting is out of its range.
     """
 
-    gpus: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)
-    gpu = traitlets.Unicode().tag(sync=True)
     m = traitlets.Int(1024, min=1, max=LARGEST).tag(sync=True)
     n = traitlets.Int(1024, min=1, max=LARGEST).tag(sync=True)
     k = traitlets.Int(1024, min=1, max=LARGEST).tag(sync=True)
@@ -71,7 +66,7 @@ class KernelChoice(ChoosesGpu, LabWidget):
     @property
     def ranking(self) -> list[tuple[str, float]]:
         """The label and the predicted seconds of each kernel's best candidate, fastest first."""
-        chosen = self._chosen
+        chosen = self.chosen_gpu
         best: dict[str, tuple[str, float]] = {}
         for one in chosen["candidates"]:
             if all(side <= most for side, most in zip(self.size, one["most"], strict=False)):
@@ -88,10 +83,6 @@ class KernelChoice(ChoosesGpu, LabWidget):
             for label, seconds in ranking
         ]
         return html_table("Predicted times", ["Kernel", "µs", "Over the fastest"], rows)
-
-    @property
-    def _chosen(self) -> dict[str, Any]:
-        return next(entry for entry in self.gpus if entry["id"] == self.gpu)
 
 
 def _seconds(one: dict[str, Any], size: Size, sms: int) -> float:

@@ -65,19 +65,14 @@ class Ladder(ChoosesGpu, LabWidget):
     State that the reader changes and Python can read or set: ``gpu``, ``size``, ``measure``
     ("share" or "gflops"), ``variants`` (whether variants are shown) and ``selected`` (name of the
     kernel in focus, or "").
-
-    Raises:
-        LabError: a setting is out of its range.
     """
 
     kernels: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)
-    gpus: "traitlets.List[dict[str, str]]" = traitlets.List().tag(sync=True)
     sizes: "traitlets.List[list[int]]" = traitlets.List().tag(sync=True)
     notes: "traitlets.List[str]" = traitlets.List().tag(sync=True)
     rows: "traitlets.List[list[float]]" = traitlets.List().tag(sync=True)
     """Compact results: indices of GPU, kernel (-1: cuBLAS), size and note, the number of samples,
     then min, p25, median, p75, max and cuBLAS's median in GFLOP/s."""
-    gpu = traitlets.Unicode().tag(sync=True)
     size: "traitlets.List[int]" = traitlets.List().tag(sync=True)
     measure = traitlets.Enum(["share", "gflops"], "share").tag(sync=True)
     variants = traitlets.Bool(False).tag(sync=True)
@@ -166,9 +161,4 @@ class Ladder(ChoosesGpu, LabWidget):
         ]
         heads = ["Kernel", "GFLOP/s, median", "all samples", "middle half", "samples", "of cuBLAS"]
         notes = " ".join(dict.fromkeys(r["note"] for _, r in pairs))
-        return html_table(f"{size_text(size)} on {self.chosen['name']}. {notes}", heads, rows)
-
-    @property
-    def chosen(self) -> dict[str, str]:
-        """The GPU that is shown."""
-        return next(gpu for gpu in self.gpus if gpu["id"] == self.gpu)
+        return html_table(f"{size_text(size)} on {self.chosen_gpu['name']}. {notes}", heads, rows)

@@ -28,9 +28,6 @@ class ManyGpus(LabWidget):
         microseconds: until a transfer flows, assumed; one of ``MICROSECONDS``.
 
     All but the first two are state that the reader changes and Python can read or set.
-
-    Raises:
-        LabError: a setting is not among its choices.
     """
 
     tflops = traitlets.Float().tag(sync=True)

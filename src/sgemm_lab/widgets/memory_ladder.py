@@ -44,23 +44,13 @@ class MemoryLadder(ChoosesGpu, LabWidget):
 
     State that the reader changes and Python can read or set: ``gpu``, ``show`` ("both",
     "latency" or "bandwidth") and ``selected``, such as "latency dram", or "".
-
-    Raises:
-        LabError: a setting is out of its range.
     """
 
-    gpus: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)
-    gpu = traitlets.Unicode().tag(sync=True)
     show = traitlets.Enum(["both", "latency", "bandwidth"], "both").tag(sync=True)
     selected = traitlets.Unicode().tag(sync=True)
 
     def __init__(self, gpus: Sequence[Memory], *, gpu: str | None = None, **kwargs: Any) -> None:
         super().__init__(gpus=list(gpus), gpu=gpu or gpus[0]["id"], **kwargs)
-
-    @property
-    def chosen_gpu(self) -> dict[str, Any]:
-        """The GPU that is shown."""
-        return next(entry for entry in self.gpus if entry["id"] == self.gpu)
 
     def table(self) -> str:
         """Return latencies and bandwidths of the chosen GPU as HTML tables."""

@@ -1,7 +1,7 @@
 """The occupancy calculator: how many blocks an SM holds at once, and what decides it."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NotRequired, TypedDict
+from collections.abc import Sequence
+from typing import Any, TypedDict
 
 import traitlets
 
@@ -40,15 +40,6 @@ class Sm(TypedDict):
     compute_capability: str  # such as "8.0", one of sgemm_lab.formulas.occupancy.LIMITS
 
 
-class Preset(TypedDict):
-    """A kernel to start from."""
-
-    name: str
-    threads: int  # per block
-    registers: Mapping[str, int]  # per thread, by compute capability; absent where it cannot run
-    shared: NotRequired[int]  # bytes per block, static and dynamic; default 0
-
-
 class Occupancy(ChoosesGpu, LabWidget):
     """Sliders over what a block takes, and how many blocks an SM holds at once.
 
@@ -58,52 +49,26 @@ class Occupancy(ChoosesGpu, LabWidget):
         threads: threads per block.
         registers: registers per thread.
         shared: bytes of shared memory per block, static and dynamic together.
-        kernels: kernels that the reader can start from, see :class:`Preset`.
-        kernel: name of the kernel that the three numbers are of, or "".
 
-    ``gpu``, ``threads``, ``registers``, ``shared`` and ``kernel`` are state that the reader changes
-    and Python can read or set. A launch that cannot run is a state like others: the widget says
-    what stands in its way.
-
-    Raises:
-        LabError: a setting is out of its range.
+    All of them but ``gpus`` are state that the reader changes and Python can read or set. A launch
+    that cannot run is a state like others: the widget says what stands in its way.
     """
 
-    gpus: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)
-    gpu = traitlets.Unicode().tag(sync=True)
     threads = traitlets.Int(256, min=1, max=THREADS_PER_BLOCK).tag(sync=True)
     registers = traitlets.Int(32, min=1, max=MAX_REGISTERS).tag(sync=True)
     shared = traitlets.Int(0, min=0, max=_MOST_SHARED).tag(sync=True)
-    kernels: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)
-    kernel = traitlets.Unicode("").tag(sync=True)
 
-    def __init__(
-        self,
-        gpus: Sequence[Sm],
-        *,
-        gpu: str | None = None,
-        threads: int = 256,
-        registers: int = 32,
-        shared: int = 0,
-        kernels: Sequence[Preset] = (),
-        kernel: str = "",
-        **kwargs: Any,
-    ) -> None:
+    def __init__(self, gpus: Sequence[Sm], *, gpu: str | None = None, **state: Any) -> None:
         super().__init__(
             gpus=[{**gpu, **_numbers(LIMITS[gpu["compute_capability"]])} for gpu in gpus],
             gpu=gpu or gpus[0]["id"],
-            threads=threads,
-            registers=registers,
-            shared=shared,
-            kernels=[{"shared": 0, **kernel} for kernel in kernels],
-            kernel=kernel,
-            **kwargs,
+            **state,
         )
 
     @property
     def limits(self) -> Limits:
         """What an SM of the chosen GPU has."""
-        return LIMITS[self._chosen["compute_capability"]]
+        return LIMITS[self.chosen_gpu["compute_capability"]]
 
     @property
     def launch(self) -> Launch:
@@ -126,12 +91,8 @@ class Occupancy(ChoosesGpu, LabWidget):
             for name, takes, has, room in _rows(self.limits, self.launch)
         ]
         heads = ["Resource", "A block takes", "An SM has", "Room for blocks"]
-        caption = f"{self._chosen['name']}, blocks of {plural(self.threads, 'thread')}"
+        caption = f"{self.chosen_gpu['name']}, blocks of {plural(self.threads, 'thread')}"
         return html_table(caption, heads, rows)
-
-    @property
-    def _chosen(self) -> dict[str, Any]:
-        return next(entry for entry in self.gpus if entry["id"] == self.gpu)
 
 
 def _numbers(limits: Limits) -> dict[str, int]:

@@ -6,24 +6,16 @@ import type { Launch, Resource, Sm } from "../formulas/occupancy.ts";
 import { blockTakes, fitOf, fitWords, smHas } from "../formulas/occupancy.ts";
 import { MAX_REGISTERS, WARP } from "../hardware.py";
 import { comma, number, plural, tenthsPercent } from "../text.ts";
-import { chooser, chosenGpu, fillTo, gpuChooser } from "./shared/controls.ts";
+import { chosenGpu, fillTo, gpuChooser } from "./shared/controls.ts";
 import { html, say, setAttributes, svg } from "./shared/dom.ts";
 import { textWidth } from "./shared/labels.ts";
 import { availableWidth, keepDrawn, put, tool } from "./shared/model.ts";
 import { within } from "./shared/scale.ts";
 import { Scene } from "./shared/scene.ts";
 
-type Gpu = Sm & { id: string; name: string; compute_capability: string };
+type Gpu = Sm & { id: string; name: string };
 
-interface Kernel {
-  name: string;
-  threads: number;
-  /** by compute capability */
-  registers: Record<string, number>;
-  shared: number;
-}
-
-type State = { gpus: Gpu[]; gpu: string; kernels: Kernel[]; kernel: string } & Launch;
+type State = { gpus: Gpu[]; gpu: string } & Launch;
 
 /**
  * One of the three numbers of a launch: `step` is what a slider or a drag moves by, `ticks` stand
@@ -49,7 +41,7 @@ interface Run {
   share: number;
 }
 
-const STATE = ["gpus", "gpu", "threads", "registers", "shared", "kernels", "kernel"] as const;
+const STATE = ["gpus", "gpu", "threads", "registers", "shared"] as const;
 const QUANTITIES: Quantity[] = [
   {
     ...{ name: "threads", label: "Threads per block", unit: "threads", hue: "peak" },
@@ -76,7 +68,7 @@ const RESOURCES: { name: Resource; label: string; hue: string }[] = [
 ];
 
 export function render({ model, el }: View<State>) {
-  const start = startChooser(model);
+  const gpus = gpuChooser(model);
   const panels = QUANTITIES.map((quantity) => whatIfPanel(quantity, change));
   const conclusion = html("strong");
   const reasons = html("p");
@@ -89,7 +81,7 @@ export function render({ model, el }: View<State>) {
   const root = tool(
     el,
     "lab-occupancy",
-    html("div", { class: "lab-bar" }, start.fields),
+    html("div", { class: "lab-bar" }, gpus.field),
     html("div", { class: "lab-panels" }, sheets),
     words,
     html("div", { class: "lab-columns" }, rooms, html("div", {}, slots, caption)),
@@ -107,7 +99,7 @@ export function render({ model, el }: View<State>) {
     const width = availableWidth(root);
     const wide = width >= 540;
     root.classList.toggle("lab-wide", wide);
-    start.show();
+    gpus.show();
     const panelWidth = wide ? (width - 2 * 20) / 3 : width;
     for (const panel of panels) panel.show(gpu, model.get("gpus"), launch, panelWidth);
     const [first, ...others] = fitWords(gpu, launch);
@@ -128,67 +120,6 @@ function launchOf(model: Model<State>): Launch {
     registers: model.get("registers"),
     shared: model.get("shared"),
   };
-}
-
-/** The kernel that the three numbers are of, or undefined where they are the reader's own. */
-function kernelOf(model: Model<State>) {
-  const { threads, registers, shared } = launchOf(model);
-  const kernel = model.get("kernels").find(({ name }) => name === model.get("kernel"));
-  if (!kernel || threads !== kernel.threads || shared !== kernel.shared) return undefined;
-  const capability = chosenGpu(model).compute_capability;
-  return registers === kernel.registers[capability] ? kernel : undefined;
-}
-
-/** Set the three numbers to those of a kernel, if it was compiled for the GPU. */
-function startFrom(model: Model<State>, kernel: Kernel | undefined, gpu: Gpu) {
-  const registers = kernel?.registers[gpu.compute_capability];
-  model.set("kernel", kernel && registers ? kernel.name : "");
-  if (!kernel || !registers) return;
-  model.set("threads", kernel.threads);
-  model.set("registers", registers);
-  model.set("shared", kernel.shared);
-}
-
-/** The choices of a GPU and of a kernel to start from. */
-function startChooser(model: Model<State>) {
-  const gpus = gpuChooser(model);
-  const { field, select } = chooser("Start from", [], (chosen) => {
-    const kernel = model.get("kernels").find(({ name }) => name === chosen);
-    startFrom(model, kernel, chosenGpu(model));
-    model.save_changes();
-  });
-  // Before the chooser acts: another compiler target may take other registers for the same kernel.
-  const keepKernel = ({ target }: Event) => {
-    const { value } = target as HTMLSelectElement;
-    const gpu = model.get("gpus").find(({ id }) => id === value);
-    const kernel = kernelOf(model);
-    if (gpu && kernel) startFrom(model, kernel, gpu);
-  };
-  gpus.field.addEventListener("change", keepKernel, true);
-  return {
-    fields: [gpus.field, field],
-    show() {
-      gpus.show();
-      const kernels = model.get("kernels");
-      const capability = chosenGpu(model).compute_capability;
-      const key = JSON.stringify([kernels, capability]);
-      if (select.dataset.key !== key) {
-        select.dataset.key = key;
-        select.replaceChildren(...kernelOptions(kernels, capability));
-      }
-      field.hidden = !kernels.length;
-      select.value = kernelOf(model)?.name ?? "";
-    },
-  };
-}
-
-function kernelOptions(kernels: Kernel[], capability: string) {
-  const own = html("option", { value: "" }, "my own numbers");
-  const options = kernels.map(({ name, registers }) => {
-    const disabled = registers[capability] ? null : "";
-    return html("option", { value: name, disabled }, name);
-  });
-  return [own, ...options];
 }
 
 /**

@@ -44,9 +44,6 @@ class Painter(LabWidget):
         chosen: index of the request to begin with, or -1 for the reader's own pattern. Default:
             the first, or the own pattern where there is none.
         state: the rest of the state.
-
-    Raises:
-        LabError: a setting is out of its range.
     """
 
     SPACE: ClassVar[Literal["global", "shared"]]

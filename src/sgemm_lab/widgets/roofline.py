@@ -32,13 +32,8 @@ class Roofline(ChoosesGpu, LabWidget):
 
     State that the reader changes and Python can read or set: ``gpu``; ``level``; ``selected``, the
     index of the point in focus, or -1.
-
-    Raises:
-        LabError: a setting is out of its range.
     """
 
-    gpus: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)
-    gpu = traitlets.Unicode().tag(sync=True)
     points: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)
     selected = traitlets.Int(-1, min=-1).tag(sync=True)
     level = traitlets.Enum(["", *LEVEL_NAMES], "").tag(sync=True)
@@ -66,11 +61,6 @@ class Roofline(ChoosesGpu, LabWidget):
         if not self.level:
             return there
         return [self.level] if self.level in there else there[:1]
-
-    @property
-    def chosen_gpu(self) -> dict[str, Any]:
-        """The GPU whose roofs are shown."""
-        return next(entry for entry in self.gpus if entry["id"] == self.gpu)
 
     @property
     def shown_points(self) -> list[dict[str, Any]]:

@@ -53,9 +53,6 @@ class Scoreboard(LabWidget):
         falling: whether the largest comes first.
 
     All but ``rows`` are state that the reader changes and Python can read or set.
-
-    Raises:
-        LabError: a setting is out of its range.
     """
 
     ROOM = "904px"

@@ -26,9 +26,6 @@ class SevenProducts(LabWidget):
     Args:
         products: in the order in which they are made, see :class:`SignedProduct`.
         step: the product to begin with, from 1.
-
-    Raises:
-        LabError: a setting is out of its range.
     """
 
     ROOM = "calc(100vw + 121px)"  # the squares are as wide as the page

@@ -53,9 +53,6 @@ class SpeedError(LabWidget):
         selected: title of the way in focus, or "".
 
     The last five are state that the reader changes and Python can read or set.
-
-    Raises:
-        LabError: a setting is out of its range.
     """
 
     ways: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)

@@ -52,14 +52,9 @@ class TileWaves(ChoosesGpu, LabWidget):
 
     All of them but ``gpus`` and ``kernels`` are state that the reader changes and Python can read
     or set. The model is ``formulas.wave_quantization``.
-
-    Raises:
-        LabError: a setting is out of its range.
     """
 
-    gpus: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)
     kernels: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)
-    gpu = traitlets.Unicode().tag(sync=True)
     kernel = traitlets.Unicode().tag(sync=True)
     size = traitlets.Int(4096, min=SMALLEST, max=LARGEST).tag(sync=True)
     blocks = traitlets.Int(1, min=1, max=MOST_BLOCKS).tag(sync=True)

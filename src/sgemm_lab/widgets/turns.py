@@ -34,9 +34,6 @@ class Turns(LabWidget):
         kind: "warp", of warps at a scheduler, or "block", of blocks at the banks of an SM.
         chosen: which case is drawn.
         workers: how many warps or blocks there are.
-
-    Raises:
-        LabError: a setting is out of its range.
     """
 
     cases: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)

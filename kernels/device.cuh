@@ -1,7 +1,7 @@
 // Device functions that the kernels from chapter 9 on share. A line #include "device.cuh" in a
 // kernel stands for those of them that it uses and does not define itself, in this order.
 
-using Barrier = unsigned long long;  // an mbarrier: it counts arrivals, phase after phase
+using Barrier = unsigned long long;  // an mbarrier: it counts arrivals, round after round
 
 // Four neighbours of a row of which `left` elements are left; zeros past its end. One load of
 // 16 bytes where it can be: a float4 load faults unless its address is a multiple of 16.
@@ -46,7 +46,7 @@ __device__ void waitForGroups()
     asm volatile("cp.async.wait_group %0;" ::"n"(LEFT) : "memory");
 }
 
-// Set up a barrier: `count` arrivals complete a phase.
+// Set up a barrier: `count` arrivals complete a round.
 __device__ void mbarrierInit(Barrier* barrier, int count)
 {
     asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(inShared(barrier)), "r"(count));
@@ -64,8 +64,8 @@ __device__ void cpAsyncMbarrierArrive(Barrier* barrier)
     asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(inShared(barrier)));
 }
 
-// Wait until a phase is complete. Phases are named by their parity: 0, 1, 0, 1, ... Of a new
-// barrier phase 1, the one before phase 0, counts as complete.
+// Wait until a round is complete. Rounds are named by their parity: 0, 1, 0, 1, ... Of a new
+// barrier round 1, the one before round 0, counts as complete. PTX calls a round a phase.
 __device__ void mbarrierWait(Barrier* barrier, int phase)
 {
     asm volatile("{ .reg .pred over; again: mbarrier.try_wait.parity.shared.b64 over, [%0], %1;"
@@ -105,7 +105,7 @@ __device__ void fenceProxyAsyncShared()
 // A description of a matrix in global memory, by which TMA copies boxes of it. The driver makes it.
 struct alignas(64) TensorMap { unsigned long long words[16]; };
 
-// Arrive, and let the phase wait for this many bytes of TMA copies too.
+// Arrive, and let the round wait for this many bytes of TMA copies too.
 __device__ void mbarrierArriveExpectTx(Barrier* barrier, int bytes)
 {
     asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(inShared(barrier)),

@@ -1,5 +1,6 @@
 """The record of Strassen's product: its file, how it is taken, and the book's record."""
 
+from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -93,6 +94,24 @@ def test_a_record_is_written_item_by_item(taken: tuple[Path, StrassenRun]) -> No
         ("strassen", (16, 16, 16), 1), ("strassen", (12, 20, 28), 1),
         ("strassen+3xfp16", (12, 20, 28), 1),
     ]  # fmt: skip
+
+
+def test_a_run_of_only_the_inside_kernel_joins_the_latest_run(
+    monkeypatch: pytest.MonkeyPatch, taken: tuple[Path, StrassenRun]
+) -> None:
+    path, before = taken
+    later = "2027-01-02T03:04:05Z"
+    monkeypatch.setattr(measure, "new_run", lambda: replace(run(), date=later))
+    _, alone = measure.take_strassen_record(path.parent.parent, measure.SIZES, only_inside=True)
+    assert (alone.complete, alone.exact, alone.times, alone.errors) == (True, 0, (), ())
+    assert [times.size for times in alone.inside[0].times] == [(12, 20, 28)]
+    record = STRASSEN_RECORDS.load(path)
+    found = latest(record)
+    assert (found.date, found.times) == (before.date, before.times)
+    assert [one.date for one in found.inside] == [later]
+    assert {(s.arithmetic, s.date) for s in scores(record)} == {
+        ("strassen", before.date), ("strassen+3xfp16", later),
+    }  # fmt: skip
 
 
 def test_an_older_gpu_skips_the_kernel_of_warp_groups(

@@ -252,12 +252,12 @@ def test_a_cluster_copies_half_of_a_for_both_blocks_and_multiplies_its_own_colum
         "the tiles", "the copies", "the stages",
         "k = 0 to 7", "k = 8 to 15", "k = 16 to 23", "k = 24 to 31",
     ]  # fmt: skip
-    assert "Warp group 2 of block 1 has columns 192 to 255 of C." in steps["the tiles"].text
+    assert "Warp group 1 of block 1 has columns 192 to 255 of C." in steps["the tiles"].text
     for half in ("Block 0 copies rows 0 to 127", "Block 1 copies rows 128 to 255"):
         assert f"{half} of A for both blocks." in steps["the copies"].text
     assert "half of the rows of A for both blocks" in steps["the copies"].text
     assert "4 stages of 48 KB in shared memory." in steps["the stages"].text
-    assert "group 2: columns 64–127" in steps["the stages"].html
+    assert "group 1: columns 64–127" in steps["the stages"].html
 
 
 def test_a_warp_group_has_the_map_of_mma_in_every_box_of_its_sums() -> None:

@@ -52,6 +52,10 @@ def add_strassen_arguments(parser: argparse.ArgumentParser) -> None:
         "--measure", type=size, action="append", metavar="M,N,K",
         help="measure this size of the record's; may be given again; default: all",
     )  # fmt: skip
+    recording.add_argument(
+        "--only-inside", action="store_true",
+        help="measure only with the kernel on tensor cores for all leaves",
+    )  # fmt: skip
 
 
 def _multiply(options: argparse.Namespace) -> int:
@@ -123,12 +127,18 @@ def _record(options: argparse.Namespace) -> int:
                 f"The record has no size {size_text(chosen)}. It has "
                 f"{', '.join(map(size_text, SIZES))}."
             )
-    path, run = take_strassen_record(options.out or own_records(), sizes, progress=print_status)
+    path, run = take_strassen_record(
+        options.out or own_records(),
+        sizes,
+        progress=print_status,
+        only_inside=options.only_inside,
+    )
     if options.json:
         print_json({"file": str(path), "date": run.date, "complete": run.complete})
     else:
-        print(f"Wrote {plural(len(run.times), 'size')} to {path}.")
-        _print_times(run.times)
+        if run.times:
+            print(f"Wrote {plural(len(run.times), 'size')} to {path}.")
+            _print_times(run.times)
         for inside in run.inside:
             print(f"With {inside.kernel} inside:")
             _print_times(inside.times)

@@ -289,13 +289,12 @@ def _losses(one: MeasuredBound) -> str:
     on_tensor_cores = one.bound.cap.unit == GRID and one.kernel.arithmetic != "fp32"
     if not on_tensor_cores or clock is None or clock > _FULL_CLOCK * full:
         return ""
-    us = 2 * prod(one.score.size) / one.score.gflops / 1e3
-    least = us * one.share
-    slower = least * (full / clock - 1)
-    waiting = us - least - slower
+    exact = 2 * prod(one.score.size) / one.score.gflops / 1e3
+    # Rounded, so that what the reader sees adds up.
+    us, least, slowed = map(round, (exact, exact * one.share, exact * one.share * full / clock))
     return (
-        f"At its limit it would take {least:,.0f} µs. It takes {us:,.0f}: {slower:,.0f} more "
-        f"because the clock falls from {full:,.0f} to {clock:,.0f} MHz, and {waiting:,.0f} more "
+        f"At its limit it would take {least:,} µs. It takes {us:,}: {slowed - least:,} more "
+        f"because the clock falls from {full:,.0f} to {clock:,.0f} MHz, and {us - slowed:,} more "
         "because tensor cores wait."
     )
 

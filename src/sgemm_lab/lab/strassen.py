@@ -95,7 +95,8 @@ class StrassenResults:
         record = next((one for one in load_records() if one.gpu.name == self.gpu), None)
         if not found or not record:
             raise LabError(f"Strassen's product was not measured with {kernel} inside.")
-        run = replace(self.run, times=found.times, errors=found.errors)
+        date = found.date or self.run.date
+        run = replace(self.run, date=date, times=found.times, errors=found.errors)
         machine = with_leaf_kernel(self.machine, load_kernel(kernel), record)
         return StrassenResults(self.gpu, run, machine)
 

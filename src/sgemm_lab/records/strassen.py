@@ -1,7 +1,7 @@
 """Records of Strassen's product: dataclasses of a file, and scores."""
 
 import statistics
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Size
@@ -102,6 +102,8 @@ class Inside:
     """Of the kernel: "3xfp16"."""
     times: tuple[SizeTimes, ...] = ()
     errors: tuple[Errors, ...] = ()
+    date: str | None = None
+    """Start time of its run, if ``latest`` has put it into another one."""
 
 
 @dataclass(frozen=True)
@@ -203,18 +205,19 @@ def scores(record: StrassenRecord) -> list[StrassenScore]:
     """Return the fastest plan with levels of each size and leaf arithmetic, from the latest run."""
     run = latest(record)
     found = []
-    parts = [(STRASSEN, run.times, run.errors)]
-    parts += [(strassen_over(one.arithmetic), one.times, one.errors) for one in run.inside]
-    for arithmetic, sizes, all_errors in parts:
+    parts = [(STRASSEN, run.date, run.times, run.errors)]
+    parts += [
+        (strassen_over(one.arithmetic), one.date or run.date, one.times, one.errors)
+        for one in run.inside
+    ]
+    for arithmetic, date, sizes, all_errors in parts:
         errors = {one.size: one for one in all_errors if one.inputs == _UNIFORM}
         for times in sizes:
             plans = [plan for plan in times.ways if plan.levels]
             if plans:
                 best = min(plans, key=lambda plan: statistics.median(plan.seconds))
                 of_size = errors.get(times.size)
-                found.append(
-                    StrassenScore(record.gpu.name, run.date, arithmetic, times, best, of_size)
-                )
+                found.append(StrassenScore(record.gpu.name, date, arithmetic, times, best, of_size))
     return found
 
 
@@ -232,5 +235,10 @@ STRASSEN_RECORDS = Kind(StrassenRecord, "strassen record", "fewer")
 
 
 def latest(record: StrassenRecord) -> StrassenRun:
-    """Return the latest complete run, or the latest run if none is complete."""
-    return max(record.runs, key=lambda run: (run.complete, run.date))
+    """Return the latest run with times, a complete one if there is one.
+
+    What was measured with one kernel inside is that of the latest run which has it.
+    """
+    run = max(record.runs, key=lambda run: (bool(run.times), run.complete, run.date))
+    taken = max(record.runs, key=lambda run: (bool(run.inside), run.complete, run.date))
+    return replace(run, inside=tuple(replace(one, date=taken.date) for one in taken.inside))

@@ -86,6 +86,8 @@ def take_strassen_record(
     sizes: Sequence[Size] = tuple(SIZES),
     budget: Budget | None = None,
     progress: Progress = lambda _: None,
+    *,
+    only_inside: bool = False,
 ) -> tuple[Path, StrassenRun]:
     """Check products, measure times and errors, write each item; return the file and the run.
 
@@ -96,6 +98,7 @@ def take_strassen_record(
         sizes: of ``SIZES``.
         budget: per size; None: at least five samples and 0.3 seconds.
         progress: called with a line of text before each item.
+        only_inside: measure only with ``TENSOR_CORE_LEAF`` for all leaves.
 
     Raises:
         LabError: no GPU, a product is not exact, or the file cannot be written.
@@ -104,10 +107,11 @@ def take_strassen_record(
     run = StrassenRun(**new_run().environment())
     store = RunFile(STRASSEN_RECORDS, folder, current_device(), run)
     try:
-        progress("products of whole numbers at odd sizes")
-        store.put(exact=exact_products())
-        for item in _measured(sizes, None, budget, progress):
-            store.put(**_with(store.run, item))
+        if not only_inside:
+            progress("products of whole numbers at odd sizes")
+            store.put(exact=exact_products())
+            for item in _measured(sizes, None, budget, progress):
+                store.put(**_with(store.run, item))
         kernel = load_kernel(TENSOR_CORE_LEAF)
         if suits(kernel, device_target()):
             progress(f"products of whole numbers with {kernel.name} inside")

@@ -55,7 +55,7 @@ class Watched(NamedTuple):
     copies: dict[Part, list[int]]
     """The blocks that receive each part."""
     columns: dict[tuple[int, int], tuple[int, int]]
-    """By block and warp group: first and last of the columns of C that it stores."""
+    """By block and ``group``, as the kernels number those that multiply: its columns of C."""
 
     @property
     def of_a(self) -> dict[Part, list[int]]:
@@ -89,7 +89,7 @@ def watched(kernel: Kernel) -> Watched:
     for copy in seen["copies"]:
         copies.setdefault(_part(copy), []).append(copy["into"])
     columns = {
-        (one["block"], one["warpGroup"]): (one["first"], one["last"]) for one in seen["stores"]
+        (one["block"], one["warpGroup"] - 1): (one["first"], one["last"]) for one in seen["stores"]
     }
     return Watched(copies, dict(sorted(columns.items())))
 
@@ -132,7 +132,7 @@ def warp_group_steps(name: str | Kernel) -> dict[str, Output]:
         ),
         (
             "the stages",
-            f"A block has {stages} stages: group 0 fills them, the other groups multiply.",
+            f"A block has {stages} stages: one warp group fills them, the others multiply.",
             f"**{plural(stages, 'stage')}** of {bytes_text(each)} in shared memory. A group that "
             "multiplies reads all of **As** and its own columns of **Bs**.",
         ),
@@ -180,7 +180,7 @@ def _block(seen: Watched, stages: int) -> Iterator[str]:
     gap = 8
     wide = (PANEL_WIDTH + gap) / stages - gap
     yield outline(80, 20, 180, 36)
-    yield words(170, 43, "group 0: one thread copies", anchor="middle")
+    yield words(170, 43, "one thread of a group copies", anchor="middle")
     yield words(170, 84, "▼ copied when emptied", anchor="middle", bold=True)
     for stage in range(stages):
         x = stage * (wide + gap)
@@ -258,7 +258,8 @@ def warp_group_rows(title: str, name: str | Kernel) -> Output:
         shapes += [
             rectangle(at, top, wide * scale, bk * scale, "shared", PALE),
             outline(at, top, wide * scale, bk * scale, "shared"),
-            words(at + wide * scale / 2, top + bk * scale / 2 + 4, f"block {block} copies",
+            words(at + wide * scale / 2, top + bk * scale / 2 + 4,
+                  f"block {block} copies" if cluster > 1 else "one thread copies",
                   anchor="middle"),
         ]  # fmt: skip
     for group in range(groups):
@@ -269,11 +270,16 @@ def warp_group_rows(title: str, name: str | Kernel) -> Output:
             rectangle(x, at, bn * scale, high, "register", PALE),
             outline(x, at, bn * scale, high, "register"),
             words(x + bn * scale / 2, at + high / 2 + 4,
-                  f"group {group + 1}: {rows} rows of C", anchor="middle"),
+                  f"group {group}: {rows} rows of C", anchor="middle"),
         ]  # fmt: skip
+    copies = (
+        f"each of {cluster} blocks copies {wide} columns of B"
+        if cluster > 1
+        else "one thread copies"
+    )
     described = (
         f"A K tile: {bm} × {bk} of A and {bk} × {bn} of B. Each of {groups} warp groups computes "
-        f"{rows} × {bn} of C; each of {cluster} blocks copies {wide} columns of B."
+        f"{rows} × {bn} of C; {copies}."
     )
     says = f"A block computes **{bm} × {bn}** of C, a warp group **{rows}** of its rows"
     return panel(title, drawing(shapes, y + bm * scale + 4, described), described, says)

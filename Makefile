@@ -12,7 +12,7 @@ ALONE := tests/widgets/test_live_in_jupyterlab.py
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help book lint check quick test whole notebooks lab pdf picture zip readme counts golden bench clean
+.PHONY: help book lint check quick test whole notebooks lab pdf picture readme counts golden bench clean
 
 help:
 	@echo "make book       build the pages into $(SITE)"
@@ -24,7 +24,6 @@ help:
 	@echo "make notebooks  write one notebook per chapter into notebooks/"
 	@echo "make lab        write the notebooks and open them in JupyterLab"
 	@echo "make pdf        print the book into one PDF, _build/book.pdf"
-	@echo "make zip        pack the pages into one file that is read from disk"
 	@echo "make picture    take the screenshots in README.md"
 	@echo "make readme     write the ladder in README.md from the records"
 	@echo "make counts     compile and count the kernels, for pages and machines without NVRTC"
@@ -94,10 +93,7 @@ pdf: book .venv/.test
 	@$(BIN)/python -m sgemm_lab.book.pdf
 
 picture: book .venv/.test
-	@$(BIN)/python -m sgemm_lab.book.readme_picture
-
-zip: book
-	@$(BIN)/python -m sgemm_lab.book.site_zip
+	@PYTHONPATH=tests $(BIN)/python tests/book/readme_picture.py
 
 readme: .venv/.book
 	@$(BIN)/python -m sgemm_lab.book.readme

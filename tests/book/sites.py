@@ -15,7 +15,7 @@ import yaml
 from filelock import FileLock
 from playwright.sync_api import Page, Response
 
-from sgemm_lab.book import readme_picture
+from serving import address_of
 from sgemm_lab.book.repository import SITE_VARIABLE
 
 ROOT = Path(__file__).parents[2]
@@ -131,7 +131,7 @@ def widgets_that_stay_still(page: Page, *, behind: bool = True) -> list[str]:
 
 @contextmanager
 def served(folder: Path) -> Iterator[Site]:
-    with readme_picture.served(folder) as address:
+    with address_of(folder) as address:
         yield Site(folder, address)
 
 

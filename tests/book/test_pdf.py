@@ -39,10 +39,8 @@ def paper(tmp_path_factory: pytest.TempPathFactory, chromium: Any) -> PdfReader:
         html = f"<!doctype html><meta charset=utf-8><article>{body}</article>"
         (folder / f"{name}.html").write_text(html)
     out = folder / "paper.pdf"
-    pages = write(chromium, parts_of(folder / "_toc.yml", folder), "Three pages", out)
-    reader = PdfReader(out)
-    assert len(reader.pages) == pages
-    return reader
+    write(chromium, parts_of(folder / "_toc.yml", folder), "Three pages", out)
+    return PdfReader(out)
 
 
 def titles(outline: Sequence[Any]) -> list[str]:
@@ -70,16 +68,13 @@ def start_of(reader: PdfReader, title: str) -> int:
 
 
 @pytest.mark.browser
-def test_pages_are_numbered_from_the_cover_and_the_contents_tell_where_parts_begin(
-    paper: PdfReader,
-) -> None:
+def test_pages_are_numbered_from_the_cover_and_the_contents_lead_to_all(paper: PdfReader) -> None:
     texts = [page.extract_text() for page in paper.pages]
     assert "Three pages" in texts[0]
     for number, text in enumerate(texts[2:], 3):
         assert str(number) in text.splitlines()
     starts = {title: start_of(paper, title) for title in ("First", "Second", "Third")}
-    rows = [f"{title} {start}" for title, start in starts.items()]
-    assert texts[1].splitlines() == ["Contents", rows[0], "More", *rows[1:]]
+    assert texts[1].splitlines() == ["Contents", "First", "More", "Second", "Third"]
     assert titles(paper.outline) == ["Three pages", "First", "Second", "Third"]
     assert links(paper, 2) == list(starts.values())
 

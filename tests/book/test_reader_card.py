@@ -13,8 +13,9 @@ from turns import in_turn
 
 from accessible import faults
 from browser import still
+from serving import address_of
 from sgemm_lab import lab
-from sgemm_lab.book import reader_cards, readme_picture
+from sgemm_lab.book import reader_cards
 from sgemm_lab.kernel import Kernel, parse_kernel
 from sgemm_lab.lab.ladders import chapter_pages
 from sgemm_lab.text import number
@@ -68,7 +69,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         for name, content in pages.items():
             html = page_of(content, "A card", ASSETS, mode)
             (folder / f"{name}.html").write_text(html, encoding="utf-8")
-    with readme_picture.served(folder) as served:
+    with address_of(folder) as served:
         yield served
 
 

@@ -5,10 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import readme_picture
 from PIL import Image
 from sites import ROOT, Site
-
-from sgemm_lab.book import readme_picture
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 

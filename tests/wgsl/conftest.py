@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page
 
-from sgemm_lab.book import readme_picture
+from serving import address_of
 from sgemm_lab.bundles import bundled
 from sgemm_lab.files import PACKAGE
 
@@ -24,7 +24,7 @@ def modules(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     for name in MODULES:
         (folder / f"{name}.mjs").write_text(bundled(PACKAGE / "wgsl" / f"{name}.ts"), "utf-8")
     (folder / "page.html").write_text(PAGE, encoding="utf-8")
-    with readme_picture.served(folder) as address:
+    with address_of(folder) as address:
         yield f"{address}/page.html"
 
 

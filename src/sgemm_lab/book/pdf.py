@@ -1,11 +1,9 @@
 """The book on paper: one PDF of the built pages, with contents, page numbers and working links.
 
 ``python -m sgemm_lab.book.pdf`` makes it from ``_build/html``; ``make pdf`` builds that first.
-Chromium prints the articles of all pages as one document: once to learn on which page each begins,
-and once with those numbers in the contents.
+Chromium prints the articles of all pages as one document.
 """
 
-import io
 import json
 import re
 import sys
@@ -43,8 +41,7 @@ _STYLE = f"""
 .paper-front h2 {{ font-size: 22pt; break-before: page }}
 .paper-front :is(li, p) {{ margin: 1.6mm 0 }}
 .paper-front ol {{ list-style: none; padding: 0 }}
-.paper-front a {{ color: inherit; text-decoration: none; display: flex; gap: 4mm }}
-.paper-front i {{ flex: 1; align-self: end; border-bottom: 1px dotted #999 }}
+.paper-front a {{ color: inherit; text-decoration: none }}
 .paper-front .part {{ margin-top: 7mm; font-weight: bold }}
 body {{ display: block }}
 article {{ width: 46rem; margin-left: 4rem }}
@@ -103,46 +100,36 @@ def parts_of(toc: Path, site: Path) -> list[Part]:
     return found
 
 
-def write(chromium: "Browser", parts: Sequence[Part], title: str, out: Path) -> int:
-    """Print the parts, pages of one folder, into one PDF; return how many pages it has.
+def write(chromium: "Browser", parts: Sequence[Part], title: str, out: Path) -> None:
+    """Print the parts, pages of one folder, into one PDF.
 
     Raises:
         LabError: the file cannot be written.
     """
-    from pypdf import PdfReader
-
-    starts: dict[str, int] = {}
     paper = parts[0].file.with_name("paper.html")
     page = chromium.new_page()
     page.set_default_timeout(_SECONDS * 1000)
     page.emulate_media(media="print", color_scheme="light")
     try:
-        for _ in range(2):
-            paper.write_text(_document(parts, title, starts), encoding="utf-8")
-            page.goto(paper.as_uri())
-            page.evaluate("document.fonts.ready")
-            page.evaluate(_UNFOLD)  # Paper cannot open what is folded.
-            pdf = page.pdf(
-                prefer_css_page_size=True,
-                print_background=True,
-                outline=True,
-                tagged=True,
-                scale=_SCALE,
-            )
-            reader = PdfReader(io.BytesIO(pdf))
-            places = reader.named_destinations
-            for part in parts:
-                found = reader.get_destination_page_number(places[f"/{part.file.stem}"])
-                starts[part.file.stem] = 1 + (found or 0)
+        paper.write_text(_document(parts, title), encoding="utf-8")
+        page.goto(paper.as_uri())
+        page.evaluate("document.fonts.ready")
+        page.evaluate(_UNFOLD)  # Paper cannot open what is folded.
+        pdf = page.pdf(
+            prefer_css_page_size=True,
+            print_background=True,
+            outline=True,
+            tagged=True,
+            scale=_SCALE,
+        )
     finally:
         paper.unlink()
         page.close()
     write_whole(out, pdf)
-    return len(reader.pages)
 
 
-def _document(parts: Sequence[Part], title: str, starts: dict[str, int]) -> str:
-    """Return all parts as one page behind a cover and the contents; ``starts`` are page numbers."""
+def _document(parts: Sequence[Part], title: str) -> str:
+    """Return all parts as one page behind a cover and the contents."""
     head = "".join(re.findall(r"<link[^>]*stylesheet[^>]*>", parts[0].file.read_text("utf-8")))
     running = "".join(
         f"@page part-{part.file.stem} {{ @top-right {{ {_SMALL}; "
@@ -151,9 +138,8 @@ def _document(parts: Sequence[Part], title: str, starts: dict[str, int]) -> str:
     )
     rows = "".join(
         (f'<li class="part">{escape(one.caption)}</li>' if one.caption else "")
-        + f'<li><a href="#{name}">{one.title}<i></i>{starts.get(name, "")}</a></li>'
+        + f'<li><a href="#{one.file.stem}">{one.title}</a></li>'
         for one in parts
-        for name in [one.file.stem]
     )
     known = known_repository(Path.cwd())
     return (
@@ -175,10 +161,10 @@ def main() -> None:
     try:
         parts = parts_of(root / "_toc.yml", root / "_build" / "html")
         with browser.opened() as chromium:
-            pages = write(chromium, parts, title, out)
+            write(chromium, parts, title, out)
     except LabError as refused:
         sys.exit(str(refused))
-    print(f"The book has {pages} pages on paper: {out} ({out.stat().st_size / 1e6:.1f} MB)")
+    print(f"The book on paper: {out} ({out.stat().st_size / 1e6:.1f} MB)")
 
 
 if __name__ == "__main__":

@@ -1,28 +1,22 @@
 """A picture of a page at work, for README: chapter 2, right after a barrier was deleted and run.
 
-``python -m sgemm_lab.book.readme_picture`` makes it from ``_build/html``, light and dark. The
-picture holds what the page said, so that a test fails when the page says something else.
+``make picture`` makes it from ``_build/html``, light and dark. It holds what the page said,
+so that a test fails when the page says something else.
 """
 
-import functools
 import io
 import sys
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
+from playwright.sync_api import Browser
 
+from serving import address_of
 from sgemm_lab.book import browser
 from sgemm_lab.errors import LabError
 from sgemm_lab.files import write_whole
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Browser
 
 Mode = Literal["light", "dark"]
 MODES: tuple[Mode, ...] = ("light", "dark")
@@ -35,7 +29,7 @@ _WIDE, _HIGH = 1050, 840
 _SECONDS = 60
 
 
-def picture(chromium: "Browser", address: str, mode: Mode) -> tuple[bytes, str]:
+def picture(chromium: Browser, address: str, mode: Mode) -> tuple[bytes, str]:
     """Return a picture (PNG) of the page served at ``address``, and what its panel says.
 
     Raises:
@@ -79,25 +73,10 @@ def packed(shot: bytes, said: str) -> bytes:
     return out.getvalue()
 
 
-@contextmanager
-def served(folder: Path) -> Iterator[str]:
-    """Serve a folder; give the address."""
-
-    class Quiet(SimpleHTTPRequestHandler):
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=folder))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    server.server_close()
-
-
 def main() -> None:
     """Write the pictures of this checkout's book and say where."""
     try:
-        with browser.opened() as chromium, served(Path.cwd() / "_build" / "html") as address:
+        with browser.opened() as chromium, address_of(Path.cwd() / "_build" / "html") as address:
             for mode in MODES:
                 file = Path.cwd() / "docs" / f"page-{mode}.png"
                 write_whole(file, packed(*picture(chromium, address, mode)))

@@ -10,9 +10,9 @@ import pytest
 
 import sgemm_lab
 from sgemm_lab import bundles, files, hardware, npm
-from sgemm_lab.bundles import FOLDER, bundled
+from sgemm_lab.bundles import bundled
 from sgemm_lab.errors import LabError, MissingToolError
-from sgemm_lab.widgets import LabWidget, Timeline
+from sgemm_lab.widgets import LabWidget
 
 PACKAGE = Path(sgemm_lab.__file__).parent
 TYPES_ALONE = re.compile(r"(?:(?!(?:export )?(?:async|class|const|function|let)\b).*\n)*")
@@ -29,12 +29,6 @@ def test_every_module_and_sheet_is_in_a_bundle() -> None:
     }
     assert len(used) > 180
     assert there - used == set()
-
-
-def test_a_widget_follows_its_bundle_on_disk() -> None:
-    assert str(Timeline._esm) == (FOLDER / "widgets" / "timeline.js").read_text("utf-8")
-    assert "--lab-bg" in str(Timeline._css)
-    assert ".lab-bar" in str(Timeline._css) or "timeline" in str(Timeline._css)
 
 
 def test_numbers_come_from_python(tmp_path: Path) -> None:
@@ -55,20 +49,6 @@ def test_a_missing_bundle_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     monkeypatch.setattr(files, "BUNDLES", tmp_path)
     with pytest.raises(LabError, match=r"pages/panel\.js is missing\. Build it with 'python -m"):
         bundles.text("pages/panel.js")
-
-
-def test_declared_numbers_are_those_in_use() -> None:
-    declared = (PACKAGE / "widgets" / "shared" / "python.d.ts").read_text()
-    imports = re.compile(r'^import \{([^}]*)\} from "[^"]*\.py";', re.MULTILINE)
-    used = {
-        name.strip()
-        for path in PACKAGE.rglob("*.ts")
-        for names in imports.findall(path.read_text())
-        for name in names.split(",")
-        if name.strip()
-    }
-    assert set(re.findall(r"export const (\w+): [^;]+;", declared)) == used
-    assert used <= {name for values in bundles._constants().values() for name in values}
 
 
 def test_the_editor_is_light_and_has_its_licences() -> None:

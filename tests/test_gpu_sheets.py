@@ -1,7 +1,7 @@
 """GPUs by name, and the roofs that follow from their data sheets."""
 
 import re
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import pytest
 
@@ -53,26 +53,11 @@ def test_the_most_similar_name_is_suggested() -> None:
         find_gpu("xyz")
 
 
-@pytest.mark.parametrize(
-    ("id_", "tflops"), [("t4", 8.1), ("a100", 19.5), ("rtx3090", 35.6), ("rtx4090", 82.6),
-                        ("l4", 30.3), ("rtx5090", 104.8)],
-)  # fmt: skip
-def test_peaks_are_the_published_ones(id_: str, tflops: float) -> None:
-    assert find_gpu(id_).peak_gflops == pytest.approx(tflops * 1e3, rel=0.01)
-
-
 @pytest.mark.parametrize("gpu", GPUS, ids=lambda gpu: gpu.id)
 def test_kernels_are_compiled_for_every_gpu_of_the_book(gpu: Gpu) -> None:
     assert "sm_" + gpu.compute_capability.replace(".", "") in TARGETS
     assert gpu.compute_capability in LIMITS
     assert find_gpu(gpu.name) is gpu
-
-
-@pytest.mark.parametrize("gpu", GPUS, ids=lambda gpu: gpu.id)
-def test_every_number_of_a_data_sheet_has_its_source(gpu: Gpu) -> None:
-    numbers = {field.name for field in fields(gpu) if field.type in (int, float, "int", "float")}
-    assert set(gpu.sources) == numbers
-    assert all(len(source) > 10 for source in gpu.sources.values())
 
 
 @pytest.mark.parametrize("record", load_records(), ids=lambda record: record.gpu.name)

@@ -116,14 +116,6 @@ def test_a_head_that_cannot_be_read_is_a_sentence(field: str, text: str, sentenc
         kernel(**{field: text}).launch_shape(1, 1, 1)
 
 
-@pytest.mark.parametrize(
-    ("size", "grid"),
-    [((8, 64, 1), (1, 1)), ((9, 65, 1), (2, 2)), ((1, 1, 1), (1, 1)), ((17, 128, 5), (2, 3))],
-)
-def test_grid_is_rounded_up(size: tuple[int, int, int], grid: tuple[int, int]) -> None:
-    assert kernel().launch_shape(*size).grid == grid
-
-
 def test_block_and_shared_memory_follow_from_constants_and_sizes() -> None:
     shape = kernel().launch_shape(1, 1, 100)
     assert (shape.block, shape.threads, shape.shared_bytes) == ((256, 1), 256, 432)
@@ -226,13 +218,6 @@ def test_changed_lines_ignore_head_blank_lines_and_white_space() -> None:
     assert changed_lines(parent, child) == {6}
 
 
-def test_lines_against_the_parent_are_the_source() -> None:
-    lines = lines_against_parent(load_kernel("naive"))
-    assert [line.text for line in lines] == load_kernel("naive").source.splitlines()
-    assert [line.number for line in lines] == list(range(1, len(lines) + 1))
-    assert {line.text.split()[2] for line in lines if line.changed} == {"BM", "BN", "row", "col"}
-
-
 # What every kernel of the book keeps to.
 
 each_kernel = pytest.mark.parametrize("kernel", BOOK, ids=lambda k: k.name)
@@ -247,14 +232,6 @@ ANEW = {
 }
 """Kernels that begin anew, since no small step leads to their instruction, and why."""
 
-OTHER_TILES = {
-    "warp_tile": "The larger thread tile is the step.",
-    "async_copy": "A deeper K tile makes no difference, and needs no registers any more.",
-    "producers": "With a barrier for each stage, short K tiles cost little.",
-    "small_tile": "The smaller tile is the step.",
-    "unaligned_rows": "The step is in the rows; K is shared on request.",
-}
-"""Kernels whose constants are part of their step, and why."""
 
 TOGETHER = {
     "double_buffer": (50, "Stores of C as float4 make no difference, and need a function."),
@@ -293,24 +270,6 @@ def test_a_kernel_says_in_a_sentence_what_is_new(kernel: Kernel) -> None:
         assert kernel.change is not None
         assert re.fullmatch(r"[A-Z][^.]+\.", kernel.change)
         assert len(kernel.change) <= 88
-
-
-@pytest.mark.parametrize(
-    "kernel",
-    [
-        k
-        for k in BOOK
-        if k.chapter >= 6
-        and k.parent
-        and "TM" in load_kernel(k.parent).values
-        and k.name not in {*ANEW, *OTHER_TILES}
-    ],
-    ids=lambda k: k.name,
-)
-def test_constants_of_the_large_tiles_change_in_no_step(kernel: Kernel) -> None:
-    # Where they change with the idea, no one can tell which of the two brought the gain. A kernel
-    # for other shapes begins anew, from one without a thread tile: it has no large tile to keep.
-    assert load_kernel(str(kernel.parent)).values.items() <= kernel.values.items()
 
 
 @each_kernel
@@ -352,22 +311,6 @@ def test_file_names_carry_name_and_a_number_of_their_own() -> None:
     )
     numbers = [name.partition("_")[0] for name in names]
     assert sorted(set(numbers)) == numbers
-
-
-def test_a_kernel_of_the_book_is_found_by_its_name_alone() -> None:
-    assert file_name(load_kernel("tiled")).endswith("_tiled.cu")
-    variant = load_kernel("register_cache:BM=128,BN=128,TM=8,TN=8")
-    assert file_name(variant).endswith("_register_cache.cu")
-
-
-def test_lines_are_marked_against_a_parent_with_other_constants() -> None:
-    kernel = load_kernel("transposed")
-    assert kernel.parent == "register_cache:BM=128,BN=128,TM=8,TN=8"
-    assert [line.text.strip() for line in lines_against_parent(kernel) if line.changed] == [
-        "__shared__ float As[BK][BM];  // the window's k × rows of A: transposed",
-        "As[k][r] = inside ? Ablock[r * K + k] : 0.0f;",
-        "for (int i = 0; i < TM; ++i) fragA[i] = As[k][ty * TM + i];",
-    ]
 
 
 @pytest.fixture
@@ -416,12 +359,6 @@ def test_a_byte_order_mark_is_no_part_of_a_file(tmp_path: Path) -> None:
     path = tmp_path / "mine.cu"
     path.write_text(load_kernel("tiled").source, encoding="utf-8-sig")
     assert load_kernel_file(path).source == load_kernel("tiled").source
-
-
-def test_a_launch_shape_can_follow_the_sms_of_the_gpu() -> None:
-    persistent = kernel(grid="min(SMS, ceil(N / BN)), 1")
-    assert persistent.launch_shape(1, 10**6, 1).grid == (132, 1)
-    assert persistent.launch_shape(1, 10**6, 1, sms=40).grid == (40, 1)
 
 
 def test_chapters_come_in_order() -> None:

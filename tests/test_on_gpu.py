@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -26,7 +25,7 @@ from sgemm_lab.gemm.dispatch.candidates import candidates
 from sgemm_lab.gemm.strassen.engine import GpuProduct
 from sgemm_lab.gemm.strassen.error import norm_error, sampled_rows
 from sgemm_lab.gemm.strassen.plan import make_plan
-from sgemm_lab.kernel import Kernel, parse_kernel
+from sgemm_lab.kernel import Kernel, Size, parse_kernel
 from sgemm_lab.measuring.interleaved import Budget, contenders, cublas, time_interleaved
 from sgemm_lab.records.store import load_record
 
@@ -118,9 +117,6 @@ def roomy(cupy: Any) -> Any:
     return cupy
 
 
-large = pytest.mark.parametrize("name", ["naive", "tiled", "register_cache", "double_buffer"])
-
-
 def whole_numbers(cupy: Any, rows: int, columns: int) -> Any:
     matrix = cupy.empty((rows, columns), dtype="float32")
     random = cupy.random.RandomState(seed=1)
@@ -130,34 +126,20 @@ def whole_numbers(cupy: Any, rows: int, columns: int) -> Any:
     return matrix
 
 
-@large
-def test_a_of_more_than_2_to_the_31_elements(name: str, roomy: Any) -> None:
-    a, b = whole_numbers(roomy, LONG, LONG), whole_numbers(roomy, LONG, 1)
-    c = multiply(load_kernel(name), a, b)
-    for first in range(0, LONG, ROWS):
-        expected = a[first : first + ROWS].astype("float64") @ b.astype("float64")
-        assert roomy.array_equal(c[first : first + ROWS], expected), first
-
-
-@large
-def test_b_of_more_than_2_to_the_31_elements(name: str, roomy: Any) -> None:
-    a, b = whole_numbers(roomy, 1, LONG), whole_numbers(roomy, LONG, LONG)
-    c = multiply(load_kernel(name), a, b)
-    expected = roomy.zeros((1, LONG), dtype="float64")
-    for first in range(0, LONG, ROWS):
-        part = slice(first, first + ROWS)
-        expected += a[:, part].astype("float64") @ b[part].astype("float64")
-    assert roomy.array_equal(c, expected)
-
-
-@large
-def test_c_of_more_than_2_to_the_31_elements(name: str, roomy: Any) -> None:
-    a, b = whole_numbers(roomy, LONG, 3), whole_numbers(roomy, 3, LONG)
-    c = roomy.full((LONG, LONG), roomy.nan, dtype="float32")
+@pytest.mark.parametrize("size", [(LONG, 1, LONG), (1, LONG, LONG), (LONG, LONG, 3)])
+@pytest.mark.parametrize("name", ["naive", "tiled", "register_cache", "double_buffer"])
+def test_matrices_of_more_than_2_to_the_31_elements(name: str, size: Size, roomy: Any) -> None:
+    m, n, k = size
+    a, b = whole_numbers(roomy, m, k), whole_numbers(roomy, k, n)
+    c = roomy.full((m, n), roomy.nan, dtype="float32")
     LoadedKernel(load_kernel(name))(a, b, c)
-    for first in range(0, LONG, ROWS):
-        expected = a[first : first + ROWS].astype("float64") @ b.astype("float64")
-        assert roomy.array_equal(c[first : first + ROWS], expected), first
+    for first in range(0, m, ROWS):
+        rows = slice(first, first + ROWS)
+        expected = roomy.zeros(c[rows].shape, dtype="float64")
+        for start in range(0, k, ROWS):
+            part = slice(start, start + ROWS)
+            expected += a[rows, part].astype("float64") @ b[part].astype("float64")
+        assert roomy.array_equal(c[rows], expected), first
 
 
 # Wrong kernels are rejected, and told what is wrong with them.
@@ -178,17 +160,7 @@ REASONS = {
     "transposed_index": "wrong on whole numbers",
     "unwritten_edge": "never written",
 }
-
-
-RIGHT_BY_LUCK = {"missing_copy_wait"}
-"""Rejected by simulation alone. On an H200 its copies arrived in time at every size checked."""
-
-
-def test_every_wrong_kernel_is_tested() -> None:
-    assert {path.stem for path in (TESTS / "wrong_kernels").glob("*.cu")} == {
-        *REASONS,
-        *RIGHT_BY_LUCK,
-    }
+"""What is said of each. missing_copy_wait is not here: on an H200 its copies arrived in time."""
 
 
 @pytest.mark.parametrize("name", REASONS)
@@ -233,50 +205,6 @@ def test_a_right_kernel_of_ones_own_passes_apart_as_it_does_here() -> None:
     mine = parse_kernel("mine", load_kernel("tiled").source)
     assert list(check_sandboxed(mine, AWKWARD_SIZES[:5])) == list(check(mine, AWKWARD_SIZES[:5]))
     try_out(mine, AWKWARD_SIZES[:5])
-
-
-# NVIDIA's own checker finds what is wrong, too: the launch hides nothing from it.
-
-FOUND_BY = {
-    "memcheck": ("outside_load", "outside_store"),
-    "racecheck": ("double_buffer_race", "missing_first_barrier", "missing_second_barrier"),
-    # None of them reads memory that was never written: what is missing in C, nobody reads.
-    "initcheck": (),
-}
-
-
-@pytest.fixture(scope="session")
-def sanitizer() -> str:
-    found = shutil.which("compute-sanitizer") or shutil.which(
-        "compute-sanitizer", path="/usr/local/cuda/bin"
-    )
-    if found is None:
-        pytest.skip("compute-sanitizer is not installed here; it comes with the CUDA toolkit.")
-    return found
-
-
-def sanitized(sanitizer: str, tool: str, kernel: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sanitizer, "--tool", tool, "--error-exitcode", "9", sys.executable, "-m", "sgemm_lab",
-         "launch", kernel, "--size", "97,203,61"],
-        capture_output=True, text=True, check=False, timeout=300,
-        env={**os.environ, "PYTHONPATH": str(TESTS.parent / "src")},
-    )  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("tool", "name"), [(tool, name) for tool, names in FOUND_BY.items() for name in names]
-)
-def test_the_sanitizer_finds_a_wrong_kernel(tool: str, name: str, sanitizer: str) -> None:
-    done = sanitized(sanitizer, tool, str(TESTS / "wrong_kernels" / f"{name}.cu"))
-    assert done.returncode == 9, done.stdout[-2000:]
-
-
-@pytest.mark.parametrize("tool", FOUND_BY)
-@pytest.mark.parametrize("name", ["naive", "tiled", "double_buffer"])
-def test_the_sanitizer_finds_nothing_in_a_right_one(name: str, tool: str, sanitizer: str) -> None:
-    done = sanitized(sanitizer, tool, name)
-    assert done.returncode == 0, done.stdout[-2000:]
 
 
 # Arrays of the GPU, cuBLAS, and a record.
@@ -466,12 +394,6 @@ def test_strassens_product_works_on_two_streams_at_once(inside: str | None, cupy
             GpuProduct(plan, leaf)(a, b, c)
     cupy.cuda.Device().synchronize()
     assert all(cupy.array_equal(each, alone) for each in results)
-
-
-def test_matmul_answers_empty_sizes(cupy: Any) -> None:
-    none = cupy.empty((3, 0), dtype="float32")
-    assert sgemm_lab.matmul(none, cupy.empty((0, 4), dtype="float32")).tolist() == [[0.0] * 4] * 3
-    assert sgemm_lab.matmul(none.T, uniform(cupy, 3, 5)).shape == (0, 5)
 
 
 @pytest.mark.parametrize("size", [(1024, 1024, 1024), (3072, 3072, 3072), (128, 128, 60_000)])

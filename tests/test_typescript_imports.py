@@ -71,9 +71,3 @@ def test_no_module_imports_from_a_floor_above(graph: Graph) -> None:
         if floor(imported, of) > floor(module, of)
     ]
     assert upward == []
-
-
-def test_a_circle_of_types_is_found(tmp_path: Path) -> None:
-    (tmp_path / "one.ts").write_text('import { a } from "./two.ts";\n')
-    (tmp_path / "two.ts").write_text('import type { B } from "./one.ts";\n')
-    assert sorted(set(circle(imports(tmp_path)))) == ["one.ts", "two.ts"]

@@ -178,15 +178,6 @@ def test_a_prediction_hides_its_result_on_every_gpu(
     assert page.locator(".lab-closing:visible").count() > shown[1]
 
 
-def test_what_only_one_gpu_was_measured_for_is_listed(book: Site) -> None:
-    """So that nothing of the others is left out unnoticed."""
-    counts = {page: (book.folder / page).read_text().count("data-gpu-alone") for page in book.pages}
-    assert {page: count for page, count in counts.items() if count} == {
-        "chapters/03_sliding_window.html": 1,  # strip at two narrow shapes
-        "chapters/11_one_product_many_kernels.html": 4,  # split_k and the three vector kernels
-    }
-
-
 def press_folds(page: Any) -> None:
     """Press the titles of folded outputs: it opens them, or closes them again."""
     for title in page.locator("details.above-output > summary:visible").all():

@@ -72,21 +72,6 @@ def test_a_page_with_results_of_one_gpu_has_no_choice(page: Page) -> None:
     assert gpus(page) == ["h200", "t4", "l4"]
 
 
-def test_a_box_holds_the_same_step_on_the_other_gpus() -> None:
-    box = lab.closing("split", gap="For a reason.")
-    (other,) = box.elsewhere
-    html = box._repr_html_()
-    assert f'<div data-gpu="{H200}">' in html
-    assert f'<div data-gpu="{H100}" hidden>' in html
-    assert other.now.score.gpu == H100
-    assert (
-        other.measured.below
-        == lab.recorded("H100").record.score(lab.kernel("float4_tile"), (4096, 4096, 4096)).gflops
-    )
-    assert html.count("For a reason.") == 2
-    assert html.count("data-program") == 1
-
-
 def test_what_a_function_returns_is_shown_for_each_gpu_that_has_it() -> None:
     def table() -> Output:
         return lab.table(["speed"], [[f"{lab.speed('split'):.0f}"]])

@@ -3,8 +3,6 @@
 import ast
 import re
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from sites import ROOT
@@ -12,11 +10,9 @@ from sites import ROOT
 from sgemm_lab.book.exercises import (
     ExerciseDirective,
     Written,
-    answer_form,
     answer_lines,
     parts,
 )
-from sgemm_lab.book.notebooks import notebook
 from sgemm_lab.errors import LabError
 from sgemm_lab.exercises import (
     CHOICES,
@@ -111,33 +107,6 @@ def test_cell_of_a_notebook_holds_the_start_and_no_answer(found: Written) -> Non
         assert exercise.allows in found.cell
 
 
-@pytest.mark.parametrize(
-    ("name", "allows"),
-    [
-        ("naive-gain", "Within 15 % counts as right."),
-        ("float4-again", "Less than 2 % apart counts as about the same."),
-    ],
-)
-def test_a_prediction_says_how_near_an_answer_must_come(name: str, allows: str) -> None:
-    prediction = find_prediction(name)
-    assert allows in answer_form(prediction, prediction.judging(machine_of_records()))
-
-
-def test_notebook_asks_takes_and_solves_in_this_order() -> None:
-    made: Any = notebook(ROOT / "chapters" / "02_tiling.md", None)
-    sources = [cell["source"] for cell in made["cells"]]
-    place = next(i for i, source in enumerate(sources) if 'lab.exercise("2.1"' in source)
-    assert sources[place - 1].startswith("> **2.1 Count the copies**\n>\n> How many floats")
-    assert made["cells"][place]["cell_type"] == "code"
-    assert sources[place + 1].startswith(
-        "<details><summary>Solution</summary>\n\n**262,144 floats**"
-    )
-    lines = next(source for source in sources if 'lab.exercise("2.2"' in source)
-    assert lines.startswith('lines = """\n        As[ty][tx] = ')
-    measured = next(source for source in sources if "31 of 32 threads multiply zeros" in source)
-    assert re.search(r"GFLOP/s.+\*Recorded on NVIDIA H200.+\*\n\n</details>$", measured, re.DOTALL)
-
-
 BETWEEN = """\
 a
 
@@ -180,24 +149,6 @@ def test_what_nobody_has_measured_yet_is_said_in_place_of_an_answer(
     monkeypatch.setattr("sgemm_lab.book.exercises.find_exercise", lambda _: exercise)
     made = Written("exercise", "2.1", "T", ["Q"], ["So it is."])
     assert "*No record has it yet.*" in made.solved
-
-
-@pytest.mark.parametrize("known", [True, False])
-def test_lines_go_on_in_colab_where_the_site_has_it_and_in_the_notebook(
-    known: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SGEMM_LAB_REPOSITORY", "https://github.com/someone/book" if known else "")
-    directive = object.__new__(ExerciseDirective)
-    env = SimpleNamespace(docname="chapters/02_tiling", srcdir=str(ROOT))
-    settings = SimpleNamespace(env=env)
-    directive.state = SimpleNamespace(document=SimpleNamespace(settings=settings))
-    said = directive._way_on()
-    colab = "https://colab.research.google.com/github/someone/book/blob/notebooks/"
-    assert (f'<a href="{colab}02_tiling.ipynb">on Colab</a>, or <a' in said) == known
-    assert ("Colab" in said) == known
-    assert '<a href="../notebooks/02_tiling.ipynb" download>' in said
-    assert "<code>make notebooks</code>" in said
-    assert said.count("\n") == 0
 
 
 def test_no_chapter_shows_its_place_on_the_ladder_before_all_predictions_are_answered() -> None:

@@ -181,15 +181,6 @@ def test_keyboard_alone_answers_and_opens_the_solution(specimen: Site, contexts:
     assert page.evaluate("document.activeElement.tagName") == "SUMMARY"
 
 
-@pytest.mark.chromium_only("a page without scripts")
-def test_without_scripts_there_are_text_and_solution(specimen: Site, contexts: Any) -> None:
-    page = contexts(java_script_enabled=False).page
-    page.goto(specimen.url(PAGE))
-    assert part(page, "2.1", "form").is_hidden()
-    part(page, "2.1", "solution").locator("summary").click()
-    assert "262,144 floats" in part(page, "2.1", "solution").inner_text()
-
-
 @pytest.mark.chromium_only("a finger")
 @pytest.mark.parametrize(("device", "colours"), WAYS)
 def test_judged_answers_are_accessible_and_fit(
@@ -209,18 +200,6 @@ def test_judged_answers_are_accessible_and_fit(
     wanted = 44 if options else 36
     for button in page.locator(".lab-answer button:visible, .lab-progress button").all():
         assert button.bounding_box()["height"] >= wanted  # type: ignore[index]
-
-
-def test_list_of_chapters_tells_how_many_are_answered(specimen: Site, contexts: Any) -> None:
-    visit = contexts().goto(specimen, PAGE)
-    page = visit.page
-    assert page.locator(".lab-done").count() == 0
-    answer(page, "2.1", "1")
-    assert page.locator(".bd-links .lab-done").all_inner_texts() == ["1 of 3"]
-    page.goto(specimen.url("chapters/second.html"))
-    assert page.locator(".bd-links .lab-done").all_inner_texts() == ["1 of 3"]
-    assert page.locator(".bd-links a:has(.lab-done)").inner_text().startswith("Every element")
-    assert visit.console == []
 
 
 def right_answer(exercise: Question) -> str:

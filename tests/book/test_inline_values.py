@@ -74,14 +74,6 @@ def test_a_value_that_fails_says_so_with_its_own_words() -> None:
         worked_out("speed:.0f", fails)
 
 
-def test_a_page_that_runs_no_cells_has_no_values() -> None:
-    def nothing(_: str) -> list[dict[str, str]]:
-        raise NotImplementedError
-
-    with pytest.raises(LabError, match="runs no cells"):
-        worked_out("x:.0f", nothing)
-
-
 def worked_out(text: str, eval_variable: Any) -> str:
     role: Any = ValueRole()
     role.text = text

@@ -98,13 +98,6 @@ def test_chapter_becomes_a_clean_notebook(chapter: Path, tmp_path: Path) -> None
     assert "```{" not in text
 
 
-def test_only_a_chapter_that_needs_none_asks_colab_for_no_gpu() -> None:
-    made = {path.stem: notebooks.notebook(path, None)["metadata"] for path in CHAPTERS}
-    without = [name for name, metadata in made.items() if "accelerator" not in metadata]
-    assert without == ["A7_your_kernel"]
-    assert "gpuType" not in made["A7_your_kernel"]["colab"]
-
-
 def test_first_cell_installs_from_the_known_address_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("GITHUB_SHA", raising=False)
     repository = Repository("github.com", "someone/book")

@@ -54,20 +54,3 @@ def test_allowed_numerals_are_in_use_and_have_a_reason() -> None:
 )
 def test_numeral_in_prose_is_caught(text: str, found: list[str]) -> None:
     assert numerals(text) == found
-
-
-@pytest.mark.parametrize(
-    ("code", "found"),
-    [
-        ('lab.say(f"""It makes {x:.0f} GFLOP/s, 3 times more.""")', ["3 times"]),
-        ('lab.say(f"""$2 {{x}} = 9$ GB/s of {y}%""")', ["9 GB/s"]),
-        ('lab.say(f"It makes {x} GB/s and 5 GB/s")', ["5 GB/s"]),
-        ('lab.say("It makes " + "5 GB/s" if y else "6 GB/s")', ["5 GB/s", "6 GB/s"]),
-        ('lab.verdicts([("a-b", "9 %", "wrong", f"{x:.0%}, not 8 %.")])', ["8 %"]),
-        ('lab.ladder(conclusion="It is 4 times as fast.")', ["4 times"]),
-        ('lab.table([], [], note="At 700 MHz.")', ["700 MHz"]),
-        ('lab.table(["0.25 % of it"], [])', []),
-    ],
-)
-def test_numeral_that_a_cell_says_is_caught(code: str, found: list[str]) -> None:
-    assert numerals(f"```{{code-cell}} ipython3\n:tags: [remove-input]\n{code}\n```") == found

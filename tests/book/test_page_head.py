@@ -39,11 +39,6 @@ def test_first_sentence_of_the_text_describes_a_page(text: str, said: str) -> No
     assert description(page(text, "More.")) == said
 
 
-def test_description_writes_formulas_as_characters() -> None:
-    text = nodes.paragraph("", "Look at ", nodes.math("", "T^2"), nodes.Text(f" numbers. {LONG}"))
-    assert description(page(text)) == f"Look at T² numbers. {LONG}"
-
-
 @pytest.mark.browser
 def test_every_page_says_what_it_is_and_where(specimen: Site) -> None:
     html = (specimen.folder / "chapters" / "first.html").read_text(encoding="utf-8")

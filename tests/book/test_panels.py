@@ -22,7 +22,6 @@ from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.cuda import archive
 from sgemm_lab.cuda.compiler import compile_to_ptx
 from sgemm_lab.cuda.shipped_ptx import shipped_text
-from sgemm_lab.errors import LabError
 from sgemm_lab.gpu import find_gpu
 from sgemm_lab.kernel import Kernel, parse_kernel
 from sgemm_lab.models.bound import bound
@@ -401,18 +400,6 @@ def test_a_fault_is_where_the_steps_begin(opened: Any) -> None:
     assert panel.complaints == []
 
 
-def test_what_cannot_be_compiled_cannot_be_stepped_through_and_says_so(
-    opened: Any, folder: Path
-) -> None:
-    panel = opened().goto("dropped_tail")
-    panel.run()
-    panel.page.evaluate("delete window.labPtx.dropped_tail['dropped_tail:TILE=2']")
-    said = panel.step_through()
-    assert said.startswith("This code cannot be stepped through. ")
-    assert "no compiler" in said
-    assert panel.complaints == []
-
-
 @pytest.mark.chromium_only("an editor that a script writes into")
 def test_an_edit_comes_along_as_a_cell_of_the_notebook(opened: Any) -> None:
     panel = opened(permissions=["clipboard-read", "clipboard-write"]).goto()
@@ -450,12 +437,6 @@ def test_every_panel_of_the_book_has_a_toy_that_ships() -> None:
             found.append(name)
         assert text.count("```{panel}") == text.count("\n:steps: ") <= 1
     assert "tiled" in found
-
-
-@pytest.mark.parametrize("text", ["", '"tiled:TILE=2"', '4×4×4 "naive"', "4×4×4 tiled"])
-def test_a_toy_that_is_none_is_told(text: str) -> None:
-    with pytest.raises(LabError, match=r"needs the option steps: a size and a name"):
-        panels.read_step_example(load_kernel("tiled"), text)
 
 
 def test_a_text_that_does_not_travel_yet_is_told_before_a_page_is_read(

@@ -91,13 +91,6 @@ def test_links_lead_within_the_paper_or_out_to_the_web(paper: PdfReader) -> None
 
 
 @pytest.mark.browser
-def test_what_is_folded_is_printed_but_for_cells(paper: PdfReader) -> None:
-    text = paper.pages[-1].extract_text()
-    assert "Unfolded." in text
-    assert "Folded." not in text.replace("Unfolded.", "")
-
-
-@pytest.mark.browser
 def test_a_chapter_prints_its_listing_whole_and_its_panel_not_at_all(
     book: Site, chromium: Any, tmp_path: Path
 ) -> None:

@@ -332,24 +332,6 @@ def test_what_a_card_lacks_is_said(opened: Any) -> None:
     expect(said).to_contain_text(f"their programs are newer: {len(STEPS) - len(SECONDS) - 1} steps")
 
 
-def test_half_precision_is_neither_the_best_step_nor_compared(opened: Any) -> None:
-    place = opened()
-    place.keep(with_samples(half_windows=[0.00001]))
-    place.goto()
-    said = place.part("result")
-    expect(said).to_contain_text("from 1.05 to 41.9 GFLOP/s, with “Split”")
-    expect(said.locator("tbody th").last).to_have_text("Windows in half precision f16")
-    expect(said).to_contain_text("f16 is half precision, not FP32: not to be compared")
-
-
-def test_a_chapter_loads_nothing_where_no_card_is_kept(opened: Any) -> None:
-    place = opened().goto("chapter-light")
-    place.page.locator(".lab-closing:visible").first.wait_for()
-    expect(place.page.locator(".lab-card-step")).to_have_count(0)
-    assert not place.scripts
-    assert not place.complaints
-
-
 @pytest.mark.parametrize(("width", "mode"), in_turn(("1280", "390"), (("light",), ("dark",))))
 def test_a_shown_card_is_at_home_on_every_screen(opened: Any, mode: str, width: str) -> None:
     place = opened(viewport={"width": int(width), "height": 844})

@@ -50,20 +50,6 @@ def test_the_table_has_a_row_per_chapter_with_its_fastest_kernel_at_4096() -> No
     assert [line for line in lines if re.match(r"\| \d", line)] == lines[2 : 2 + len(chapters)]
 
 
-def test_another_type_is_compared_with_cublas_in_that_type() -> None:
-    times = {"mma_tf32": 0.5, "cublas": 1.0, "cublas_tf32": 0.4}
-    taken = run(*(samples(name, seconds, size=4096) for name, seconds in times.items()))
-    lines = table(ladder([record(taken)])).splitlines()
-    assert any(line.endswith(f"| {2 * 4096**3 / 5e8:,.0f} TF32 | 80 % |") for line in lines)
-
-
-def test_the_readme_names_gpu_and_date_once() -> None:
-    assert table(ladder([SMALL])).splitlines()[-1].startswith("NVIDIA H200, 2026-01-02, M = ")
-    assert README.count("H200") == 1
-    days = re.findall(r"20\d\d-\d\d-\d\d", README)
-    assert 1 <= len(days) <= 2, "the first and the last day"
-
-
 def test_files_that_the_readme_links_are_there() -> None:
     links = re.findall(r'(?:\]\(|src(?:set)?=")([^)"]+)', README)
     assert {"CONTRIBUTING.md", "LICENSE", "kernels/030_tiled.cu"} <= set(links)

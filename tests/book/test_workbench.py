@@ -12,7 +12,6 @@ from in_node import answers
 from panel_pages import furnish, page_of
 from playwright.sync_api import Browser, Page, expect
 from sites import Site, served
-from test_grid_barriers import SYNC
 
 from accessible import faults
 from browser import still
@@ -224,15 +223,6 @@ def test_places_taken_by_an_atomic_may_come_in_any_order() -> None:
     assert "Threads take places by an atomic" in one["message"]
 
 
-def test_blocks_also_run_in_orders_drawn_with_seeds() -> None:
-    (once, *drawn) = run(TOTAL.replace("ADD", "atomicAdd(y, x[i])"))["orders"]
-    assert once == "one after the other"
-    assert drawn == [f"in an order of blocks drawn with seed {seed}" for seed in (1, 2)]
-    # From the first block to the last it is right; its blocks run side by side at first.
-    last = TOTAL.replace("ADD", "atomicExch(y, (float)blockIdx.x)").replace("<<<2,", "<<<9,")
-    assert "seed" in run(last.replace("n = 300", "n = 2300"))["otherOrder"][0]["message"]
-
-
 def test_writes_of_the_same_value_are_information() -> None:
     flag = "{ __shared__ int any;\nany = VALUE;\n__syncthreads();\ny[i] = any; }"
     text = TOTAL.replace("&y, 4", "&y, 4 * n").replace("n = 300", "n = 512")
@@ -241,12 +231,6 @@ def test_writes_of_the_same_value_are_information() -> None:
     assert "All write the same value" in same["information"][0]["message"]
     other = run(text.replace("ADD", flag.replace("VALUE", "i")))
     assert {one["kind"] for one in other["hazards"]} == {"race"}
-
-
-def test_a_product_is_expected_by_its_matrices() -> None:
-    source = examples()["Matrix product"].source
-    assert run(source, "C = A @ B")["compared"]["wrong"] == 0
-    assert run(source, "A @ B + 1")["compared"]["wrong"] > 0
 
 
 HOST = """
@@ -292,39 +276,13 @@ def test_a_size_too_large_for_a_page_shrinks_and_keeps_its_remainder() -> None:
     assert edited["grid"] == [3, 2]
 
 
-LAST = TOTAL.replace("&y, 4", "&y, 12").replace(
-    "i < n) ADD;",
-    """threadIdx.x == 0) {
-        y[blockIdx.x] = x[i];
-        FENCE
-        if (atomicAdd(taken, 1) == gridDim.x - 1) y[2] = y[0] + y[1];
-    }""",
-)
-GRID = SYNC.replace("\n", "") + TOTAL.replace("&y, 4", "&y, 8").replace(
-    "if (i < n) ADD;",
-    """if (threadIdx.x == 0) y[blockIdx.x] = x[i];
-    BARRIER
-    if (i == 0) y[0] += y[1];""",
-)
-
-
 @pytest.mark.parametrize(
     ("wrong", "right", "lines"),
     [
         (TOTAL.replace("ADD", "*y += x[i]"), TOTAL.replace("ADD", "atomicAdd(y, x[i])"), [4]),
         (TOTAL.replace("ADD", "*y = x[i]"), TOTAL.replace("ADD", "*y = 1.0f"), [4]),
-        (
-            LAST.replace("FENCE", ""),
-            LAST.replace("FENCE", "__threadfence();"),
-            [5, 7],
-        ),
-        (
-            GRID.replace("BARRIER", "__syncthreads();"),
-            GRID.replace("BARRIER", "everyone();"),
-            [4, 6],
-        ),
     ],
-    ids=["an atomic", "one value", "a fence", "a barrier of the grid"],
+    ids=["an atomic", "one value"],
 )
 def test_blocks_that_race_are_found_and_what_orders_them_is_known(
     wrong: str, right: str, lines: list[int]

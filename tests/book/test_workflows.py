@@ -31,10 +31,6 @@ def steps(workflow: dict[Any, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
             yield job, step
 
 
-def triggers(workflow: dict[Any, Any]) -> set[str]:
-    return set(workflow[True])  # YAML takes "on" for a yes
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_actions_are_pinned_by_hash_and_say_their_version(name: str) -> None:
     text = (WORKFLOWS / name).read_text(encoding="utf-8")
@@ -55,19 +51,6 @@ def test_nothing_is_allowed_that_a_job_does_not_ask_for(name: str) -> None:
         if step.get("uses", "").startswith("actions/checkout@"):
             assert step["with"]["persist-credentials"] is False
             assert not writes, f"{job} writes, and runs what it checks out"
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_change_is_tested_once(name: str) -> None:
-    assert not {"push", "pull_request"} <= triggers(load(name))
-
-
-def test_publishing_waits_for_the_tests() -> None:
-    jobs = load("publish.yml")["jobs"]
-    assert jobs["test"]["uses"] == "./.github/workflows/test.yml"
-    assert jobs["build"]["needs"] == "test"
-    assert {jobs[name]["needs"] for name in ("pages", "notebooks")} == {"build"}
-    assert "workflow_call" in triggers(load("test.yml"))
 
 
 def test_a_release_has_the_number_of_its_tag_and_waits_for_the_tests() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from record_samples import DEVICE, record, run, samples
 
-from sgemm_lab import __version__, files
+from sgemm_lab import files
 from sgemm_lab.catalogue import load_kernel, load_kernels
 from sgemm_lab.checking import on_gpu, sandbox
 from sgemm_lab.checking.judge import CheckResult
@@ -19,8 +19,6 @@ from sgemm_lab.cli import arguments, listing, measure
 from sgemm_lab.cli import check as checking
 from sgemm_lab.cli.main import COMMANDS, main
 from sgemm_lab.cuda import compiler
-from sgemm_lab.errors import LabError
-from sgemm_lab.kernel import Kernel
 from sgemm_lab.records.gpu_record import Spread
 from sgemm_lab.records.store import RECORDS, not_yet_measured
 
@@ -119,15 +117,6 @@ def test_kernels_lists_registers_and_memory(capsys: pytest.CaptureFixture[str]) 
     header, *lines = capsys.readouterr().out.splitlines()
     assert header.split() == ["kernel", "title", "registers", "spill_bytes", "shared_bytes"]
     assert [line.split()[0] for line in lines] == [*FEW]
-
-
-def test_scoreboard_shows_medians_relative_to_cublas(
-    capsys: pytest.CaptureFixture[str], records: Path
-) -> None:
-    assert main(["scoreboard", "--records", str(records)]) == 0
-    header, line = capsys.readouterr().out.splitlines()
-    assert header.split() == ["kernel", "GPU", "M×N×K", "GFLOP/s", "of", "cuBLAS", "date"]
-    assert line.split() == ["naive", "NVIDIA", "H200", "64×64×64", "1,311", "25", "%", "2026-01-02"]
 
 
 def test_scoreboard_json_is_a_list_of_objects(
@@ -316,13 +305,6 @@ def test_a_gpus_name_cannot_command_the_terminal(
     assert "H200" in said.out
 
 
-def command(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "sgemm_lab", *arguments], capture_output=True, text=True,
-        check=False, timeout=120, env={**os.environ, **environment},
-    )  # fmt: skip
-
-
 def test_a_broken_pipe_ends_the_command_quietly() -> None:
     line = f"{sys.executable} -m sgemm_lab scoreboard | head -1"
     done = subprocess.run(line, shell=True, capture_output=True, text=True, check=False)
@@ -339,18 +321,6 @@ def test_output_that_cannot_be_written_is_an_error() -> None:
         )  # fmt: skip
     assert done.returncode == 2
     assert done.stderr == "sgemm-lab: The answer cannot be written: No space left on device.\n"
-
-
-def test_a_home_that_cannot_be_written_changes_nothing() -> None:
-    done = command("doctor", "--json", HOME="/proc/nowhere", CUPY_CACHE_DIR="/proc/nowhere/cache")
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["compile"].startswith("NVRTC ")
-
-
-def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as stop:
-        main(["--version"])
-    assert (stop.value.code, capsys.readouterr().out) == (0, f"sgemm-lab {__version__}\n")
 
 
 # Kernels and records that are not the book's, or not yet.
@@ -426,23 +396,6 @@ def test_a_kernel_that_needs_more_than_this_gpu_has_is_left_out_with_a_word(
     assert checked == ["naive"]
     said = capsys.readouterr().err
     assert said == "newer is left out: it needs sm_80, and this GPU is sm_75.\n"
-
-
-def test_an_edited_file_is_recorded_under_another_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "tiled.cu"
-    path.write_text(load_kernel("tiled").source.replace("acc = 0.0f", "acc = 1.0f"))
-    asked: list[str] = []
-
-    def take(kernels: list[Kernel], *_: Any, **__: Any) -> Any:
-        asked.extend(kernel.name for kernel in kernels)
-        raise LabError("Enough.")
-
-    monkeypatch.setattr(arguments, "device_target", lambda: "sm_90")
-    monkeypatch.setattr(measure, "take_record", take)
-    assert main(["record", str(path), "tiled"]) == 2
-    assert asked == ["tiled.cu", "tiled"]
 
 
 def test_a_kernel_file_is_checked_in_a_process_of_its_own(

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from sgemm_lab.catalogue import load_kernel
-from sgemm_lab.cli import count as count_command
 from sgemm_lab.cli.main import main
 from sgemm_lab.counting.kernel_counts import COUNTS, count
 
@@ -177,33 +176,6 @@ def test_progress_is_one_line_of_a_terminal_and_silent_elsewhere(
     assert run(capsys, "naive", "--size", "64")[2] == ""
 
 
-def test_stops_cleanly_on_ctrl_c(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def interrupted(done: int, total: int) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(count_command, "blocks_done", interrupted)
-    assert run(capsys, "naive", "--size", "64") == (130, "", "\nsgemm-lab: stopped.\n")
-
-
-@pytest.mark.parametrize(
-    ("grid", "block", "sentence"),
-    [
-        ("99999999,99999", "32,8", "No GPU takes a grid of 99,999,999 × 99,999 blocks"),
-        ("99999999,9999", "32,8", "blocks of 256 threads are too many to run on a processor"),
-    ],
-)
-def test_a_launch_that_no_gpu_takes_or_that_never_ends_is_refused(
-    grid: str, block: str, sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "any.cu"
-    path.write_text("__global__ void k(const float*, const float*, float*, int, int, int) {}")
-    options = ["--entry", "k", "--grid", grid, "--block", block, "--size", "8"]
-    assert main(["count", str(path), *options]) == 2
-    assert sentence in capsys.readouterr().err
-
-
 SPLIT_BARRIER = """
 extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M, int N, int K)
 {
@@ -303,14 +275,3 @@ def test_a_number_fits_its_parameter_or_is_refused(
     call = ("--args", f"{numbers} o:out:1", "--grid", "1", "--block", "1", "--expect", "o=-5")
     status, _, err = run(capsys, str(path), *call)
     assert (status, reason in err) == (2 if reason else 0, True)
-
-
-def test_each_error_of_the_compiler_stands_on_a_line(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    path = tmp_path / "broken.cu"
-    path.write_text("__global__ void k(int* x) {\n*x = one;\n*x = two;\n}")
-    status, _, err = run(capsys, str(path))
-    assert status == 2
-    assert [line[:7] for line in err.splitlines()[1:]] == ["Line 2:", "Line 3:"]
-    assert "\N{REPLACEMENT CHARACTER}" not in err

@@ -1,6 +1,5 @@
 """The command ``others`` with a GPU that the tests pretend, and the picture of its record."""
 
-import json
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -50,14 +49,6 @@ def test_squares_and_drawn_shapes_are_recorded(
     assert row in " ".join(capsys.readouterr().out.split())
 
 
-def test_libraries_can_be_chosen_and_the_answer_can_be_json(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["others", "torch", "--drawn", "0", "--json", "--out", str(tmp_path)]) == 0
-    shapes = json.loads(capsys.readouterr().out)
-    assert all(shape["seconds"] == SPEEDS for shape in shapes)
-
-
 def test_an_interrupted_run_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def stopped(_: Any) -> Any:
         raise KeyboardInterrupt
@@ -93,26 +84,6 @@ def test_a_library_that_fails_is_left_out(monkeypatch: pytest.MonkeyPatch) -> No
 def test_an_unknown_library_is_refused() -> None:
     with pytest.raises(LabError, match="'mkl' is no library here"):
         others.other_products(["mkl"], {}, print)
-
-
-def test_checkouts_are_compiled_and_measured_where_they_are_right(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def compiled(name: str, folder: Path) -> Any:
-        if name == "siboehm":
-            raise LabError("nvcc does not compile it")
-        return f"{name} in {folder.name}", "a1b2c3d"
-
-    monkeypatch.setattr(others, "checkout_product", compiled)
-    monkeypatch.setattr(others, "_try", lambda _: None)
-    said: list[str] = []
-    folders = {"cutlass": tmp_path, "siboehm": tmp_path}
-    assert others.other_products([], folders, said.append) == (
-        {"cutlass": f"cutlass in {tmp_path.name}"}, {"cutlass": "a1b2c3d"},
-    )  # fmt: skip
-    assert said == ["siboehm is left out: LabError: nvcc does not compile it"]
-    with pytest.raises(LabError, match=r"'mkl' is no checkout here\. There are: cutlass, sal"):
-        others.other_products([], {"mkl": tmp_path}, said.append)
 
 
 def test_a_checkout_needs_a_folder(

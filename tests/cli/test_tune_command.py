@@ -14,11 +14,11 @@ from sgemm_lab.cli import shapes as shapes_command
 from sgemm_lab.cli import tune
 from sgemm_lab.cli.main import main
 from sgemm_lab.gemm.dispatch.shapes import FORTY_SHAPES, drawn
-from sgemm_lab.gemm.dispatch.tuning import ShapeTimes, tuning_shapes
+from sgemm_lab.gemm.dispatch.tuning import ShapeTimes
 from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.records.dispatch_table import TABLES, DrawnShape
 from sgemm_lab.records.gpu_record import Measurement
-from sgemm_lab.records.store import RECORDS, load_records
+from sgemm_lab.records.store import RECORDS
 
 NAIVE, TILE, SPLIT = (load_kernel(name) for name in ("naive", "small_tile", "split_k"))
 
@@ -198,14 +198,6 @@ def test_shapes_prints_the_mean_and_the_minimum(
     assert last == ("40 shapes on NVIDIA H200: geometric mean 193 % of cuBLAS, least 50 % at 255³.")
 
 
-def test_shapes_json_holds_every_share(shapes: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["shapes", "--recorded", "--json", "--out", str(shapes)]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert (told["least"], told["shapes"], told["missing"]) == (0.5, 40, [])
-    assert told["geometric_mean"] == pytest.approx(2 ** (38 / 40))
-    assert told["shares"][0] == {"m": 255, "n": 255, "k": 255, "share": 0.5, "kernel": "naive"}
-
-
 def test_choices_of_changed_kernels_do_not_count(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -215,9 +207,3 @@ def test_choices_of_changed_kernels_do_not_count(
     RECORDS.save(tmp_path / "nvidia-h200.json", record(run(old, library)))
     assert main(["shapes", "--recorded", "--out", str(tmp_path)]) == 2
     assert "not measured on NVIDIA H200. Run 'sgemm-lab shapes'" in capsys.readouterr().err
-
-
-def test_the_books_record_has_the_forty_shapes_and_no_search_measures_one() -> None:
-    recorded = {score.size for score in load_records()[0].scores if score.kernel == "matmul"}
-    assert len(set(FORTY_SHAPES) & recorded) == len(FORTY_SHAPES) == 40
-    assert not set(tuning_shapes(1)) & set(FORTY_SHAPES)

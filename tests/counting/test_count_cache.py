@@ -71,11 +71,6 @@ def test_a_block_that_is_no_tile_is_refused_before_it_is_compiled(
         block_demand(load_kernel("split_k").with_constants(STAGES=3))
 
 
-def test_what_matmul_picked_needs_no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(demand, "archived_ptx", lambda _: pytest.fail("it was compiled"))
-    assert all(block_demand(load_kernel(name)).per_k for name in PICKED)
-
-
 def test_other_code_and_another_simulator_are_counted_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -96,9 +91,3 @@ def test_without_the_file_everything_is_counted(
     monkeypatch.setattr(module, "FILE", tmp_path / "none.json")
     assert cached_count(BLOCKS, "tiled", load_kernel("tiled").fingerprint) is None
     assert counts_of_all([(load_kernel("naive"), (2, 3, 4))])[0]["ffma_thread_instructions"] == 24
-
-
-def test_the_state_is_of_every_module_that_counts() -> None:
-    folder = Path(module.__file__).parents[1]
-    patterns = {pattern for found in module.SOURCES.values() for pattern in found}
-    assert all(list(folder.glob(pattern)) for pattern in patterns)

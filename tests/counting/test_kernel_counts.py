@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from sgemm_lab.catalogue import load_kernel, load_kernels
-from sgemm_lab.checking.judge import QUICK_SIZES
 from sgemm_lab.checking.simulated import check_simulated
 from sgemm_lab.counting import kernel_counts as counting
 from sgemm_lab.counting.hardware_comparison import RAGGED, REGULAR, compare, counts_of_all
@@ -117,12 +116,6 @@ def test_comparison_names_what_differs_and_leaves_out_what_was_not_counted() -> 
 def test_wrong_kernel_is_caught_at_the_sizes_checked_by_default(path: Path) -> None:
     faults = [verdict.fault for verdict in check_simulated(wrong_kernel(path.stem))]
     assert any(fault and FAULTS[path.stem] in fault for fault in faults), faults
-
-
-def test_checking_waits_for_no_one() -> None:
-    assert max(np.prod(size) for size in QUICK_SIZES) <= 64**3
-    assert any(k == 33 for _, _, k in QUICK_SIZES)
-    assert any(n % 4 for _, n, _ in QUICK_SIZES)
 
 
 @pytest.mark.parametrize(

@@ -104,7 +104,3 @@ def test_sizes_that_cannot_be_drawn_are_refused_with_one_that_can(
 ) -> None:
     with pytest.raises(LabError, match=rf"is too large to be drawn .*{words}"):
         trace_steps(load_kernel("naive"), size)
-
-
-def test_a_long_k_is_drawn_where_m_and_n_are_small() -> None:
-    assert trace_steps(load_kernel("tiled:TILE=4"), (4, 4, 20))["size"] == [4, 4, 20]

@@ -91,10 +91,6 @@ def test_the_steps_stand_in_an_order_in_which_they_may_happen() -> None:
     assert np.array_equal(stored, product)
 
 
-def test_without_parts_there_are_no_parties() -> None:
-    assert trace_steps(load_kernel("tiled:TILE=2"), (4, 4, 4))["roles"] == []
-
-
 def test_barriers_of_some_warps_count_as_barriers_of_a_block_do() -> None:
     found = trace_steps(edited("__syncthreads();", 'asm volatile("bar.sync 0, 384;");'), SIZE)
     assert found["blocks"] == producers()["blocks"]
@@ -124,19 +120,3 @@ def test_a_launch_that_races_keeps_the_order_in_which_it_went_wrong() -> None:
 def test_a_launch_that_waits_for_ever_is_told() -> None:
     with pytest.raises(LabError, match="The kernel waits for ever"):
         trace_steps(edited("mbarrierWait(&emptied[now], 1 - phase);", ""), SIZE)
-
-
-def test_a_bulk_copy_is_no_step_of_a_thread_and_is_refused() -> None:
-    bulk = (
-        'asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes '
-        '[%0], [%1], 16, [%2];" ::"r"(inShared(to)), "l"(from), "r"(0) : "memory");'
-    )
-    start = 'asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(inShared(to)), '
-    old = f'{start}"l"(from),\n                 "r"(there ? 16 : 0) : "memory");'
-    with pytest.raises(LabError, match=r"'edited' copies in bulk, with cp\.async\.bulk\."):
-        trace_steps(edited(old, bulk), SIZE)
-
-
-def test_the_books_own_tiles_are_too_large() -> None:
-    with pytest.raises(LabError, match="makes too many accesses at 8³ to step through"):
-        trace_steps(load_kernel("producers"), (8, 8, 8))

@@ -15,7 +15,6 @@ from sgemm_lab.cuda.compiler import (
     load_nvrtc,
     suits,
 )
-from sgemm_lab.cuda.micro import micro_source
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Kernel, parse_kernel
 
@@ -65,13 +64,6 @@ def test_spills_are_seen() -> None:
         for (int i = 0; i < 128; ++i) C[i] = sums[i];
     }"""
     assert compile_source(source, "spilling.cu", "sm_90").spill_bytes > 0
-
-
-def test_the_paragraph_of_the_right_entry_is_read() -> None:
-    source = micro_source("latency")
-    shared = compile_source(source, "latency.cu", "sm_90", "chase_shared")
-    plain = compile_source(source, "latency.cu", "sm_90", "chain_fma")
-    assert (shared.shared_bytes, plain.shared_bytes) == (4096, 0)
 
 
 def refusal(source: str, file_name: str = "mine.cu", target: str = "sm_90") -> CompileError:
@@ -176,21 +168,3 @@ def test_missing_nvrtc_is_a_sentence(
     monkeypatch.setattr(load_nvrtc(), "getVersion", absent)
     with pytest.raises(LabError, match=r"NVRTC is not installed. Install it with 'pip install"):
         compile_source("// never compiled before", "mine.cu", "sm_90")
-
-
-def test_nvrtc_of_a_python_package_is_found_where_cupy_does_not_look(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """CuPy before 14 finds it only once it is loaded; so does this stand-in."""
-    nvrtc, real = load_nvrtc(), load_nvrtc().getVersion
-    loaded: list[str] = []
-
-    def version() -> Any:
-        if not loaded:
-            raise RuntimeError("CuPy failed to load libnvrtc.so.12")
-        return real()
-
-    monkeypatch.setattr(nvrtc, "getVersion", version)
-    monkeypatch.setattr("ctypes.CDLL", lambda path, _: loaded.append(path))
-    assert load_nvrtc() is nvrtc
-    assert "libnvrtc.so" in loaded[0]

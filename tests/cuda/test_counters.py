@@ -61,10 +61,6 @@ def test_a_page_without_launches_gives_no_rows(text: str) -> None:
     assert parse_counters(text) == []
 
 
-def test_every_counter_is_asked_for_once() -> None:
-    assert len(set(METRICS.values())) == len(METRICS)
-
-
 def pretend_ncu(folder: Path, monkeypatch: pytest.MonkeyPatch, body: str) -> None:
     program = folder / "ncu"
     program.write_text(f"#!{sys.executable}\nimport sys\n{body}\n")

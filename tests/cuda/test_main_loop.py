@@ -78,10 +78,6 @@ def test_a_read_is_ahead_of_its_use_by_the_products_between() -> None:
     assert ahead(use) == 0
 
 
-def test_reads_stand_right_before_their_use_where_registers_are_fewer() -> None:
-    assert compiled("double_buffer").read_ahead < 16 < 32 < compiled("split").read_ahead
-
-
 def test_what_a_branch_jumps_over_is_not_in_every_turn(small: Loop) -> None:
     assert [step.always for step in small.steps] == [True, True, False, *[True] * 7]
     assert small.multiply_adds == 3
@@ -148,20 +144,6 @@ def test_the_order_of_the_products_decides_over_banks() -> None:
     assert inside.multiply_adds == column_order.multiply_adds
     assert len(inside.each_turn) == len(column_order.each_turn)  # the same instructions
     assert column_order.extra < inside.extra
-
-
-def test_the_serpentine_order_costs_fewer_clocks_of_banks() -> None:
-    ahead, serpentine = compiled("register_prefetch"), compiled("serpentine")
-    assert len(ahead.each_turn) == len(serpentine.each_turn)
-    assert serpentine.extra < ahead.extra
-
-
-def test_every_kind_of_by_columns_loop_is_known() -> None:
-    names = {s.instruction.text.split()[0] for s in compiled("column_order").each_turn
-             if s.instruction.kind == OTHER}  # fmt: skip
-    assert {name.split(".")[0] for name in names} <= {
-        "IADD3", "IMAD", "ISETP", "LEA", "LOP3", "MOV", "PLOP3", "SHF",
-    }  # fmt: skip
 
 
 def test_without_multiply_adds_there_is_no_main_loop() -> None:

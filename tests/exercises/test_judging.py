@@ -146,10 +146,3 @@ def test_who_passes_is_told_the_answer_without_a_verdict(page: Page) -> None:
     choice = {"kind": "choice", "expected": "same", "feedback": feedback}
     said = [page.evaluate("labJudging.skippedText", data) for data in (estimate, choice)]
     assert said == ["It is 1.5. Measured.", "It is same. So it was."]
-
-
-def test_what_the_page_foretells_counts_as_right_and_says_so() -> None:
-    question = next(one for one in predictions() if one.name == "float4-gain")
-    said = question.judge(1.0, machine_of_records())
-    assert said.right
-    assert "The wavefronts predict 1" in said.text

@@ -70,24 +70,6 @@ def test_equals_nvidias_header(capability: str) -> None:
     assert 0 < refused < len(HEADER[capability]) / 3
 
 
-def test_the_example_of_the_a100() -> None:
-    fit = occupancy(LIMITS["8.0"], Launch(threads=256, registers=32, shared=32 * 1024))
-    assert (fit.blocks, fit.warps, fit.share) == (4, 32, 0.5)
-    assert fit.room == {"blocks": 32, "warps": 8, "registers": 8, "shared": 4}
-    assert fit.binding == ["shared"]
-
-
-def test_several_resources_can_bind_at_once() -> None:
-    fit = occupancy(LIMITS["9.0"], Launch(256, 32, 0))
-    assert fit.binding == ["warps", "registers"]
-    assert fit.share == 1
-
-
-def test_a_t4_keeps_nothing_for_itself() -> None:
-    assert occupancy(LIMITS["7.5"], Launch(32, 32, 0)).room["shared"] is None
-    assert occupancy(LIMITS["7.5"], Launch(32, 32, 1)).room["shared"] == 256
-
-
 def test_a_kernel_that_asks_for_little_shared_memory_gets_the_next_cut() -> None:
     launch = Launch(128, 32, 4096)
     assert occupancy(LIMITS["9.0"], launch, 25).room["shared"] == 64 // 5

@@ -174,23 +174,6 @@ def test_during_a_capture_nothing_is_measured_or_remembered(capturing: Any, gpu:
     assert gpu.launched[-1] == "b"
 
 
-def test_without_memory_the_model_chooses(gpu: Gpu) -> None:
-    multiply = tuned(gpu, {"a": 4e-6, "b": 2e-6})
-    gpu.memory = False
-    for _ in range(2):
-        multiply.launch(16, 32, 48, SIZE)
-    assert gpu.launched == ["a", "a"]
-    assert multiply.trials == {}
-
-
-def test_what_is_remembered_is_limited(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(first_use, "MOST_PLANS", 2)
-    multiply = tuned(gpu, {"a": 4e-6, "b": 2e-6})
-    for n in range(1, 6):
-        multiply.launch(16, 32, 48, (n, n, n))
-    assert len(multiply.trials) <= 2
-
-
 def test_two_threads_measure_once(gpu: Gpu) -> None:
     multiply = tuned(gpu, {"a": 4e-6, "b": 2e-6})
     threads = [threading.Thread(target=multiply.launch, args=(16, 32, 48, SIZE)) for _ in range(4)]
@@ -245,15 +228,6 @@ def test_a_folder_that_cannot_be_used_is_a_warning(tmp_path: Path) -> None:
     assert found.get(KEY) == "a"
     with pytest.warns(UserWarning, match="First products are measured again"):
         Winners(tmp_path)
-
-
-def test_a_large_file_gets_no_more_entries(tmp_path: Path) -> None:
-    path = tmp_path / "first.jsonl"
-    path.write_bytes(b'[1, 2, 3, true, "b"]\n' * 60_000)
-    found = Winners(path)
-    found.add(KEY, "a")
-    assert found.get(KEY) == "a"
-    assert len(path.read_bytes().splitlines()) == 60_000
 
 
 def test_a_file_is_of_a_gpu_a_mode_and_the_text_of_the_kernels(

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from sgemm_lab.catalogue import load_kernel
-from sgemm_lab.cuda.compiler import Compiled, compile_kernel
+from sgemm_lab.cuda.compiler import Compiled
 from sgemm_lab.gemm.dispatch.fits_on_sm import fit_refusal
 from sgemm_lab.kernel import Constant, Kernel
 
@@ -41,7 +41,3 @@ def test_blocks_that_wait_for_each_other_must_be_resident() -> None:
     assert fit_refusal(waiting(3), FITS, "9.0") == (
         "3 blocks must be resident on an SM, which holds 2."
     )
-
-
-def test_a_kernel_of_the_book_fits_as_compiled() -> None:
-    assert fit_refusal(KERNEL, compile_kernel(KERNEL), "9.0") is None

@@ -51,11 +51,6 @@ def test_every_size_and_alignment_has_a_kernel(m: int, n: int, k: int, aligned: 
     assert found.seconds == BOOK.predict(found.kernel, (m, n, k), aligned=aligned)
 
 
-@given(dimension, dimension, dimension)
-def test_a_choice_does_not_depend_on_earlier_ones(m: int, n: int, k: int) -> None:
-    assert BOOK.pick(m, n, k) == Picker(DEVICE, load_tables()).pick(m, n, k)
-
-
 def test_unsupported_kernels_are_never_chosen() -> None:
     picker = Picker(DEVICE, [TABLE], lambda kernel: kernel.name != LARGE)
     assert picker.pick(4096, 4096, 4096).kernel.name == SMALL

@@ -55,10 +55,6 @@ def test_each_kernel_is_loaded_once_and_alignment_counts(loads: list[str]) -> No
     assert multiply.predicted(size) == 1e-6
 
 
-def test_at_a_measured_size_the_fastest_kernel_there_is_taken(loads: list[str]) -> None:
-    assert GpuDispatcher(DEVICE, TABLES).kernel_for((96, 96, 96)).name == "double_buffer"
-
-
 def test_the_sizes_that_are_remembered_are_limited(
     loads: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -80,16 +76,6 @@ def test_a_gpu_without_a_table_gets_a_warning(loads: list[str]) -> None:
         GpuDispatcher(DEVICE, TABLES)
     said = other_gpu_warning(l4, DEVICE.name)
     assert said.endswith("'sgemm-lab tune' makes a table for this GPU.")
-
-
-def test_an_old_gpu_uses_supported_kernels_only(
-    loads: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(product, "_is_supported", lambda kernel: kernel.name != "thread_tile")
-    assert GpuDispatcher(DEVICE, TABLES).kernel_for((64, 64, 64)).name == "double_buffer"
-    monkeypatch.setattr(product, "_is_supported", lambda _: False)
-    with pytest.raises(LabError, match=r"None of the kernels .+ runs on this GPU"):
-        GpuDispatcher(DEVICE, TABLES)
 
 
 def test_a_kernel_that_does_not_fit_is_skipped(

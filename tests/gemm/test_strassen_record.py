@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pretended_engine import Library, Watched, on_gpu, pretend
+from pretended_engine import Library, Watched, pretend
 from record_samples import DEVICE, run
 
 from sgemm_lab.catalogue import load_kernel
@@ -26,8 +26,6 @@ from sgemm_lab.gemm.strassen.model import best_plan, book_machine, predict
 from sgemm_lab.gemm.strassen.plan import make_plan
 from sgemm_lab.records.gpu_record import Measurement
 from sgemm_lab.records.strassen import STRASSEN_RECORDS, StrassenRun, latest, scores
-
-EMPTY = StrassenRun("2026-01-02T03:04:05Z", "580", "13.0", "13.0", "14.2", "0.1.0", "cublasSgemm")
 
 
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,41 +112,6 @@ def test_a_run_of_only_the_inside_kernel_joins_the_latest_run(
     }  # fmt: skip
 
 
-def test_an_older_gpu_skips_the_kernel_of_warp_groups(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    small(monkeypatch)
-    monkeypatch.setattr(measure, "time_interleaved", raced)
-    monkeypatch.setattr(measure, "dispatcher", lambda _device: Dispatcher)
-    monkeypatch.setattr(measure, "device_target", lambda: "sm_80")
-    told: list[str] = []
-    _, found = measure.take_strassen_record(tmp_path, ((16, 16, 16),), progress=told.append)
-    assert (found.complete, found.inside) == (True, ())
-    assert "wgmma_3xfp16 is skipped: it needs sm_90" in told[-1]
-
-
-def test_products_by_levels_have_the_names_of_recorded_errors(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    small(monkeypatch)
-    found = measure.products_by_levels()
-    levels = range(1, measure.MOST_LEVELS + 1)
-    assert list(found) == [
-        *(f"strassen:levels={one}" for one in levels),
-        *(f"strassen+3xfp16:levels={one}" for one in levels),
-    ]
-    inside = load_kernel("wgmma_3xfp16").fingerprint
-    assert [fingerprint for _, fingerprint in found.values()] == [""] * 4 + [inside] * 4
-    random = np.random.RandomState(3)
-    a, b = (on_gpu(random.uniform(-1, 1, shape)) for shape in ((32, 48), (48, 16)))
-    for product, _ in found.values():
-        c = on_gpu(np.full((32, 16), np.nan))
-        product(a, b, c)
-        assert np.allclose(c, a @ b, atol=1e-4)
-    monkeypatch.setattr(measure, "device_target", lambda: "sm_80")
-    assert len(measure.products_by_levels()) == measure.MOST_LEVELS
-
-
 def test_a_wrong_product_ends_the_record(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     small(monkeypatch)
 
@@ -213,11 +176,3 @@ def test_predicted_speedups_are_within_a_few_percent() -> None:
                     assert told < (1.07 if unaligned and before.levels else 1.04) ** levels * gain
                     gains += 1
     assert gains > 10
-
-
-def test_errors_at_most_double_with_a_level() -> None:
-    """Compared with no levels; split-K leaves have smaller errors."""
-    for found in RUN.errors:
-        if found.inputs in ("uniform", "normal", "positive"):
-            for levels, error in enumerate(found.levels):
-                assert error <= 2**levels * found.levels[0]

@@ -13,7 +13,7 @@ from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.errors import LabError
 from sgemm_lab.gemm.dispatch import judging
 from sgemm_lab.gemm.dispatch.judging import by_mode, judge, verdict
-from sgemm_lab.gemm.dispatch.shapes import LARGEST, SMALLEST, SQUARES, drawn, edges
+from sgemm_lab.gemm.dispatch.shapes import LARGEST, SMALLEST, SQUARES, drawn
 from sgemm_lab.gemm.dispatch.trial import Trial
 from sgemm_lab.gemm.dispatch.tuning import ShapeTimes, measure_shapes, table_of, tuning_shapes
 from sgemm_lab.kernel import Kernel, Size
@@ -52,11 +52,6 @@ def test_drawn_shapes_are_the_same_for_a_seed_and_half_of_them_aligned() -> None
     for place in range(3):
         logs = [math.log(size[place] / SMALLEST) for size in found]
         assert sum(logs) / len(logs) == pytest.approx(math.log(LARGEST / SMALLEST) / 2, rel=0.1)
-
-
-def test_the_edges_have_a_short_or_a_long_side() -> None:
-    for m, n, k in edges(120, 1):
-        assert min(m, n, k) <= 32 or max(m, n, k) >= 20_000
 
 
 def test_a_search_begins_with_squares_and_mixes_the_rest() -> None:

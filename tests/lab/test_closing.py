@@ -18,7 +18,6 @@ from sgemm_lab.lab.arguments import AnySize
 from sgemm_lab.lab.closing import Closing
 from sgemm_lab.lab.stalls import NAMES as NAMES_OF_WAITS
 from sgemm_lab.lab.stalls import Parts, plain
-from sgemm_lab.records.gpu_record import Measurement
 from sgemm_lab.records.store import not_yet_measured
 
 NAMES = [
@@ -67,39 +66,11 @@ def test_where_the_unit_changes_the_bounds_are_divided() -> None:
     assert lines(box)["Ratio of limits"].startswith(divided)
 
 
-def test_where_tensor_cores_change_their_rate_the_bounds_are_divided() -> None:
-    """The unit and its demand stay, and each product of the child is three."""
-    box = lab.closing("wgmma_3xfp16", CHANGED)
-    parent, child = lab.bound("wgmma_fp16"), lab.bound("wgmma_3xfp16")
-    assert (parent.unit, parent.demand) == (child.unit, child.demand)
-    divided = f"{child.gflops:,.0f} ÷ {parent.gflops:,.0f} GFLOP/s = 0.33"
-    assert lines(box)["Ratio of limits"].startswith(divided)
-
-
 def test_a_kernel_that_ends_at_a_smaller_cube_meets_its_parent_there() -> None:
     box = lab.closing("strip", CHANGED)
     assert box.before is not None
     assert box.before.score.gflops == lab.speed("tiled", 512)
     assert "stands at 512³<" in box._repr_html_()
-
-
-def test_texts_take_what_was_counted() -> None:
-    box = lab.closing(
-        "double_buffer",
-        gap="Beyond its demand it took {was_rest:.3f} clocks, now {rest:.3f}.",
-        why="Schedulers start something in {issue_active_percent:.1f} % of the clocks.",
-    )
-    why = next(text for term, text in box.rows if term.startswith("Why"))
-    was, now = map(float, re.findall(r"(0\.\d+) clocks, now (0\.\d+)", why)[0])
-    assert now < was
-    counted = session.book_records()[0].launches(load_kernel("double_buffer"))[4096, 4096, 4096]
-    active = f"{counted.values['issue_active_percent']:.1f}"
-    assert box.box.bound[1].endswith(f"something in {active} % of the clocks.")
-
-
-def test_an_estimate_is_divided_too() -> None:
-    box = lab.closing("double_buffer", CHANGED, estimate=lambda: (5, 4, "clocks"))
-    assert lines(box)["Estimated"] == "5 ÷ 4 clocks = 1.25"
 
 
 @pytest.mark.parametrize("name", ["sliding_window", "thread_tile_1d", "float4_tile"])
@@ -125,15 +96,6 @@ def test_a_kernel_below_its_bound_names_its_longest_wait_and_its_share() -> None
 def test_a_warps_time_adds_up(name: str) -> None:
     text = lines(lab.closing(name, CHANGED))["A warp's time"]
     assert sum(map(float, re.findall(r"([\d.]+) %", text))) == pytest.approx(100, abs=2.5)
-
-
-def test_a_bound_that_moved_by_a_hundredth_is_not_the_same() -> None:
-    box = lab.closing("wgmma_tf32")
-    assert box.before is not None
-    assert "limit is the same" in box.sum_text
-    cap = box.now.bound.cap
-    raised = replace(box.now.bound, caps=(replace(cap, demand=cap.demand / 1.01),))
-    assert "1.010× as high" in replace(box, now=box.now._replace(bound=raised)).sum_text
 
 
 AT_OTHER_SIZES: list[tuple[str, AnySize]] = [
@@ -187,27 +149,6 @@ def test_what_remains_of_a_factor_is_named() -> None:
     assert counted.text_of(1.07).endswith(" filled; 0.9 % less has no counted cause.")
 
 
-def test_shares_of_two_parts_are_named_with_them() -> None:
-    text = lab.closing("wgmma_minimal").sum_text
-    assert text.startswith("Its limit, that of the busiest SM instead of issue slots, is ")
-
-
-def test_the_face_repeats_how_the_box_before_names_the_bound() -> None:
-    what, rest = lab.closing("split").box.bound
-    before = dict(lab.closing("double_buffer").rows)["Before"]
-    assert before == f"`split`: {what}; {rest.partition(' Warps')[0]}"
-
-
-def test_the_face_names_the_limit_before() -> None:
-    rows = dict(lab.closing("float4").rows)
-    share = 100 * lab.bound("sliding_window").share
-    assert rows["Before"] == f"`sliding_window`: shared memory, {share:.0f} % of full rate."
-
-
-def test_where_another_unit_bounds_the_counters_divide_nothing() -> None:
-    assert "By counters" not in lines(lab.closing("split", CHANGED))
-
-
 def test_clocks_fit_the_share_that_the_race_reached() -> None:
     text = "{instructions} {clocks} {rest} {share} {speed}"
     said = lines(lab.closing("tiled", text))["What changed"]
@@ -225,14 +166,6 @@ def test_clocks_fit_the_share_that_the_race_reached() -> None:
 def test_a_text_that_cannot_be_filled_in_is_refused_in_a_sentence(text: str) -> None:
     with pytest.raises(LabError, match=r"cannot be filled in .* It may name .*clocks.*was_share"):
         lab.closing("tiled", CHANGED, why=text)
-
-
-def test_a_box_may_stand_at_the_size_where_its_kernel_is_at_home() -> None:
-    box = lab.closing("one_row", size=(1, 4096, 4096))
-    assert "stands at 1×4096×4096<" in box._repr_html_()
-    assert lines(box)["Limit before"].startswith("`naive`: DRAM, ")
-    assert box.measured is not None
-    assert box.measured.below == lab.speed("naive", (1, 4096, 4096))
 
 
 def test_where_blocks_are_few_the_busiest_sm_bounds() -> None:
@@ -276,12 +209,6 @@ def _account(rest: str, clocks: str) -> tuple[float, ...]:
     return tuple(map(value, found.groups()))
 
 
-def test_an_author_who_says_where_all_time_goes_replaces_the_account() -> None:
-    rest = lab.closing("wgmma_fp16", by="power", why="All of it.").box.bound[1]
-    assert rest.endswith("of full rate. All of it.")
-    assert "because tensor cores wait" in lab.closing("wgmma_fp16", why="Some.").box.bound[1]
-
-
 def test_full_width_is_named_after_what_is_that_wide() -> None:
     slower = lab.closing("wgmma_3xfp16").bars  # its limit is below the speed of its parent
     assert slower.bound < slower.full == lab.speed("wgmma_fp16")
@@ -289,26 +216,6 @@ def test_full_width_is_named_after_what_is_that_wide() -> None:
     assert "Full width: the speed of wgmma_fp16, " in slower.html()
     faster = lab.closing("wgmma_fp16").bars
     assert (faster.full, faster.full_name) == (faster.bound, "the limit")
-
-
-def test_before_says_latency_where_that_bounded() -> None:
-    before = lines(lab.closing("double_buffer"))["Before"]
-    assert before.startswith("`split`: latency; issue slots, the busiest part, are at ")
-
-
-def test_a_lower_clock_is_one_of_the_factors() -> None:
-    box = lab.closing("mma_tf32")
-    assert box.parts is not None
-    assert box.before is not None
-    assert box.parts.clock == box.now.clock_mhz / box.before.clock_mhz < 0.95
-    assert f"× {box.parts.clock:.3f} by the clock" in lines(box)[f"Why {box.measured.value:.2f}×"]
-
-
-def test_a_kernel_whose_parents_were_elsewhere_has_no_factor_at_its_size() -> None:
-    box = lab.closing("naive", size=(16384, 1, 16384))
-    assert box.now.kernel.name == "naive"
-    assert "was not measured" in lines(box)["Before"]
-    assert "Factor" not in lines(box)
 
 
 def test_at_a_size_that_was_not_recorded_a_box_says_so() -> None:
@@ -372,23 +279,6 @@ def test_a_kernel_that_changed_since_it_was_recorded_is_not_yet_measured(
     for unmeasured in (box, lab.bound("tiled")):
         with pytest.raises(LabError, match=re.escape(said)):
             _ = unmeasured.gflops
-
-
-def test_kernels_that_never_met_cannot_be_compared(monkeypatch: pytest.MonkeyPatch) -> None:
-    def taken(name: str, size: int) -> Measurement:
-        return replace(samples(name, 1.0, size=size), fingerprint=load_kernel(name).fingerprint)
-
-    never = record(
-        run(
-            taken("naive", 1024),
-            taken("tiled", 2048),
-            samples("cublas", 1.0, size=1024),
-            samples("cublas", 1.0, size=2048),
-        )
-    )
-    monkeypatch.setattr(session, "book_records", lambda: [never])
-    with pytest.raises(LabError, match="No kernel before 'tiled' was measured at 2048³"):
-        lab.closing("tiled", CHANGED)
 
 
 def test_texts_are_filled_with_the_numbers_of_each_gpu() -> None:

@@ -1,9 +1,6 @@
 """Times of kernels without some of their parts, from the records."""
 
-import pytest
-
 from sgemm_lab import lab
-from sgemm_lab.errors import LabError
 from sgemm_lab.measuring.parts import PARTS
 
 
@@ -14,8 +11,3 @@ def test_every_part_is_recorded_and_leaving_parts_out_saves_time() -> None:
     )
     assert whole.clocks > waiting.clocks > ready.clocks
     assert whole.clocks == whole.us * whole.mhz
-
-
-def test_an_unknown_part_is_refused() -> None:
-    with pytest.raises(LabError, match="There is no part 'half': take one of one_group"):
-        lab.part("half")

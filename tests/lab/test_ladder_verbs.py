@@ -116,11 +116,6 @@ def test_the_strip_has_a_bar_for_every_large_square_in_fp32_and_lights_the_chapt
     assert "mma_tf32" not in html
 
 
-def test_the_ends_of_the_ladder_have_one_neighbour():
-    assert "Before" not in repr(lab.ladder_strip("naive_rows"))
-    assert "Next" not in repr(lab.ladder_strip(load_kernels()[-1].name))
-
-
 def test_a_strip_needs_a_kernel_of_the_ladder():
     with pytest.raises(LabError, match="Did you mean 'tiled'"):
         lab.ladder_strip("tilde")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from sgemm_lab import lab
-from sgemm_lab.catalogue import load_kernel, load_kernels
+from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.cli.main import main
 from sgemm_lab.errors import LabError
 from sgemm_lab.files import CHECKOUT
@@ -104,14 +104,6 @@ def test_the_scoreboard_shows_both(second: Record, capsys: pytest.CaptureFixture
     assert said.err == (f"{not_yet_measured(waiting())}\n" if waiting() else "")
 
 
-def test_the_scoreboard_of_a_page_begins_with_one_gpu(data: Path, second: Record) -> None:
-    board = lab.scoreboard()
-    assert board.gpu == "NVIDIA H200"
-    assert L4 in {row["gpu"] for row in board.rows}
-    (data / "records" / "nvidia-l4.json").unlink()
-    assert lab.scoreboard().gpu == ""
-
-
 def test_where_nothing_read_a_clock_the_highest_of_the_device_stands_in(
     data: Path, second: Record
 ) -> None:
@@ -141,16 +133,6 @@ def test_a_kernel_that_is_not_yet_measured_is_shown_as_such(new_kernel: str) -> 
     assert {p["kind"] for p in points if p["kernel"] == new_kernel} == {"predicted"}
     assert new_kernel in {step["name"] for step in lab.ladder().kernels}
     assert "counted here" in repr(lab.count(new_kernel, size=64)).lower()
-
-
-def test_a_kernel_that_is_not_yet_measured_is_named_below_the_scoreboard(
-    new_kernel: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    names = [kernel.name for kernel in load_kernels()]
-    assert names[names.index("tiled") + 1] == new_kernel
-    assert {new_kernel, f"{new_kernel}:TILE=16"} <= set(waiting())
-    assert main(["scoreboard"]) == 0
-    assert capsys.readouterr().err == f"{not_yet_measured(waiting())}\n"
 
 
 def test_after_a_kernel_that_is_not_yet_measured_the_next_has_its_box(

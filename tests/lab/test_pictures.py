@@ -129,13 +129,6 @@ def drawn(name: str) -> Any:
     return PANELS[name]()
 
 
-def test_the_ring_of_stages_turns_by_one_place_for_each_k_tile() -> None:
-    first, second = (ring_panel("", Pipeline(281, 754, 4096, 8, 3), tile).text for tile in (4, 5))
-    assert "stage 0 holds K tile 4, multiplied; stage 1 holds K tile 5, ready" in first
-    assert "stage 2 holds K tile 6, on its way" in first
-    assert "stage 0 holds K tile 7, on its way; stage 1 holds K tile 5, multiplied" in second
-
-
 def test_the_bars_of_issue_slots_are_whole_and_follow_the_counters() -> None:
     picture = lab.issue_slots("Slots", "unrolled")
     found = lab.hardware("unrolled")
@@ -226,38 +219,10 @@ def test_where_little_of_the_busiest_part_is_used_latency_is_the_bound():
     assert ">limit<" in high.html
 
 
-def test_the_map_gives_the_rates_of_the_card() -> None:
-    said, card = machine_map("L1").text, lab.card()
-    per_clock = card.bandwidth["dram"] / (card.device.sms * card.clock_mhz / 1e3)
-    assert f"DRAM: {lab.number(per_clock)} bytes" in said
-    assert "tensor cores" not in said
-    assert "tensor cores" in machine_map("tensor cores").text
-    assert "tensor cores" in machine_map("schedulers", tensor_cores=True).text
-
-
-def test_the_map_has_no_other_parts() -> None:
-    with pytest.raises(LabError, match="The map has no 'cache': take one of DRAM, L2, L1"):
-        machine_map("cache")
-
-
 def test_the_swizzle_puts_one_piece_of_eight_rows_into_all_banks() -> None:
     plain, swizzled = (lab.swizzle("Rows", swizzled=one) for one in (False, True))
     assert plain.text.endswith("Piece 2 of all rows: 4 banks, 8 wavefronts")
     assert swizzled.text.endswith("Piece 2 of all rows: 32 banks, 1 wavefront")
-
-
-def test_a_cluster_copies_half_of_a_for_both_blocks_and_multiplies_its_own_columns() -> None:
-    steps = lab.warp_group_steps("wgmma_tf32")
-    assert list(steps) == [
-        "the tiles", "the copies", "the stages",
-        "k = 0 to 7", "k = 8 to 15", "k = 16 to 23", "k = 24 to 31",
-    ]  # fmt: skip
-    assert "Warp group 1 of block 1 has columns 192 to 255 of C." in steps["the tiles"].text
-    for half in ("Block 0 copies rows 0 to 127", "Block 1 copies rows 128 to 255"):
-        assert f"{half} of A for both blocks." in steps["the copies"].text
-    assert "half of the rows of A for both blocks" in steps["the copies"].text
-    assert "4 stages of 48 KB in shared memory." in steps["the stages"].text
-    assert "group 1: columns 64–127" in steps["the stages"].html
 
 
 def test_a_warp_group_has_the_map_of_mma_in_every_box_of_its_sums() -> None:
@@ -273,20 +238,6 @@ def test_a_warp_group_has_the_map_of_mma_in_every_box_of_its_sums() -> None:
         for box in range(32):
             d = 4 * box + register
             assert (row[lane, d], column[lane, d]) == (at[0], 8 * box + at[1])
-
-
-def test_warp_groups_in_fp16_part_the_rows_of_c() -> None:
-    made = lab.warp_group_rows("A block", "wgmma_fp16")
-    assert "128 × 64 of A and 64 × 256 of B" in made.text
-    assert "Each of 2 warp groups computes 64 × 256 of C" in made.text
-    assert made.html.count("64 rows of C") == 2
-    assert made.html.count("block 1 copies") == 1
-
-
-def test_multicast_halves_what_l2_delivers() -> None:
-    alone, cluster = (lab.multicast("A", f"wgmma_tf32:CLUSTER={one}") for one in (1, 2))
-    assert "Block 1 copies rows 0 to 255 of A for itself. L2 delivers 64 KB" in alone.text
-    assert "Block 1 copies rows 128 to 255 of A for both blocks. L2 delivers 32 KB" in cluster.text
 
 
 def test_in_serpentine_order_every_product_shares_a_factor() -> None:

@@ -73,8 +73,3 @@ def test_one_block_is_as_large_as_the_largest_tile():
     assert one_block(load_kernel("split")) == (128, 128, 32)
     assert one_block(load_kernel("sliding_window")) == (64, 64, 64)
     assert one_block(load_kernel("tiled:TILE=16")) == (32, 32, 32)
-
-
-def test_a_size_too_large_to_simulate_is_refused():
-    with pytest.raises(LabError, match="512×512×512 is more than a pattern of addresses needs"):
-        lab.banks("split", size=512)

@@ -1,14 +1,11 @@
 """Samples in the order taken: what their picture says of them."""
 
-import re
-
 import pytest
 from record_samples import record, run, samples
 
 from sgemm_lab import lab
 from sgemm_lab.lab import session
-from sgemm_lab.lab.sample_picture import deviation, mean_rate, sample_picture
-from sgemm_lab.records.store import load_records, scores
+from sgemm_lab.lab.sample_picture import deviation, mean_rate
 
 
 @pytest.fixture(autouse=True)
@@ -48,16 +45,3 @@ def test_a_kernel_that_was_not_measured_is_a_sentence() -> None:
 def test_the_median_time_and_the_mean_time_as_rates() -> None:
     assert deviation([90.0, 100.0, 104.0]) == pytest.approx(0.1)
     assert mean_rate([1.0, 1.0, 0.25]) == pytest.approx(0.5)
-
-
-def test_the_cublas_of_the_same_run_stands_beside() -> None:
-    score = next(s for s in scores(load_records()) if (s.kernel, s.m) == ("tiled", 4096))
-    library = score.cublas.samples
-    assert sorted(library)[len(library) // 2] == pytest.approx(score.cublas_gflops, rel=0.01)
-
-
-def test_each_row_of_samples_has_a_mark_of_its_own() -> None:
-    rows = {str(i): [1.0, 2.0, 3.0] for i in range(5)}
-    drawing = sample_picture(rows, "Five rows", "Five.")._repr_mimebundle_()[0]["image/svg+xml"]
-    shapes = re.findall(r'<path id="[^"]+-m[0-9a-f]+" d="([^"]+)"', drawing)
-    assert len(set(shapes)) >= 5

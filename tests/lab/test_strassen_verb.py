@@ -7,7 +7,6 @@ import pytest
 
 from sgemm_lab import lab
 from sgemm_lab.errors import LabError
-from sgemm_lab.records.json_files import Kind
 
 MODULE = sys.modules["sgemm_lab.lab.strassen"]  # lab.strassen is the verb
 
@@ -55,9 +54,3 @@ def test_it_multiplies_in_numpy_where_no_gpu_is(monkeypatch: pytest.MonkeyPatch)
     told = lab.strassen(levels=1, size=64)
     assert "64³, in NumPy" in told.text
     assert "7 of 32³" in told.text
-
-
-def test_without_a_record_it_says_how_to_take_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Kind, "load_all", lambda self: [])
-    with pytest.raises(LabError, match="Run 'sgemm-lab strassen record' on a GPU"):
-        lab.strassen_results()

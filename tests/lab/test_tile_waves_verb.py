@@ -3,7 +3,6 @@
 import pytest
 
 from sgemm_lab import lab
-from sgemm_lab.errors import LabError
 
 
 def test_tiles_come_from_the_kernels_and_speeds_from_the_record() -> None:
@@ -17,12 +16,3 @@ def test_tiles_come_from_the_kernels_and_speeds_from_the_record() -> None:
     assert {256, 1024, 4096, 8192} <= set(sizes)
     assert dict(large["speeds"])[4096] == pytest.approx(lab.speed("column_order"), abs=1)
     assert {gpu["id"]: gpu["sms"] for gpu in widget.gpus}["t4"] == 40
-
-
-def test_kernels_that_share_evenly_are_named() -> None:
-    widget = lab.tile_waves("column_order", "split", even=["column_order"], gpu="a100")
-    assert widget.even
-    assert [one["even"] for one in widget.kernels] == [True, False]
-    assert widget.chip["sms"] == 108
-    with pytest.raises(LabError, match="'tiled' is to share evenly, but it is none of split"):
-        lab.tile_waves("split", even=["tiled"])

@@ -6,9 +6,8 @@ from dataclasses import replace
 import pytest
 
 from sgemm_lab import lab
-from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.cuda import shipped_ptx
-from sgemm_lab.cuda.counters import METRICS, STALL_REASONS
+from sgemm_lab.cuda.counters import STALL_REASONS
 from sgemm_lab.errors import LabError, MissingToolError
 from sgemm_lab.lab import session
 from sgemm_lab.lab.card import Card
@@ -55,24 +54,6 @@ def test_a_card_whose_clock_was_not_read_has_the_highest_of_its_device() -> None
     record = load_records()[0]
     silent = replace(record, runs=tuple(replace(run, clock_mhz=None) for run in record.runs))
     assert Card(silent).clock_mhz == record.gpu.max_clock_mhz
-
-
-def test_the_card_tells_what_of_its_data_sheet_was_reached() -> None:
-    card = lab.card()
-    assert card.sheet is not None
-    assert card.reached("dram") == card.bandwidth["dram"] / card.sheet.dram_gbs
-    assert card.reached("fma") == card.fma / card.sheet.peak_gflops
-    unknown = replace(card.record, gpu=replace(card.device, name="NVIDIA Nameless"))
-    assert str(Card(unknown).reached("fma")) == "nan"
-
-
-def test_every_recorded_counter_is_an_attribute_and_percents_are_shares() -> None:
-    found = lab.hardware("double_buffer")
-    recorded = load_records()[0].launches(load_kernel("double_buffer"))[4096, 4096, 4096].values
-    assert {name: getattr(found, name) for name in recorded} == recorded
-    assert set(recorded) <= set(METRICS)
-    assert found.issue_active == recorded["issue_active_percent"] / 100
-    assert found.dram_bytes == found.dram_read_bytes + found.dram_write_bytes
 
 
 def test_counters_that_are_not_there_are_a_sentence() -> None:

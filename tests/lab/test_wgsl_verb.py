@@ -3,7 +3,6 @@
 import pytest
 
 from sgemm_lab import lab
-from sgemm_lab.errors import LabError
 from sgemm_lab.wgsl.programs import load_program, program_names
 
 
@@ -15,10 +14,3 @@ def test_a_program_is_listed_without_its_head(name: str) -> None:
     assert lines[1].startswith(("+ const", "  const", "+ enable"))
     marked = [line for line in lines[1:] if line.startswith("+")]
     assert bool(marked) == (program.parent is not None)
-
-
-def test_what_wgsl_does_not_have_is_said() -> None:
-    with pytest.raises(
-        LabError, match=r"'strip' is not there in WGSL\. It has naive_rows, naive, "
-    ):
-        lab.wgsl("strip")

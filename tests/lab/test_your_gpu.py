@@ -84,12 +84,6 @@ def test_all_kernels_and_the_card_are_measured_in_one_run(asked: list[dict[str, 
     assert only["micro"]
 
 
-def test_the_card_is_measured_once(asked: list[dict[str, Any]]) -> None:
-    lab.my_gpu(1024)
-    lab.my_gpu(2048)
-    assert [call["micro"] for call in asked] == [True, False]
-
-
 def test_a_kernel_that_the_gpu_is_too_old_for_is_left_out(
     asked: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -166,11 +160,6 @@ def test_curves_of_kernels_that_were_not_measured_here_show_the_record_alone(
     here = Record(DEVICE, (replace(run, measurements=tiled),))
     monkeypatch.setattr(session, "_here", [here])
     assert repr(lab.curves("naive", conclusion="It grows.")) == "It grows. NVIDIA H200."
-
-
-def test_curves_of_every_gpu_name_the_others_and_how_they_are_drawn() -> None:
-    picture = lab.curves("naive", conclusion="It grows.", every_gpu=True)
-    assert repr(picture) == ("It grows. Solid: NVIDIA H200. Dashed: NVIDIA H100 80GB HBM3.")
 
 
 def test_the_time_of_a_run_is_warming_up_and_samples() -> None:

@@ -53,10 +53,6 @@ def test_errors_are_those_of_the_arithmetic() -> None:
     assert 1e-5 < found["fp16"] < 1e-3
 
 
-def test_a_c_that_was_not_written_has_no_error() -> None:
-    assert product_errors({"none": lambda *_: None}, (8, 8, 8)) == {"none": None}
-
-
 def test_every_class_is_measured_at_every_length_and_lost_elements_are_counted() -> None:
     said: list[str] = []
     found = list(accuracies({"fp32": fp32, "fp16": fp16}, said.append))

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from sgemm_lab.cuda.compiler import TARGETS, compile_source
 from sgemm_lab.cuda.micro import micro_source
-from sgemm_lab.errors import LabError
 from sgemm_lab.measuring.microbench import random_ring
 
 FILES = ("latency", "bandwidth", "arithmetic", "hold")
@@ -35,10 +34,6 @@ def test_every_microbenchmark_compiles_without_spills(name: str, target: str) ->
     assert entries
     for entry in entries:
         assert compile_source(source, f"{name}.cu", target, entry).spill_bytes == 0
-
-
-def test_the_copies_by_tma_compile_for_hopper() -> None:
-    assert "cp.async.bulk.shared" in instructions("tma", "read_by_tma")
 
 
 def instructions(name: str, entry: str) -> str:
@@ -69,8 +64,3 @@ def test_the_compiler_does_not_remove_the_measured_instructions(
     name: str, entry: str, instruction: str, least: int
 ) -> None:
     assert instructions(name, entry).count(instruction) >= least
-
-
-def test_an_unknown_file_is_an_error() -> None:
-    with pytest.raises(LabError, match="There is no microbenchmark file called 'speed'"):
-        micro_source("speed")

@@ -82,12 +82,6 @@ def test_a_run_has_every_kernel_and_size_and_its_environment(tmp_path: Path) -> 
     assert said == ["size 1 of 2: M, N, K = 8, 8, 8", "size 2 of 2: M, N, K = 9, 7, 5"]
 
 
-def test_samples_are_rounded_to_five_digits(tmp_path: Path) -> None:
-    _, taken = take_record([NAIVE], tmp_path, sizes=SIZES)
-    assert taken.measurements[0].seconds == (1.2346e-3, 2e-3)
-    assert taken.readings[0].samples == (0.33333,)
-
-
 def test_effects_are_recorded_after_the_microbenchmarks_and_both_can_be_skipped(
     tmp_path: Path,
 ) -> None:
@@ -153,20 +147,6 @@ def test_ctrl_c_keeps_the_results(
     assert load_record(path).runs == (taken,)
 
 
-def test_ctrl_c_in_the_microbenchmarks_keeps_their_first_readings(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def interrupted(_: Callable[[str], None]) -> Any:
-        yield Reading("latency.fma", 0, "cycles", (4.0,))
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(recorder, "microbenchmarks", interrupted)
-    _, taken = take_record([NAIVE], tmp_path, sizes=SIZES)
-    assert not taken.complete
-    assert len(taken.measurements) == 4
-    assert [r.benchmark for r in taken.readings] == ["latency.fma"]
-
-
 def stopped_at(size: tuple[int, int, int]) -> Callable[..., list[Measurement]]:
     """Return a timing that Ctrl-C ends at a size."""
 
@@ -194,18 +174,6 @@ def test_an_interrupted_run_is_resumed(tmp_path: Path, monkeypatch: pytest.Monke
     # What was complete is measured again, and so is all where the reader asks for it.
     _, fourth = take_record([NAIVE], tmp_path, sizes=three, resume=True)
     assert {m.size for m in fourth.measurements} == set(three)
-
-
-def test_without_resuming_everything_is_measured_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(recorder, "time_interleaved", stopped_at(SIZES[1]))
-    take_record([NAIVE], tmp_path, sizes=SIZES)
-    monkeypatch.setattr(recorder, "time_interleaved", time_interleaved)
-    for more in ({"resume": False, "kernels": [NAIVE]}, {"resume": True, "kernels": [TILED]}):
-        kernels: Any = more.pop("kernels")
-        _, taken = take_record(kernels, tmp_path, sizes=SIZES, **more)
-        assert {m.size for m in taken.measurements} == set(SIZES)
 
 
 def test_a_size_without_memory_or_time_is_reported_and_skipped(tmp_path: Path) -> None:
@@ -310,17 +278,6 @@ def test_an_error_keeps_the_results_so_far(
         ("naive", SIZES[0]), ("cublas", SIZES[0]),
     ]  # fmt: skip
     assert load_record(path).runs == (taken,)
-
-
-def test_an_error_before_the_first_measurement_is_raised(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def failing(*_: Any) -> None:
-        raise RuntimeError("an illegal address")
-
-    monkeypatch.setattr(recorder, "time_interleaved", failing)
-    with pytest.raises(LabError, match="Nothing was measured: an illegal address"):
-        take_record([NAIVE], tmp_path, sizes=SIZES)
 
 
 @pytest.mark.parametrize("stop", [LabError("ncu failed."), KeyboardInterrupt()])

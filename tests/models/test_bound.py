@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 from ladder_samples import WITHOUT_A_DEMAND
 from record_samples import DEVICE, reading, run
@@ -34,8 +33,6 @@ from sgemm_lab.records.store import load_records, scores
 H200 = find_gpu("h200")
 CUBE = (4096, 4096, 4096)
 KERNELS = load_kernels(variants=True)
-EVERY = np.ones((1, 32), bool)
-LANES = np.arange(32)[None, :]
 
 TILED = load_kernel("tiled")
 
@@ -50,20 +47,6 @@ def cap(found: Bound, unit: str) -> Cap:
 def has_demand(kernel: Kernel) -> bool:
     """Whether its blocks are tiles of C, so that the per-block demand is known."""
     return kernel.base_name not in WITHOUT_A_DEMAND
-
-
-def test_measurements_exceed_the_bound_of_a_slower_data_pipe() -> None:
-    """At three quarters of a wavefront per clock a measurement exceeds its bound."""
-    found = load_records()[0]
-    best = max(s.gflops for s in scores([found]) if s.kernel == "float4")
-    data = cap(bound(load_kernel("float4"), CUBE, H200), DATA)
-    assert 0.75 * data.gflops < best <= data.gflops
-
-
-@pytest.mark.parametrize("name", ["cluster_split", "split_k", "one_row:TM=4", "one_column"])
-def test_blocks_that_are_not_tiles_have_no_demand(name: str) -> None:
-    with pytest.raises(LabError):
-        block_demand(load_kernel(name))
 
 
 def is_counted(kernel: Kernel) -> bool:
@@ -264,28 +247,6 @@ def test_lookups_limit_accesses_without_bank_conflicts() -> None:
     assert found.cap.demand == pytest.approx(9)
 
 
-@pytest.mark.parametrize(
-    ("name", "clock_mhz", "tf32", "fp16"),
-    [
-        ("t4", 1590, 0, 65),
-        ("a100", 1410, 156, 312),
-        ("rtx3090", 1695, 35.6, 71),
-        ("l4", 2040, 60, 121),
-        ("rtx4090", 2520, 82.6, 165.2),
-        ("h100", 1830, 494.7, 989.4),
-        ("h200", 1830, 494.7, 989.4),
-        ("rtx5090", 2407, 104.8, 209.5),
-    ],
-)
-def test_rates_of_tensor_cores_are_those_of_the_white_papers(
-    name: str, clock_mhz: int, tf32: float, fp16: float
-) -> None:
-    gpu = replace(find_gpu(name), clock_mhz=clock_mhz)
-    teraflops = gpu.sms * gpu.clock_mhz * 2 / 1e6
-    assert teraflops * gpu.tf32_fmas == pytest.approx(tf32, rel=0.011)
-    assert teraflops * gpu.fp16_fmas == pytest.approx(fp16, rel=0.011)
-
-
 def test_tensor_cores_bound_a_kernel_by_its_arithmetic() -> None:
     found = {
         name: bound(load_kernel(name), CUBE, H200)
@@ -300,12 +261,6 @@ def test_tensor_cores_bound_a_kernel_by_its_arithmetic() -> None:
     assert peak["promoted"] is not None
     assert peak["promoted"].gflops == pytest.approx(peak["mma_tf32"].gflops / 3)
     assert [one.of(DATA) is not None for one in found.values()] == [True, False, True]
-
-
-def test_the_bound_of_warp_groups_has_tensor_cores_without_shared_memory() -> None:
-    found = bound(load_kernel("wgmma_3xfp16"), CUBE, H200)
-    assert found.of(PEAK) is not None
-    assert found.of(DATA) is None
 
 
 def test_a_gpu_without_tf32_raises_an_error() -> None:

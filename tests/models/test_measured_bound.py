@@ -46,14 +46,6 @@ def test_a_kernel_that_no_record_has_has_no_bound() -> None:
     assert at_size(load_kernel("tiled"), (4096, 4096, 4097), RECORDS) is None
 
 
-def test_the_ladders_score_is_of_the_first_gpu_at_the_largest_square() -> None:
-    found = of_ladder(load_kernel("tiled"), RECORDS)
-    assert found is not None
-    assert (found.record, found.score.kernel) == (RECORDS[0], "tiled")
-    assert found.score.size == (found.score.m,) * 3
-    assert found.score.m >= 4096
-
-
 def test_a_kernels_own_score_comes_before_one_that_matmul_picked_it_for() -> None:
     name = "naive"
     own = samples(name, 0.03, size=4096)
@@ -106,9 +98,3 @@ def test_an_ancestor_that_was_not_measured_is_passed_over_or_asked_for() -> None
     before = nearest_ancestor(older)
     assert before is not None
     assert before.kernel.name == "naive"
-
-
-def test_a_variant_is_compared_with_its_default_constants() -> None:
-    parent = parent_of(load_kernel("tiled:TILE=16"))
-    assert parent is not None
-    assert parent.name == "tiled"

@@ -11,14 +11,13 @@ from sgemm_lab.models.roofline import (
     Roof,
     all_gpus,
     attainable,
-    clock_text,
     data_sheet_roofs,
     measured_points,
     measured_roofs,
     records_of,
     simulated_points,
 )
-from sgemm_lab.records.gpu_record import Counters, Record, Spread
+from sgemm_lab.records.gpu_record import Counters, Record
 from sgemm_lab.records.store import load_records
 
 MB = 2**20
@@ -54,11 +53,6 @@ def test_measured_roofs_are_l2_from_inside_it_and_dram_from_far_outside() -> Non
 @pytest.mark.parametrize(("intensity", "gflops"), [(1, 50), (20, 1000), (40, 1000), (19, 950)])
 def test_the_lower_roof_limits(intensity: float, gflops: float) -> None:
     assert attainable(ROOFS, "dram", intensity) == gflops
-
-
-def test_a_level_without_roof_is_an_error() -> None:
-    with pytest.raises(ValueError, match="no roof for l2"):
-        attainable(ROOFS, "l2", 1.0)
 
 
 TILED = load_kernel("tiled")
@@ -125,18 +119,6 @@ def test_a_gpu_without_data_sheet_has_its_drivers_description() -> None:
 def test_a_gpu_of_an_unknown_architecture_is_omitted() -> None:
     future = replace(DEVICE, name="NVIDIA X1", compute_capability="99.0")
     assert all_gpus([Record(future, ())]) == list(GPUS)
-
-
-@pytest.mark.parametrize(
-    ("spread", "text"),
-    [
-        (None, "SM clock not read"),
-        (Spread(1980, 1980, 1980), "SM clock 1,980 MHz throughout"),
-        (Spread(1755, 1900, 1980), "SM clock 1,755 to 1,980 MHz"),
-    ],
-)
-def test_the_clock_as_text(spread: Spread | None, text: str) -> None:
-    assert clock_text(spread) == text
 
 
 def test_measured_roofs_of_the_book_stay_below_the_data_sheets() -> None:

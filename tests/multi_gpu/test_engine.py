@@ -10,7 +10,7 @@ from pretended_gpus import CudaError, Gpus, product
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.multi_gpu import engine as engine_module
-from sgemm_lab.multi_gpu import single_gpu, topology
+from sgemm_lab.multi_gpu import topology
 from sgemm_lab.multi_gpu.engine import Engine
 from sgemm_lab.multi_gpu.layouts import make_plan, rows
 from sgemm_lab.multi_gpu.plan import Plan
@@ -128,8 +128,3 @@ def test_exceptions_of_cuda_become_messages(patch: Patch, fault: Exception, word
     patch(Gpus(1))
     with pytest.raises(LabError, match=words), topology.cuda_errors_as_messages():
         raise fault
-
-
-def test_an_unknown_product_is_refused() -> None:
-    with pytest.raises(LabError, match="no product 'mkl'"):
-        single_gpu.local_product("mkl", None, 0)

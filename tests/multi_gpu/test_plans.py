@@ -83,16 +83,6 @@ def test_numbers_below_one_are_refused(arguments: tuple[tuple[int, int, int], in
             layout(*arguments)
 
 
-def test_an_unknown_layout_is_refused() -> None:
-    with pytest.raises(LabError, match=r"no layout 'columns'\. Take one of rows, summa, cannon"):
-        make_plan("columns", (4, 4, 4), 2)
-
-
-def test_arrays_of_another_size_are_refused() -> None:
-    with pytest.raises(LabError, match="The plan is for A of 6×6"):
-        run(PLAN, np.zeros((6, 5)), np.zeros((5, 6)))
-
-
 def test_cannon_sends_to_neighbours_only() -> None:
     plan = cannon((9, 9, 9), 9)
     for gpu, share in enumerate(plan.shares):

@@ -1,16 +1,12 @@
 """Records of several GPUs and of Strassen's product: committed files, and the values they give."""
 
-import importlib
-import pkgutil
-from dataclasses import is_dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 from record_samples import DEVICE, record, run, samples
 
-import sgemm_lab.records
 from sgemm_lab.files import data_folder
 from sgemm_lab.records import dispatch_table, multi_gpu, others, sanitizer, strassen
 from sgemm_lab.records.gpu_record import CUBLAS_MODES, Spread
@@ -33,18 +29,6 @@ def test_committed_files_come_back_as_they_were(folder: str, tmp_path: Path) -> 
     for path in committed:
         kind.save(tmp_path / path.name, kind.load(path))
         assert kind.load(tmp_path / path.name) == kind.load(path)
-
-
-def modules() -> list[ModuleType]:
-    found = pkgutil.iter_modules(sgemm_lab.records.__path__, "sgemm_lab.records.")
-    return [importlib.import_module(one.name) for one in found]
-
-
-@pytest.mark.parametrize("module", modules(), ids=lambda module: module.__name__)
-def test_what_is_read_cannot_be_changed(module: ModuleType) -> None:
-    """Records are cached, and shared by all that read them."""
-    classes = [one for one in vars(module).values() if is_dataclass(one)]
-    assert [one for one in classes if not one.__dataclass_params__.frozen] == []  # type: ignore[attr-defined]
 
 
 def case(m: int, n: int, k: int, **fields: Any) -> multi_gpu.Case:
@@ -97,16 +81,6 @@ def test_sizes_that_are_no_cube_of_a_power_of_two_are_the_other_sizes() -> None:
 def test_a_spread_is_of_what_was_read() -> None:
     assert Spread.of([]) is None
     assert Spread.of([3.0, 1.0, 2.5]) == Spread(1.0, 2.5, 3.0)
-
-
-def test_tflops_of_a_library() -> None:
-    times = multi_gpu.LibraryTimes("cuBLASMp", "1", 2, 1000, "rows", (0.002, 0.001, 0.004))
-    assert times.tflops == 1.0
-
-
-def test_strassen_names_its_arithmetic_unless_it_is_fp32() -> None:
-    assert strassen.strassen_over("tf32").endswith("+tf32")
-    assert strassen.strassen_over("tf32").removesuffix("+tf32") == strassen.strassen_over("fp32")
 
 
 def test_the_library_is_the_latest_run_in_that_arithmetic_at_that_size() -> None:

@@ -3,7 +3,6 @@
 import { mergeSharedAccesses } from "../../src/sgemm_lab/simulator/access_merging.ts";
 import { basicBlocks } from "../../src/sgemm_lab/simulator/control_flow.ts";
 import { fma32, fma64 } from "../../src/sgemm_lab/simulator/fma.ts";
-import { inlined } from "../../src/sgemm_lab/simulator/inlining.ts";
 import { flowOf } from "../../src/sgemm_lab/simulator/machine.ts";
 import {
   powerOfTwo,
@@ -11,7 +10,7 @@ import {
   reciprocal,
   reciprocalRoot,
 } from "../../src/sgemm_lab/simulator/measured_functions.ts";
-import { layOut, sourceName } from "../../src/sgemm_lab/simulator/memory.ts";
+import { layOut } from "../../src/sgemm_lab/simulator/memory.ts";
 import { parse, TYPE_BYTES } from "../../src/sgemm_lab/simulator/ptx.ts";
 import { simulate } from "../../src/sgemm_lab/simulator/simulation.ts";
 import * as tensor from "../../src/sgemm_lab/simulator/tensor_operations.ts";
@@ -37,9 +36,6 @@ export const parsed = (ptx, entry) => attempt(() => parse(ptx).get(entry));
 export const blocksOf = (ptx, entry) => attempt(() => basicBlocks(parse(ptx).get(entry)));
 export const flow = (ptx, entry) => attempt(() => flowOf(parse(ptx).get(entry)));
 export const unrolled = (ptx, entry) => plain(unrollShortLoops(parse(ptx).get(entry)));
-export const isInlined = (ptx) => inlined(ptx) !== ptx;
-export const named = sourceName;
-export const placed = layOut;
 
 /** How many accesses of each width, by kernel and by the opcode before its first dot. */
 export function widths(ptx, space, asCompiled) {

@@ -25,37 +25,24 @@ UNROLL = "\n#pragma unroll\n"
 SNIPPETS = {
     "four words": FILL + "C[t] = s[i] + s[i + 1] * s[i + 2] + s[i + 3];",
     "three low words": FILL + "C[t] = s[i] + s[i + 1] * s[i + 2];",
-    "three high words": FILL + "C[t] = s[i + 3] + s[i + 1] * s[i + 2];",
     "three with a hole": FILL + "C[t] = s[i] + s[i + 1] * s[i + 3];",
     "two apart": FILL + "C[t] = s[i] + s[i + 2];",
-    "two in the middle": FILL + "C[t] = s[i + 1] * s[i + 2];",
-    "aligned to 8 only": FILL + "int j = 2 * (t & 31); C[t] = s[j] + s[j + 1] * s[j + 2];",
     "not aligned": FILL + "C[t] = s[t] + s[t + 1] * s[t + 2] + s[t + 3];",
     "store between": FILL + "float a = s[i]; s[t + 128] = a; C[t] = a + s[i + 1];",
-    "barrier between": FILL + "float a = s[i]; __syncthreads(); C[t] = a + s[i + 1];",
-    "global store between": FILL + "C[t] = s[i]; C[t + 64] = s[i + 1];",
     "other array stored": FILL
     + "__shared__ float q[256]; float a = s[i]; q[t] = a; float b = s[i + 1];"
     + "__syncthreads(); C[t] = a + b + q[t ^ 1];",
     "wide as written": "__shared__ __align__(16) float s[256]; s[t] = A[t]; __syncthreads();"
     "C[t] = reinterpret_cast<float4*>(s)[t & 31].y;",
-    "two wide as written": FILL
-    + "float2 a = *(float2*)&s[i], b = *(float2*)&s[i + 2]; C[t] = a.x + b.x * a.y + b.y;",
     "array at an odd place": "__shared__ float p[3]; __shared__ float s[253]; s[t] = A[t];"
     "p[t % 3] = A[t + 5]; __syncthreads(); int i = 4 * (t & 31);"
     "C[t] = s[i] + s[i + 1] * s[i + 2] + s[i + 3] + p[(t + 1) % 3];",
     "constant addresses": "__shared__ float p[2]; __shared__ float s[2]; s[t & 1] = A[t];"
     "p[t & 1] = A[t + 5]; __syncthreads(); C[t] = s[0] + s[1] + p[0] * p[1];",
-    "padded by 1": "__shared__ float s[8][33];" + ROWS + UNROLL + "for (int r = 0; r < 8; ++r)"
-    "for (int j = 0; j < 4; ++j) x += s[r][(t & 7) * 4 + j]; C[t] = x;",
-    "padded by 4": "__shared__ float s[8][36];" + ROWS + UNROLL + "for (int r = 0; r < 8; ++r)"
-    "for (int j = 0; j < 4; ++j) x += s[r][(t & 7) * 4 + j]; C[t] = x;",
     "six of a row": "__shared__ float s[8][128];" + ROWS + UNROLL + "for (int r = 0; r < 8; ++r)"
     "for (int j = 0; j < 6; ++j) x += s[r][t % 16 * 6 + j]; C[t] = x;",
     "loop that stays a loop": "__shared__ float s[8][32];" + ROWS + "\n#pragma unroll 1\n"
     "for (int j = 0; j < 32; j += 2) x += s[t & 7][j] * s[t & 7][j + 1]; C[t] = x;",
-    "dynamic": "extern __shared__ float s[]; s[t] = A[t]; __syncthreads(); int i = 4 * (t & 31);"
-    "C[t] = s[i] + s[i + 1] * s[i + 2] + s[i + 3];",
     "run-time multiple": FILL + "int j = 4 * n + 4 * t;"
     "C[t] = s[j] + s[j + 1] * s[j + 2] + s[j + 3];",
 }
@@ -69,30 +56,21 @@ READ = "__syncthreads(); C[t] = s[(7 * t) & 511]; C[t + 300] = s[(11 * t) & 511]
 STORES = {
     "four words": FOUR + LOW + HIGH,
     "four words, high ones first": FOUR + HIGH + LOW,
-    "values computed": FOUR + "s[i] = v.x * v.y; s[i + 1] = v.y + v.z; s[i + 2] = v.z * v.x;"
-    "s[i + 3] = v.w * v.w;",
     "values that come one by one": FOUR + "s[i] = A[t]; s[i + 1] = A[t + 40]; s[i + 2] = A[t + 80];"
     "s[i + 3] = A[t + 120];",
-    "zeros": FOUR + "s[i] = 0; s[i + 1] = 0; s[i + 2] = 0; s[i + 3] = 0;",
     "three low words": FOUR + LOW + "s[i + 2] = v.z;",
-    "three high words": FOUR + "s[i + 1] = v.y;" + HIGH,
-    "two in the middle": FOUR + "s[i + 1] = v.y; s[i + 2] = v.z;",
     "two apart": FOUR + "s[i] = v.x; s[i + 2] = v.z;",
     "eight words": FOUR + "i = 8 * t;" + LOW + HIGH + "s[i + 4] = v.y; s[i + 5] = v.x;"
     "s[i + 6] = v.w; s[i + 7] = v.z;",
     "seven words": FOUR + "i = 8 * t; s[i + 1] = v.y;" + HIGH + "s[i + 4] = v.y; s[i + 5] = v.x;"
     "s[i + 6] = v.w; s[i + 7] = v.z;",
-    "aligned to 8 only": FOUR + "i = 2 * t;" + LOW + HIGH,
     "not aligned": FOUR + "i = t;" + LOW + HIGH,
     "pairs as written": FOUR + "*(float2*)&s[i] = make_float2(v.x, v.y);"
     "*(float2*)&s[i + 2] = make_float2(v.z, v.w);",
-    "a pair, then two words": FOUR + "*(float2*)&s[i] = make_float2(v.x, v.y);" + HIGH,
     "two words, then a pair": FOUR + LOW + "*(float2*)&s[i + 2] = make_float2(v.z, v.w);",
     "doubles": "__shared__ double s[512]; int i = 2 * t; s[i] = A[t]; s[i + 1] = A[t + 5];",
-    "bytes": "__shared__ unsigned char s[512]; int i = 4 * t; s[i] = 1; s[i + 1] = t;",
     "volatile": FOUR.replace("float s", "volatile float s") + LOW + HIGH,
     "constant addresses": FOUR + "if (t == 0) { s[0] = v.x; s[1] = v.y; s[2] = v.z; s[3] = v.w; }",
-    "in a condition": FOUR + "if (t < n) {" + LOW + HIGH + "}",
     "other array stored between": FOUR + OTHER + LOW + "q[t] = v.x;" + HIGH + "C[t + 9] = q[t];",
     "same array stored between": FOUR + LOW + "s[i + 512] = v.x;" + HIGH,
     "other array loaded between": FOUR
@@ -102,20 +80,11 @@ STORES = {
     + HIGH
     + "C[t + 9] = z;",
     "barrier between": FOUR + LOW + "__syncthreads();" + HIGH,
-    "warp barrier between": FOUR + LOW + "__syncwarp();" + HIGH,
     "fence between": FOUR + LOW + "__threadfence_block();" + HIGH,
     "atomic between": FOUR + "__shared__ int q;" + LOW + "atomicAdd(&q, 1);" + HIGH,
-    "global load between": FOUR + LOW + "s[i + 2] = A[t + 77]; s[i + 3] = v.w;",
     "global store between": FOUR + LOW + "C[t + 777] = v.x;" + HIGH,
-    "shuffle between": FOUR + LOW + "v.z = __shfl_xor_sync(~0u, v.x, 1);" + HIGH,
-    "padded by 1": "__shared__ float q[8][33];" + FOUR + "float* r = &q[t >> 3][(t & 7) * 4];"
-    "r[0] = v.x; r[1] = v.y; r[2] = v.z; r[3] = v.w; __syncthreads(); s[t] = q[t & 7][t & 31];",
-    "padded by 4": "__shared__ float q[8][36];" + FOUR + "float* r = &q[t >> 3][(t & 7) * 4];"
-    "r[0] = v.x; r[1] = v.y; r[2] = v.z; r[3] = v.w; __syncthreads(); s[t] = q[t & 7][t & 31];",
     "exclusive or": FOUR + "i ^= (t & 7) << 3;" + LOW + HIGH,
     "run-time multiple": FOUR + "i = 4 * (t + n);" + LOW + HIGH,
-    "loop that stays a loop": FOUR + "\n#pragma unroll 1\nfor (int j = 0; j < n; j += 4) {"
-    "i = 4 * t + j;" + LOW + HIGH + "}",
 }
 
 

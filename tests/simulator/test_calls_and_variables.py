@@ -2,13 +2,11 @@
 
 import numpy as np
 import pytest
-from inside import inside
 from simulator_kernels import ptx_of
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.simulator import simulate
 from sgemm_lab.simulator.arguments import Struct
-from sgemm_lab.simulator.ptx import describe
 
 DEEPEST = 24
 """How often a function may call itself."""
@@ -64,11 +62,6 @@ def test_functions_are_written_out_where_they_are_called() -> None:
     assert found.counts.total.global_store_requests == 2
 
 
-def test_a_kernel_without_calls_stays_as_it_is() -> None:
-    ptx = ptx_of('extern "C" __global__ void k(float* o) { o[0] = 1; }')
-    assert not inside("isInlined", ptx)
-
-
 def test_a_recursion_that_is_too_deep_is_a_sentence() -> None:
     source = """
     __device__ __noinline__ int deep(int n, int* o) {
@@ -120,27 +113,10 @@ def test_variables_start_as_the_source_says_and_can_be_set() -> None:
     assert found.counts.total.global_load_requests == 2 * 2
 
 
-def test_variables_that_a_kernel_does_not_name_are_left_out() -> None:
-    source = '__device__ int a[4]; __device__ int b[4];\nextern "C" __global__ void k() { a[1]++; }'
-    assert [one.name for one in describe(ptx_of(source), "k").variables] == ["a"]
-
-
 def test_an_index_past_a_variable_is_outside() -> None:
     source = '__device__ int a[40]; extern "C" __global__ void k() { a[threadIdx.x + 20] = 1; }'
     (hazard,) = simulate(ptx_of(source), "k", (1,), (32,), {}).hazards
     assert "writes element 40 of a, which has 40 elements" in str(hazard)
-
-
-def test_a_struct_and_a_number_are_told_apart() -> None:
-    with pytest.raises(LabError, match="one is a struct passed by value, the other is none"):
-        simulate(ptx_of(CALLS), "k", (1,), (32,), {"q": 3, "o": np.zeros(4), "r": np.zeros(4)})
-
-
-def test_a_pointer_to_a_function_that_is_not_in_the_file_is_a_sentence() -> None:
-    source = """__device__ float (*chosen)(float);
-extern "C" __global__ void k(float* o) { o[0] = chosen(o[1]); }"""
-    with pytest.raises(LabError, match=r"At test\.cu, line 2 the kernel calls a function through"):
-        simulate(ptx_of(source), "k", (1,), (32,), {"o": np.zeros(32, "f4")})
 
 
 def test_a_pointer_that_a_called_function_follows_is_told_by_the_line_there() -> None:

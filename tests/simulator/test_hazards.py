@@ -1,10 +1,8 @@
 """What is wrong with a kernel is found, and named with line, thread and element."""
 
 import numpy as np
-import pytest
 from simulator_kernels import gemm_inputs, ptx_of, run_gemm, run_warps
 
-from sgemm_lab.errors import LabError
 from sgemm_lab.simulator import Hazard, Result, simulate
 from sgemm_lab.simulator.hazards import most_relevant
 
@@ -107,23 +105,6 @@ def test_without_hazard_search_faults_are_still_found() -> None:
     assert only(result).kind == "out of bounds"
 
 
-def test_arguments_that_do_not_fit_are_sentences() -> None:
-    ptx = ptx_of("""extern "C" __global__ void k(int* A, int n) { A[threadIdx.x] = n; }""")
-    good = {"A": ints(32), "n": 1}
-    with pytest.raises(LabError, match="no kernel 'kk'"):
-        simulate(ptx, "kk", (1,), (32,), good)
-    with pytest.raises(LabError, match="takes 2 arguments, but 1 were given"):
-        simulate(ptx, "k", (1,), (32,), {"A": ints(32)})
-    with pytest.raises(LabError, match="'n' of the kernel 'k' must be a number"):
-        simulate(ptx, "k", (1,), (32,), {"A": ints(32), "n": ints(32)})
-    with pytest.raises(LabError, match="at most 1024 threads"):
-        simulate(ptx, "k", (1,), (64, 32), good)
-    with pytest.raises(LabError, match="grid needs"):
-        simulate(ptx, "k", (0,), (32,), good)
-    with pytest.raises(LabError, match="'B' is named as unwritten"):
-        simulate(ptx, "k", (1,), (32,), good, unwritten=["B"])
-
-
 def test_the_arrays_passed_in_stay_as_they_are() -> None:
     args = gemm_inputs(3, 3, 3)
     before = {name: np.copy(value) for name, value in args.items()}
@@ -131,16 +112,3 @@ def test_the_arrays_passed_in_stay_as_they_are() -> None:
     assert np.isfinite(result.arrays["C"]).all()
     for name, value in before.items():
         assert np.array_equal(args[name], value, equal_nan=True)
-
-
-def test_progress_and_interruption() -> None:
-    seen: list[tuple[int, int]] = []
-    run_gemm("naive", 300, 300, 1, progress=lambda done, total: seen.append((done, total)))
-    assert seen[-1] == (38 * 38, 38 * 38)
-    assert len(seen) > 1
-
-    def interrupt(done: int, total: int) -> None:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        run_gemm("naive", 64, 64, 1, progress=interrupt)

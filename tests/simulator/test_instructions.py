@@ -337,28 +337,6 @@ def test_votes_and_masks() -> None:
     assert run_ptx(inside, a, a, a, np.dtype(np.uint32)).tolist() == [31] * 5 + [0] * 59
 
 
-def test_divergence_inside_a_loop_meets_again() -> None:
-    source = """
-    extern "C" __global__ void k(int* C) {
-        int t = threadIdx.x, steps = 0;
-        unsigned n = t + 1;
-        while (n != 1) { n = n % 2 ? 3 * n + 1 : n / 2; if (n % 7 == 3) steps += 100; ++steps; }
-        C[t] = steps;
-    }"""
-    expected = []
-    for start in range(1, 129):
-        n, steps = start, 0
-        while n != 1:
-            n = 3 * n + 1 if n % 2 else n // 2
-            steps += 101 if n % 7 == 3 else 1
-        expected.append(steps)
-    args = {"C": np.zeros(128, dtype=np.int32)}
-    result = simulate(ptx_of(source), "k", (1,), (128,), args)
-    assert result.arrays["C"].tolist() == expected
-    # All meet before the store: one request for each warp.
-    assert result.counts.total.global_store_requests == 4
-
-
 def test_local_arrays_and_generic_addresses() -> None:
     source = """
     __device__ __noinline__ int dummy;

@@ -104,14 +104,6 @@ def test_registers_of_inline_assembly_stay_in_their_scope() -> None:
     assert kernel["registerTypes"][mov["guard"]["register"]["name"]] == "pred"
 
 
-@pytest.mark.parametrize("declaration", [".reg .b32 f;", ".reg.b32 f;", ".reg\t.b32\tf;"])
-def test_registers_are_declared_with_and_without_a_space(declaration: str) -> None:
-    kernel = parsed(TEXT.replace("{ .reg .pred p;", f"{{ .reg.pred p; {declaration}"))
-    assert sorted(kernel["registerTypes"].values()) == sorted(
-        ["pred", "f32", "b32", "b64", "pred", "b32"]
-    )
-
-
 def test_labels_of_an_inner_scope_are_its_own() -> None:
     """A device function with a loop in inline assembly may be inlined twice."""
     loop = "{\nagain:\nadd.s32 %r1, %r1, 1;\n@%p1 bra done;\nbra again;\ndone:\n}\n"
@@ -221,28 +213,3 @@ def test_what_a_header_of_cuda_does_counts_for_the_line_that_calls_it(
     assert text != TEXT
     kernel = parsed(text + f'\t.file 2 "{header}"\n')
     assert kernel["instructions"][3]["location"] == location
-
-
-@pytest.mark.parametrize(
-    ("symbol", "name"),
-    [
-        ("_ZZ5tiledE2As", "As"),
-        ("_ZZ6kernelPKfS0_PfiiiE4tile_0", "tile"),
-        ("_ZN12_GLOBAL__N_11EE", "_ZN12_GLOBAL__N_11EE"),
-        ("strips", "strips"),
-    ],
-)
-def test_source_names_of_shared_arrays(symbol: str, name: str) -> None:
-    assert inside("named", symbol) == name
-
-
-def test_shared_arrays_lie_as_ptxas_places_them() -> None:
-    declared = [
-        {"name": name, "bytes": size, "alignment": alignment}
-        for name, size, alignment in (
-            ("dynamic", 0, 16), ("q", 20, 4), ("s", 1024, 16), ("p", 12, 4),
-        )
-    ]  # fmt: skip
-    found = inside("placed", declared, 64)
-    placed = {array["name"]: (array["start"], array["bytes"]) for array in found}
-    assert placed == {"q": (0, 20), "s": (32, 1024), "p": (1056, 12), "dynamic": (1072, 64)}

@@ -136,12 +136,6 @@ def test_elements_beyond_an_edge_are_no_hazard_and_a_row_left_out_is() -> None:
     assert "unwritten" in dict(hazards(edge("row < M - 1", "lockstep")))
 
 
-def test_hazards_stand_in_the_order_in_which_they_were_met() -> None:
-    """Of the read it is known last that it does harm."""
-    body = "int w = here[70 + t]; if (t < n) C[t + w % 2] = w; C[t] = v;"
-    assert hazards(case("order", body)) == [("unwritten", 9), ("out of bounds", 10)]
-
-
 def test_who_waits_for_ever_hears_of_what_it_read() -> None:
     """What the value would have done, nobody can say."""
     wait = (

@@ -17,20 +17,3 @@ def test_a_warp_that_acquires_goes_on_in_a_later_window() -> None:
             ["acquire", 0, PRODUCER, "known"],
         ],
     ) == [[1, 0, 0], [1, 1, 0], [1, 1, 0], [1, 2, 0], [2, 2, 0]]
-
-
-def test_warps_that_synchronize_go_on_in_the_same_window() -> None:
-    *_, met, _, with_released, reset = inside(
-        "clocked",
-        [
-            ["release", 0, PRODUCER],
-            ["release", 0, PRODUCER],
-            ["synchronize", 0, [PRODUCER, CONSUMER]],
-            ["release", 0, PRODUCER],
-            ["synchronize", 0, [CONSUMER, OTHER], "known"],
-            ["start"],
-        ],
-    )
-    assert met == [3, 3, 0]
-    assert with_released == [4, 4, 4]
-    assert reset == [0, 0, 0]

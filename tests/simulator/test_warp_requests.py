@@ -86,12 +86,6 @@ def test_a_loop_repeats_requests_on_demand() -> None:
     assert [request for request in every if request in once] == once
 
 
-def test_lanes_past_the_edge_are_inactive() -> None:
-    (load,) = warp_requests(load_kernel("float4_by_row"), (32, 32, 64), line="float4 v =")
-    assert load["bits"] == 128
-    assert [lane for lane, a in enumerate(load["addresses"]) if a is not None] == list(range(16))
-
-
 def test_shapes_of_shared_arrays() -> None:
     assert shared_shapes(load_kernel("split")) == {"As": [8, 132], "Bs": [8, 128]}
     assert shared_shapes(load_kernel("double_buffer"))["As"] == [2, 8, 132]

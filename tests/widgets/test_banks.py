@@ -23,26 +23,6 @@ def said(page: Page) -> str:
     return page.locator("svg.lab-chart").get_attribute("aria-label") or ""
 
 
-@pytest.mark.parametrize(
-    ("chosen", "wavefronts", "words"),
-    [
-        (0, 2, "Bank 0 is asked for 2 different words. Without conflicts 1 wavefront"),
-        (1, 1, "1 request takes 1 wavefront. No bank is asked for two different words"),
-        (2, 2, "in 2 phases of 16 lanes. Neighbouring lanes ask for the same words, so phases"),
-        (3, 8, "4 phases of 8 lanes. Bank 0 is asked for 2 different words in one phase."),
-    ],
-)
-def test_it_says_what_the_request_takes(
-    page: Page, chosen: int, wavefronts: int, words: str
-) -> None:
-    widget = Banks(SHARED, chosen=chosen)
-    assert len(widget.wavefronts) == wavefronts
-    page.select_option("select", str(chosen))
-    assert words in said(page)
-    assert widget.request is not None
-    assert widget.request["label"] in widget.table()
-
-
 def test_a_word_that_two_phases_ask_for_comes_twice_and_the_words_say_why(show: Opener) -> None:
     """Lanes 16 to 31 read what lanes 0 to 15 read, but not in the same phase."""
     halves = Banks([{**LOAD_BS, "addresses": [4096 + 16 * (lane % 16) for lane in range(32)]}])
@@ -117,12 +97,3 @@ def test_nothing_plays_out_of_sight(page: Page, state: State) -> None:
     stopped = state(page, "wavefront")
     page.wait_for_timeout(600)
     assert state(page, "wavefront") == stopped < 32
-
-
-def test_the_kernels_own_requests_can_be_chosen(page: Page, state: State) -> None:
-    page.select_option("select", "3")
-    expect(page.locator(".lab-verdict")).to_contain_text("8 rows: 8 clocks.")
-    assert page.locator(".lab-segments input:checked").count() == 0
-    choose(page, "33")
-    assert (state(page, "chosen"), state(page, "stride"), state(page, "bits")) == (-1, 33, 32)
-    expect(page.locator(".lab-line")).to_contain_text("s[33 * lane]")

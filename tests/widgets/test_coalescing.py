@@ -47,17 +47,6 @@ def test_it_says_what_moves(page: Page, chosen: int, sectors: int, words: str) -
     assert f"{widget.request['label']}: {sectors} sector" in widget.table()
 
 
-def test_the_readers_own_pattern() -> None:
-    widget = Coalescing(stride=2, offset=1, bits=64, off=[0, 31])
-    assert widget.request is None
-    assert widget.addresses[:3] == [None, 24, 40]
-    assert "16 sectors" in widget.table()
-    assert "asks for nothing" not in widget.table()
-    assert "<td>nothing</td>" in widget.table()
-    widget.off = list(range(32))
-    assert ": 0 sectors" in widget.table()
-
-
 def test_it_draws_the_request_chosen(page: Page) -> None:
     assert facts(page) == {
         "Requests": "1",
@@ -71,26 +60,6 @@ def test_it_draws_the_request_chosen(page: Page) -> None:
     assert page.locator(".lab-break").count() == 6
     expect(page.get_by_text("… and 25 more lines, 1 sector of each")).to_be_visible()
     expect(page.locator(".lab-line")).to_contain_text("22acc += A[size_t(row) * K + k]")
-
-
-def test_a_broadcast_is_not_blamed_as_a_stride_of_64_is(page: Page) -> None:
-    """Of both 4 bytes of each sector are used; but a broadcast could not do with fewer."""
-    share = "document.querySelector('.lab-bar-fill').style.width"
-    assert page.evaluate(share) == "12.5%"
-    page.select_option("select", "1")
-    assert page.evaluate(share) == "100%"
-    assert facts(page)["Sectors needed, of those moved"] == "1 of 1"
-    assert "%" not in verdict(page)
-
-
-def test_lanes_that_the_kernel_leaves_out(page: Page) -> None:
-    page.select_option("select", "3")
-    assert page.locator(".lab-lane[aria-pressed=true]").count() == 8
-    assert page.locator(".lab-lane[aria-disabled=true]").count() == 24
-    assert page.locator(".lab-token").count() == 8
-    page.get_by_role("button", name="Lane 0", exact=True).click()
-    assert facts(page)["Bytes asked for"] == "112"
-    assert facts(page)["Bytes moved"] == "128"
 
 
 def test_the_sliders_start_from_the_request_shown(page: Page, state: State) -> None:

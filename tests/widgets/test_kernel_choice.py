@@ -6,7 +6,6 @@ from playwright.sync_api import Page, expect
 from widget_page import Opener
 
 from sgemm_lab import lab
-from sgemm_lab.errors import LabError
 from sgemm_lab.gemm.dispatch.pick import Picker
 from sgemm_lab.records.dispatch_table import load_tables
 from sgemm_lab.widgets import KernelChoice
@@ -45,11 +44,6 @@ def test_the_book_picks_what_the_dispatcher_predicts_to_be_fastest() -> None:
         assert label.startswith(choice.kernel.base_name)
 
 
-def test_a_size_that_no_slider_has_is_refused() -> None:
-    with pytest.raises(LabError, match=r"k is 20,000. Give 1 to 16,384."):
-        KernelChoice(FITTED, k=20_000)
-
-
 def test_the_page_shows_the_pick_and_what_another_kernel_costs(page: Page) -> None:
     verdict, rows = page.locator(".lab-verdict"), page.locator(".lab-candidate")
     expect(verdict).to_contain_text("On H200 at 1024×1024×800 the model picks small, with 30 µs.")
@@ -62,12 +56,3 @@ def test_the_page_shows_the_pick_and_what_another_kernel_costs(page: Page) -> No
     expect(terms.filter(has_text="K tiles of all blocks")).to_contain_text("10030")
     rows.nth(1).press("Enter")  # again: back to the pick
     expect(terms.filter(has_text="K tiles of all blocks")).to_contain_text("20020")
-
-
-def test_a_preset_and_a_slider_set_the_size(page: Page) -> None:
-    page.get_by_role("button", name="256³").click()
-    expect(page.locator(".lab-verdict")).to_contain_text("at 256³ the model picks")
-    expect(page.locator(".lab-candidate").nth(2)).to_be_enabled()
-    slider = page.get_by_role("slider", name="K")
-    slider.press("ArrowRight")
-    expect(page.locator(".lab-verdict")).to_contain_text("at 256×256×384")

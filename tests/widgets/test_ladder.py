@@ -25,16 +25,6 @@ def test_words_tell_both_ends_of_the_ladder(show: Opener) -> None:
     assert none.startswith("At 256³ on Tesla T4 nothing was measured.")
 
 
-def test_the_table_has_the_spread_and_says_where_from() -> None:
-    table = ladder().table()
-    cells = ["400", "396 to 404", "398 to 402", "35", "0.8 %"]
-    assert '<th scope="row">Naive</th>' + "".join(f"<td>{c}</td>" for c in cells) in table
-    assert '<th scope="row">cuBLAS</th>' in table
-    assert f"4096³ on NVIDIA H200. {NOTE}" in table
-    assert "TILE 16" not in table
-    assert "TILE 16" in ladder(variants=True).table()
-
-
 def bar(page: Page, kernel: str) -> Any:
     return page.locator(f'.lab-kernel[data-name="{kernel}"]')
 
@@ -83,17 +73,6 @@ def test_a_long_bar_of_another_arithmetic_breaks_off(show: Opener) -> None:
     assert "l5" not in (bar(page, "double").locator(".lab-all").get_attribute("d") or "")
 
 
-def test_the_slider_walks_the_squares(page: Page, state: State) -> None:
-    slider = page.get_by_role("slider", name="M = N = K")
-    slider.focus()
-    page.keyboard.press("ArrowLeft")
-    assert state(page, "size") == [1024, 1024, 1024]
-    page.keyboard.press("ArrowLeft")
-    assert slider.get_attribute("aria-valuetext") == "1000"
-    page.keyboard.press("Home")
-    expect(bar(page, "strip").locator(".lab-value")).to_have_text("40 %")
-
-
 def test_other_shapes_are_chosen_from_a_list(page: Page, state: State) -> None:
     shapes = page.get_by_label("Other shapes")
     assert shapes.locator("option").all_text_contents() == [
@@ -132,27 +111,6 @@ def test_the_mouse_reads_a_bar(page: Page) -> None:
     assert told(page).startswith("At 4096³")
 
 
-def test_the_keyboard_walks_the_bars(page: Page, state: State) -> None:
-    page.get_by_role("button", name="all kernels").focus()
-    page.keyboard.press("Tab")
-    assert state(page, "selected") == "naive"
-    ring = bar(page, "naive").locator(".lab-hit")
-    assert ring.evaluate("(node) => getComputedStyle(node).strokeWidth") == "3px"
-    page.keyboard.press("ArrowDown")
-    assert "Tiled · 8,000" in told(page)
-    assert page.get_by_role("status").first.get_attribute("aria-live") == "polite"
-    page.keyboard.press("End")
-    assert state(page, "selected") == LIBRARY
-    page.keyboard.press("ArrowDown")
-    assert state(page, "selected") == LIBRARY
-    page.keyboard.press("Home")
-    page.keyboard.press("ArrowUp")
-    assert state(page, "selected") == "naive"
-    page.keyboard.press("Escape")
-    assert state(page, "selected") == ""
-    assert page.locator('.lab-kernel[tabindex="0"]').count() == 1
-
-
 def test_on_a_page_of_the_book_a_bar_opens_its_chapter(page: Page) -> None:
     bar(page, "tiled").click()
     assert "See chapter 2, Tiling." in told(page)
@@ -177,12 +135,3 @@ def test_a_finger_reads_first_and_opens_then(show: Opener) -> None:
     assert page.evaluate("location.hash") == ""
     bar(page, "tiled").tap()
     assert page.evaluate("location.hash") == "#tiled"
-
-
-def test_a_kernel_of_another_arithmetic_is_no_end_of_the_ladder(show: Opener) -> None:
-    steps: list[Step] = [STEPS[0], {**STEPS[1], "arithmetic": "in TF32"}]
-    fast = dict.fromkeys(("min", "p25", "median", "p75", "max"), 90000.0)
-    widget = Ladder(steps, [H200], [result("naive"), {**result("tiled"), **fast}])  # type: ignore[typeddict-item]
-    words = told(show(widget))
-    assert "Tiled" not in words
-    assert "three TF32 products are compared with FP32." in words

@@ -78,17 +78,6 @@ def test_the_keyboard_moves_every_number(
     expect(slider).to_be_focused()
 
 
-def test_a_slider_between_steps_goes_to_the_next(page: Page, state: State) -> None:
-    page.evaluate("window.model.set('threads', 100)")
-    slider = page.get_by_role("slider", name="Threads per block")
-    slider.press("ArrowRight")
-    assert state(page, "threads") == 128
-    page.evaluate("window.model.set('threads', 100)")
-    slider.press("ArrowLeft")
-    assert state(page, "threads") == 96
-    assert slider.get_attribute("aria-valuetext") == "96 threads"
-
-
 def enter(field: Locator, typed: str) -> None:
     """Type as a reader does: a browser may not tell of a change that no key made."""
     field.fill("")
@@ -128,16 +117,6 @@ def test_a_drag_along_a_curve_sets_the_number(page: Page, state: State) -> None:
     expect(page.get_by_role("slider", name="Threads per block")).to_be_focused()
     page.mouse.click(box["x"], height)
     assert state(page, "threads") == 1
-
-
-def test_the_gpu_changes_the_limits(page: Page, state: State) -> None:
-    page.get_by_label("GPU").select_option("t4")
-    assert room(page)["shared"] == "limit: room for 2 blocks"
-    assert page.locator(".lab-slot").count() == 32
-    assert state(page, "gpu") == "t4"
-    page.get_by_label("GPU").select_option("h200")
-    expect(page.locator(".lab-verdict")).to_contain_text("an SM has 228 KB")
-    assert page.locator(".lab-slot").count() == 64
 
 
 def test_a_launch_that_cannot_run_is_said_in_a_sentence(page: Page, state: State) -> None:

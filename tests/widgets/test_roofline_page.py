@@ -109,27 +109,6 @@ def test_it_opens_with_the_level_that_binds_and_shows_the_others_one_by_one(
     assert state(page, "level") == "l2"
 
 
-def test_arrows_lead_from_kernel_to_kernel_at_one_level(show: Opener) -> None:
-    page = show(Roofline(GPUS, POINTS, level="l2"))
-    assert page.locator(".lab-step").count() == 1
-    page.locator('.lab-point[data-kernel="naive"]').focus()
-    assert "From naive rows to here: 12.4 times the speed at 6.33 times the FLOP" in readout(page)
-    page.get_by_role("radio", name="DRAM").check(force=True)
-    assert page.locator(".lab-step").count() == 0
-    assert page.locator(".lab-arrow").count() == 4  # from what was predicted to what came out
-
-
-def test_a_gpu_without_the_level_shows_its_first(show: Opener) -> None:
-    widget = Roofline(GPUS, POINTS, level="l2")
-    page = show(widget)
-    page.get_by_text("More", exact=True).click()
-    page.select_option("select", "t4")
-    widget.gpu = "t4"
-    assert widget.shown_levels == ["dram"]
-    assert page.get_by_role("radio", name="DRAM").is_checked()
-    expect(page.locator(".lab-bars")).to_be_hidden()
-
-
 ROOFLINES = [
     lambda: lab.roofline("naive_rows", "naive", level="dram"),
     lambda: lab.roofline("double_buffer", "column_order"),
@@ -176,13 +155,6 @@ def test_the_keyboard_walks_the_points(page: Page, state: State) -> None:
     assert state(page, "selected") == 0
     page.keyboard.press("Escape")
     assert state(page, "selected") == -1
-
-
-def test_enter_opens_the_page_of_a_kernel(page: Page) -> None:
-    page.locator('.lab-point[data-index="10"]').focus()
-    assert "Read about tiled 32" in readout(page)
-    page.keyboard.press("Enter")
-    assert page.evaluate("location.hash") == "#tiled-32"
 
 
 def test_the_probe_is_a_slider(page: Page) -> None:

@@ -77,15 +77,6 @@ def test_a_switch_of_inputs_moves_what_errs_otherwise_and_nothing_else(show: Ope
     expect(page.locator(".lab-verdict")).to_contain_text("2 ways lose values")
 
 
-def test_errors_of_what_was_timed_are_of_the_first_inputs(show: Opener, state: State) -> None:
-    page = show(widget())
-    page.get_by_label("Inputs").select_option("large")
-    assert (state(page, "inputs"), state(page, "k")) == ("large", 4096)
-    page.get_by_role("radio", name="as timed").check()
-    assert (state(page, "inputs"), state(page, "k")) == ("half", 0)
-    assert titles(page)
-
-
 def test_a_mark_tells_its_numbers_to_keys_and_pointer(show: Opener, state: State) -> None:
     page = show(widget(k=4096))
     told = page.locator(".lab-verdict")
@@ -104,8 +95,3 @@ def test_a_mark_tells_its_numbers_to_keys_and_pointer(show: Opener, state: State
     page.mouse.move(x + 6, y + 300)
     page.keyboard.press("Escape")
     expect(told).to_contain_text("wgmma_3xfp16 is the fastest")
-
-
-def test_where_cublas_is_not_known_there_is_nothing_to_compare_with() -> None:
-    here = SpeedError(WAYS[3:], **PLACES, k=256, every=True)
-    assert "<td>–</td>" in here.table()

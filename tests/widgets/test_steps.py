@@ -44,12 +44,6 @@ def tile(page: Page, name: str) -> list[str]:
     return page.locator(f'.lab-cell[data-array="{name}"]').all_text_contents()
 
 
-def test_a_launch_that_fails_opens_where_it_fails() -> None:
-    assert Steps(misaligned()).step == len(Steps(misaligned()).steps) > 0
-    assert Steps(misaligned(), step=0).step == 0
-    assert Steps(sliding_window()).step == 0
-
-
 def test_a_step_lights_line_and_elements(page: Page) -> None:
     page.evaluate("window.model.set('who', 'block')")
     step = page.get_by_role("button", name="One step on")
@@ -223,25 +217,6 @@ def test_without_the_second_barrier_a_thread_reads_too_late(show: Opener, state:
     expect(page.locator(".lab-danger")).to_have_text("Wrong: it should be A[0,0] × B[0,1].")
 
 
-@pytest.mark.parametrize("trace", [register_cache(), toy("naive", 2, 2, 2)])
-def test_one_thread_or_no_shared_memory_has_no_barrier_to_leave_out(
-    show: Opener, trace: Any
-) -> None:
-    page = show(Steps(trace))
-    expect(page.get_by_text("Leave out the barrier of")).to_be_hidden()
-
-
-def test_values_add_up_to_the_product(page: Page) -> None:
-    page.evaluate("window.model.set('cells', 'values')")
-    go(page, 7)
-    a, b = sliding_window()["a"], sliding_window()["b"]
-    owned = page.locator("[data-owner]")
-    first = [f"{a[8 * i] * b[j]:.0f}" for i in range(2) for j in range(2)]
-    assert owned.all_text_contents() == first
-    go(page, 41)
-    assert owned.first.text_content() == f"{sum(a[k] * b[4 * k] for k in range(8)):.0f}"
-
-
 def test_play_pause_and_again(page: Page, state: State) -> None:
     page.clock.install()
     page.get_by_role("button", name="Play").click()
@@ -272,13 +247,6 @@ def test_a_read_without_a_barrier_glows(show: Opener) -> None:
     go(page, 4)
     assert page.locator(".lab-danger-cell").count() == 0
     expect(danger).to_have_text("")
-
-
-def test_a_correct_kernel_never_glows(show: Opener) -> None:
-    for trace in (sliding_window(), toy("double_buffer:BM=64,BN=64,BK=4", 8, 8, 12)):
-        page = show(Steps(trace))
-        assert page.locator(".lab-bar-step").count() > 30
-        assert page.locator(".lab-racing").count() == 0
 
 
 def test_a_failing_access_ends_the_walk_in_red(show: Opener) -> None:
@@ -380,26 +348,3 @@ def test_the_reader_is_told_who_does_what_and_what_the_others_do_meanwhile(two: 
     assert place(two).endswith("At the same time warps 8–11: copy window 1.")
     go(two, 40)
     assert told(two) == "Thread 0 adds a product to its sum."
-
-
-def test_cells_that_others_use_meanwhile_are_marked(two: Page) -> None:
-    def marked(name: str) -> list[int]:
-        cells = two.locator(f'.lab-cell[data-array="{name}"]')
-        looks = cells.evaluate_all("(all) => all.map((cell) => cell.className.baseVal)")
-        return [at // 4 for at, look in enumerate(looks) if "lab-meanwhile" in look]
-
-    assert marked("As") == []
-    two.locator("select").select_option("Warps 0–7: multiply window 0")
-    # The second stage of the ring: rows 8 to 15 of the picture, 4 cells each.
-    assert set(marked("As")) == set(marked("Bs")) == set(range(8, 16))
-    two.locator("select").select_option("Warps 8–11: copy window 2")
-    assert set(marked("As")) <= set(range(8, 16))
-
-
-def test_a_click_into_a_row_goes_to_a_step_of_its_party(two: Page) -> None:
-    ribbon = two.locator(".lab-ribbon")
-    box = ribbon.bounding_box()
-    assert box
-    for row, name in ((0.25, "Warps 8–11"), (0.75, "Warps 0–7")):
-        ribbon.click(position={"x": box["width"] * 0.3, "y": box["height"] * row})
-        assert place(two).startswith(name)

@@ -61,23 +61,6 @@ def test_measured_speeds_stand_beside_the_curve(show: Opener) -> None:
     assert fact(page, "Tiles") == "64 × 64 = 4,096"
 
 
-def test_a_kernel_brings_its_way_to_share(show: Opener, state: State) -> None:
-    page = show(waves())
-    page.get_by_text("More: another tile").click()
-    page.locator("select").first.select_option("even")
-    assert state(page, "even") is True
-    page.locator("select").last.select_option("t4")
-    assert fact(page, "Tiles per SM") == "12.8"
-
-
-def test_blocks_on_an_sm_change_waves_and_not_the_time(show: Opener) -> None:
-    page = show(waves())
-    page.get_by_text("More: another tile").click()
-    page.get_by_role("group", name="Blocks on an SM").get_by_role("radio", name="2").check()
-    expect(page.locator(".lab-verdict")).to_contain_text("1 whole wave and a last one of 248 tiles")
-    assert (fact(page, "Busiest SM"), fact(page, "SM time used")) == ("4", "97 %")
-
-
 def test_the_pointer_chooses_a_size(show: Opener, state: State) -> None:
     page = show(waves())
     box = page.locator(".lab-curve-chart").bounding_box()

@@ -6,19 +6,13 @@ from turns_samples import BLOCKS, CASES
 from widget_page import Opener
 
 from sgemm_lab import lab
-from sgemm_lab.cuda.shipped_ptx import kernel_ptx
 from sgemm_lab.lab.turns import UNROLLED
 from sgemm_lab.widgets import Turns
-from sgemm_lab.widgets.turns import busy
 
 
 @pytest.fixture
 def page(show: Opener) -> Page:
     return show(Turns(CASES))
-
-
-def test_each_worker_adds_its_work_until_the_unit_is_full() -> None:
-    assert [busy(20, 80, many) for many in (1, 4, 5, 16)] == [0.2, 0.8, 1.0, 1.0]
 
 
 def test_blocks_have_what_was_measured_beside_the_model(show: Opener) -> None:
@@ -39,20 +33,6 @@ def test_the_book_shows_the_latencies_of_its_card_and_the_instructions_of_naive(
     steps = 4096**3 / 32
     instructions = UNROLLED * lab.hardware("naive").warp_instructions / steps
     assert widget.cases[0]["work"] == round(instructions)
-
-
-def test_the_loop_of_naive_is_unrolled_as_the_picture_says() -> None:
-    loops = kernel_ptx(lab.kernel("naive")).split("$L_")
-    assert max(loop.count("fma.rn.f32") for loop in loops) == UNROLLED
-
-
-def test_a_lone_block_waits_what_its_window_took_beyond_the_wavefronts() -> None:
-    (case,) = lab.block_turns("tiled").cases
-    window = 2 * 129 * 129 * 65537 / (lab.speed("tiled", (129, 129, 65537)) * 1e9)
-    clocks = window * lab.card().clock_mhz * 1e6 / -(-65537 // 32)
-    assert case["work"] + case["wait"] == pytest.approx(clocks, abs=1)
-    assert case["most"] == 2
-    assert case["measured"] == lab.bound("tiled").share
 
 
 def test_the_slider_fills_the_idle_clocks(page: Page) -> None:

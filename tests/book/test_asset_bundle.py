@@ -52,17 +52,3 @@ def test_a_page_loads_one_sheet_and_no_script_that_it_does_not_need(specimen: Si
         scripts = SCRIPTS.findall(html)
         assert scripts[0] == asset_bundle.SCRIPT
         assert not {"bootstrap.js", "fontawesome.js", "searchtools.js", "book.js"} & {*scripts}
-
-
-@pytest.mark.browser
-def test_data_come_after_what_is_read(specimen: Site) -> None:
-    html = (specimen.folder / "chapters" / "first.html").read_text(encoding="utf-8")
-    assert html.index("</article>") < html.index('type="application/vnd.sgemm-lab')
-    assert html.index("</article>") < html.index('id="lab-asked"')
-
-
-@pytest.mark.browser
-def test_every_file_that_is_joined_is_there(specimen: Site) -> None:
-    folder = specimen.folder / "_static"
-    asked = (*asset_bundle._THEIR_SHEETS, *asset_bundle._OUR_SHEETS, *asset_bundle._SCRIPTS)
-    assert [one for one in asked if not asset_bundle._found(folder, (one,))] == []

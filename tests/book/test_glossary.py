@@ -1,6 +1,5 @@
 """Symbols lead to what they mean: from listings, from prose, and never to nowhere."""
 
-import json
 import re
 from typing import Any
 
@@ -9,15 +8,13 @@ from sites import ROOT, Site
 
 from accessible import faults
 from sgemm_lab import lab
-from sgemm_lab.book.glossary import constants_table, with_links
-from sgemm_lab.catalogue import load_kernels
+from sgemm_lab.book.glossary import with_links
 
 pytestmark = pytest.mark.browser
 
 PAGE = "chapters/claims.html"
 LINK = re.compile(r'<a class="[^"]*\blab-symbol\b[^"]*" href="([^"]*)"[^>]*>(.*?)</a>', re.DOTALL)
 TERM = re.compile(r'<a class="[^"]*\blab-word\b[^"]*" href="([^"]*)">(.*?)</a>', re.DOTALL)
-TOLD = re.compile(r'id="lab-words">(.*?)</script>')
 ARTICLE = re.compile(r"<article.*?</article>", re.DOTALL)
 ANCHOR = re.compile(r'id="symbol-(\w+)"')
 DECLARED = re.compile(r"\b(?:int|float|float4|bool|auto)\s*\*?\s*([A-Za-z_]\w+)")
@@ -38,15 +35,6 @@ def test_listing_links_a_symbol_where_it_first_stands_and_changes_no_text() -> N
     assert linked.count('rel="nofollow"') == 2
 
 
-def test_table_of_constants_comes_from_the_kernels() -> None:
-    table = constants_table()
-    for kernel in load_kernels(variants=True):
-        for constant in kernel.constants:
-            (row,) = [row for row in table.splitlines() if row.startswith(f"| `{constant.name}` ")]
-            assert re.split("[:,]", constant.label)[0] in row
-            assert re.search(rf"\b{constant.value}\b", row)
-
-
 def test_text_links_a_symbol_once_in_each_section_and_in_no_heading(specimen: Site) -> None:
     (article,) = ARTICLE.findall((specimen.folder / PAGE).read_text())
     first, second = article.split("<h2>")
@@ -63,15 +51,6 @@ def test_symbol_leads_to_its_meaning_without_scripts(specimen: Site, contexts: A
     page.locator(".lab-source a.lab-symbol").nth(2).click()
     page.wait_for_url("**/words.html#symbol-As")
     assert page.locator(":target").inner_text() == "As"
-
-
-def test_a_page_carries_the_meanings_of_the_words_that_it_links(specimen: Site) -> None:
-    html = (specimen.folder / PAGE).read_text()
-    linked = {address.partition("#")[2] for address, _ in LINK.findall(html) + TERM.findall(html)}
-    (told,) = TOLD.findall(html)
-    assert set(json.loads(told)) == linked
-    assert json.loads(told)["symbol-As"] == ["As", "Tiles, filled by each threadIdx"]
-    assert TOLD.findall((specimen.folder / "chapters/words.html").read_text()) == []
 
 
 def test_a_term_is_linked_once_a_page_and_never_where_it_is_explained(book: Site) -> None:

@@ -292,26 +292,6 @@ def test_code_of_a_link_reaches_neither_page_nor_storage_nor_network(
     assert reader.complaints == []
 
 
-@pytest.mark.chromium_only("what a page from disk asks for")
-def test_scripts_come_when_the_reader_turns_to_the_panel_and_to_its_editor(opened: Any) -> None:
-    panel = opened()
-    asked: list[str] = []
-    panel.page.on("request", lambda request: asked.append(request.url.rpartition("/")[2]))
-    panel.goto()
-    panel.page.wait_for_timeout(300)
-    assert not any("panel" in name and name.endswith(".js") for name in asked)
-    assert panel.part("editor").is_visible()
-    panel.part("run").focus()
-    panel.page.wait_for_selector("[data-ready]")
-    box = panel.page.locator(".lab-bench-code").bounding_box()
-    assert "panel.js" in asked
-    assert "panel-code.js" not in asked
-    panel.turn_to_the_editor()
-    assert "panel-code.js" in asked
-    assert panel.page.locator(".lab-bench-code").bounding_box() == box
-    assert not any("engine" in name or "ptx" in name for name in asked)
-
-
 def test_no_letter_is_lost_while_codemirror_comes(opened: Any) -> None:
     panel = opened().goto()
     page = panel.page

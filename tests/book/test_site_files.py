@@ -8,7 +8,7 @@ import pytest
 from sites import ADDRESS, Site
 
 from accessible import faults
-from sgemm_lab.book import panels, site_files
+from sgemm_lab.book import site_files
 from sgemm_lab.book.site_files import PageName
 
 PAGES = [PageName("chapters/one", "One & all"), PageName("b", "Two")]
@@ -50,10 +50,3 @@ def test_lost_page_finds_the_root_by_itself_where_no_address_is_known(
     link = page.get_by_role("link", name="First")
     assert link.evaluate("link => link.href") == f"{under}/chapters/first.html"
     assert faults(page) == []
-
-
-def test_the_scripts_of_exercises_have_names_that_an_address_can_hold() -> None:
-    files = panels.site_files([], {}, ["12.3", "14.4", "15.5"])
-    assert "panel-ptx-tiled.js" in files
-    assert all(re.fullmatch(r"[\w.-]+", name) for name in files)
-    assert files["panel-ptx-tiled.js"].startswith("(window.labPtx ??= {}).tiled = ")

@@ -19,10 +19,7 @@ from sgemm_lab.cli import arguments, listing, measure
 from sgemm_lab.cli import check as checking
 from sgemm_lab.cli.main import COMMANDS, main
 from sgemm_lab.cuda import compiler
-from sgemm_lab.records.gpu_record import Spread
-from sgemm_lab.records.store import RECORDS, not_yet_measured
-
-NAMES = [kernel.name for kernel in load_kernels(variants=True)]
+from sgemm_lab.records.store import RECORDS
 
 
 @pytest.fixture
@@ -266,15 +263,6 @@ def test_without_cupy_there_is_an_error(
     assert "NVRTC is not installed" in refused(capsys, "kernels", "--target", "sm_86")
 
 
-def test_an_unreadable_file_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    missing, binary, bare = (tmp_path / name for name in ("no.cu", "binary.cu", "bare.cu"))
-    binary.write_bytes(b"\xff\xfe\x00")
-    bare.write_text("int x;\n")
-    assert f"The file {missing} cannot be read: No such" in refused(capsys, "record", str(missing))
-    assert f"The file {binary} is not text in UTF-8." in refused(capsys, "record", str(binary))
-    assert "'bare' does not say its title" in refused(capsys, "record", str(bare))
-
-
 @pytest.mark.parametrize("command", ["check", "record", "counters", "launch"])
 def test_a_wrong_name_is_reported_before_a_missing_gpu(
     command: str, capsys: pytest.CaptureFixture[str], no_gpu: None
@@ -326,14 +314,6 @@ def test_output_that_cannot_be_written_is_an_error() -> None:
 # Kernels and records that are not the book's, or not yet.
 
 
-def test_the_scoreboard_lists_kernels_without_measurements(
-    records: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["scoreboard", "--records", str(records)]) == 0
-    waiting = [name for name in NAMES if name != "naive"]
-    assert capsys.readouterr().err == f"{not_yet_measured(waiting)}\n"
-
-
 def test_records_of_another_machine_are_added(
     records: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -347,21 +327,6 @@ def test_records_of_another_machine_are_added(
         assert "Run 'make book'" in told.out
         assert told.err == ""
     assert "There is no record file no.json" in refused(capsys, "add", str(tmp_path / "no.json"))
-
-
-def test_implausible_values_of_an_added_record_are_reported(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    fast = (samples("naive", 1e-4, size=1024), samples("cublas", 1e-4, size=1024))
-    wrong = record(run(*fast, clock_mhz=Spread(3000.0, 3000.0, 3000.0)))
-    RECORDS.save(tmp_path / "theirs.json", wrong)
-    assert main(["add", str(tmp_path / "theirs.json"), "--out", str(tmp_path / "mine")]) == 0
-    told = capsys.readouterr()
-    assert "nvidia-h200.json holds 1 run.\n" in told.out
-    clock, passed = told.err.splitlines()
-    assert clock.startswith("nvidia-h200.json, run of 2026-01-02T03:04:05Z: an SM clock of 3,000")
-    assert "naive at 1024³ reaches 21,475 GFLOP/s, " in passed
-    assert "of its bound: L1 allows " in passed
 
 
 def test_check_without_a_gpu_simulates_and_says_so(

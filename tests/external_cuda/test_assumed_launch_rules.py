@@ -153,33 +153,6 @@ def test_shared_memory_that_is_left_is_a_finding_where_the_file_tells_the_block(
     assert {hazard.kind for hazard in done.result.hazards} >= {OUT_OF_BOUNDS}
 
 
-def test_sizes_made_smaller_may_no_longer_fit_together() -> None:
-    """N is nx·ny, but the file says both: made smaller, only a few of the file's blocks run."""
-    done = counted(
-        "__global__ void fill(float* x, int nx, int ny) {"
-        "  int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < nx * ny) x[i] = 1; }"
-        "int main() { int N = 4000000, nx = 2000, ny = 2000; float* x;"
-        "  cudaMalloc(&x, N * sizeof(float)); fill<<<(N + 255) / 256, 256>>>(x, nx, ny); }"
-    )
-    assert not done.result.hazards
-
-
-def test_a_kernel_without_arguments_runs() -> None:
-    done = counted('__global__ void hello() { printf("%d", threadIdx.x); }')
-    assert launched(done) == ("", ("1",), ("256",))
-
-
-def test_m_n_and_k_are_numbers_here_without_a_name() -> None:
-    """--args takes N as the size, so what is told could not be given back with one."""
-    done = counted("__global__ void twice(float* x, int N) "
-                   "{ if (threadIdx.x < N) x[threadIdx.x] *= 2; }")  # fmt: skip
-    given = launched(done)[0]
-    again = count_external(
-        ExternalKernel(done.prepared.kernel.pasted, (), (), "0", given), (64, 64, 64)
-    )
-    assert launched(again)[0] == given
-
-
 @pytest.mark.parametrize(
     ("launch", "values"),
     [
@@ -228,12 +201,6 @@ def test_hostile_host_code_ends_soon() -> None:
     assert done.prepared.assumed
 
 
-def test_what_the_simulator_cannot_do_is_said_at_once() -> None:
-    with pytest.raises(LabError, match=r"a cube map at k\.cu, line 2"):
-        counted("__global__ void read(cudaTextureObject_t t, float* x) {\n"
-                "  x[threadIdx.x] = texCubemap<float>(t, 1.f, 0.f, 0.f); }")  # fmt: skip
-
-
 @pytest.mark.parametrize("launch", ["<<<8, 128>>>", "<< <8, 128 >> >"])
 def test_a_launch_that_a_formatter_took_apart(launch: str) -> None:
     done = counted(
@@ -241,26 +208,6 @@ def test_a_launch_that_a_formatter_took_apart(launch: str) -> None:
         f"add {launch} (a, b, 1000); }}"
     )
     assert launched(done) == ("x:in:1000 y:inout:1000 n=1000", ("8",), ("128",))
-
-
-def test_a_pointer_into_an_array_makes_no_index_wrong() -> None:
-    """The host gives ``a + 2``, so the kernel may reach before what it is given."""
-    done = counted(
-        "__global__ void blur(float* x, float* y) { int i = blockIdx.x * blockDim.x + threadIdx.x;"
-        "  y[i] = x[i + 1] + x[i]; }"
-        "int main() { float *a, *b; cudaMalloc(&a, 1028 * 4); cudaMalloc(&b, 1024 * 4);"
-        "blur<<<8, 128>>>(a + 2, b); }"
-    )
-    assert not done.result.hazards
-
-
-def test_bytes_of_an_element_that_the_file_does_not_tell_are_no_size() -> None:
-    done = counted(
-        "typedef struct hidden State;\n__global__ void fill(float* x) { x[threadIdx.x] = 1; }"
-        "int main() { float* a; cudaMalloc(&a, 4 * sizeof(State)); fill<<<1, 64>>>(a); }"
-    )
-    assert not done.result.hazards
-    assert "Sizes of arrays are assumed" in "\n".join(done.sentences())
 
 
 def test_what_has_no_field_takes_no_argument() -> None:

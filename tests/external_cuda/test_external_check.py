@@ -95,15 +95,6 @@ def test_kernel_for_whole_tiles_and_squares_alone() -> None:
     assert all(len(set(size)) == 1 for size in sizes_of(prepared, None))
 
 
-def test_race_of_another_is_named_with_both_lines() -> None:
-    fault = results(TILED.replace("        __syncthreads();\n    }", "    }"), [(16, 16, 16)])[
-        0
-    ].fault
-    assert fault
-    assert "a.cu, line 8: " in fault or "a.cu, line 7: " in fault
-    assert "with no barrier between" in fault
-
-
 def test_command_checks_a_file_as_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "other.cu"
     path.write_text(BLAS)

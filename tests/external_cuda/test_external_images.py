@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from sgemm_lab.errors import LabError
@@ -66,14 +65,6 @@ def test_a_surface_is_an_array_that_is_judged() -> None:
     assert "of the surface s, which has 8 rows of 128 bytes" in str(beyond.result.hazards[0])
 
 
-def test_an_image_may_come_from_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    np.save("image.npy", np.arange(24 * 16, dtype="f4").reshape(16, 24))
-    arguments = "image:texture:image.npy out:out:width*height width=24 height=16"
-    expected = ("out = transpose(reshape(image, 16, 24))",)
-    assert not counted(TURN, arguments, expected).wrong
-
-
 def test_what_a_file_says_of_its_textures_is_assumed() -> None:
     assert "image:texture:64:64:float " in given(counted(TURN))
     assert "image:texture:64:64:float:linear:normalized:mirror" in given(counted(TURN + HOST))
@@ -100,16 +91,6 @@ def test_element_and_sides_are_those_of_the_call(body: str, image: str) -> None:
     assert not counted("__global__ void k(float* x, cudaTextureObject_t t, int n) {"
                        f" int i = threadIdx.x; if (i < n) {{ {body} }} }}",
                        f"x:out:n {image} n=64").result.hazards  # fmt: skip
-
-
-def test_a_surface_has_the_elements_that_move() -> None:
-    done = counted(
-        "__global__ void k(cudaSurfaceObject_t s, int width, int height) {"
-        " int x = threadIdx.x % width, y = threadIdx.x / width;"
-        " if (y < height) surf2Dwrite(make_uchar4(x, y, 0, 255), s, x * 4, y); }"
-    )
-    assert "s:surface:64:64:uchar4" in given(done)
-    assert done.result.hazards == []
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ from sgemm_lab.errors import LabError
 from sgemm_lab.external_cuda.analysis import ExternalRun, count_external
 from sgemm_lab.external_cuda.cuda_file import Pasted
 from sgemm_lab.external_cuda.launch import ExternalKernel
-from sgemm_lab.external_cuda.module_variables import source_name
 from sgemm_lab.kernel import Size
 
 GUIDE = """
@@ -99,19 +98,6 @@ def test_a_struct_that_is_not_known_is_a_sentence() -> None:
 __global__ void k(P<int> p, int* y) { *y = p.x[1]; }"""
     with pytest.raises(LabError, match="cannot be taken apart into numbers and pointers"):
         run(text, "1 2 y:out:1")
-
-
-@pytest.mark.parametrize(
-    ("symbol", "name"),
-    [
-        ("mask", "mask"),
-        ("_ZN4deep4hitsE", "hits"),
-        ("_ZL6kernel", "kernel"),
-        ("_ZN1a1b5innerE", "inner"),
-    ],
-)
-def test_names_of_the_source(symbol: str, name: str) -> None:
-    assert source_name(symbol) == name
 
 
 def test_sizes_in_a_struct_may_be_macros_and_parts_may_be_left_out() -> None:

@@ -110,15 +110,6 @@ def test_a_lean_level_holds_three_matrices() -> None:
     assert plan.moved_bytes == (2 * (15 + 6) + 31) * 128 * 128 * 4
 
 
-def test_two_fused_levels_move_fewer_bytes() -> None:
-    plan = Plan((256, 256, 256), (TWICE,))
-    sixteenth = 64 * 64 * 4
-    # A: sixteen read, 49 written. B as well. C: 49 read, sixteen written.
-    assert plan.moved_bytes == 3 * (16 + 49) * sixteenth
-    assert plan.workspace_bytes == 3 * 49 * sixteenth
-    assert plan.moved_bytes < 0.6 * Plan(plan.size, (WIDE, WIDE)).moved_bytes
-
-
 def test_outer_levels_become_lean_for_a_small_workspace() -> None:
     size = (1024, 1024, 1024)
     chosen = [

@@ -5,7 +5,6 @@ import pytest
 from error_samples import RECORDED, book
 
 from sgemm_lab import lab
-from sgemm_lab.errors import LabError
 from sgemm_lab.lab import session
 from sgemm_lab.lab.accuracy import errors_left
 from sgemm_lab.records.gpu_record import INPUTS
@@ -28,14 +27,6 @@ def test_errors_are_found_by_class_and_length() -> None:
     assert table.count("lost") == 1
     assert all(words in table for words in (*INPUTS.values(), "cuBLAS TF32", "promoted"))
     assert "K = 16,384" in repr(found.by_length("half"))
-
-
-@pytest.mark.usefixtures("recorded")
-def test_what_was_not_measured_is_a_sentence() -> None:
-    with pytest.raises(LabError, match="Errors of 'naive' are not recorded at K = 4096"):
-        lab.errors("naive").of("naive")
-    with pytest.raises(LabError, match="cuBLAS in tf32 is not recorded at 64³"):
-        lab.library("tf32", 64)
 
 
 def test_three_products_leave_what_fp32_rounds_away_and_one_does_not() -> None:

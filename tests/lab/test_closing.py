@@ -162,12 +162,6 @@ def test_clocks_fit_the_share_that_the_race_reached() -> None:
     assert (share, speed) == (100 * one.share, one.speed)
 
 
-@pytest.mark.parametrize("text", ["{nonsense}", "{", "{0}"])
-def test_a_text_that_cannot_be_filled_in_is_refused_in_a_sentence(text: str) -> None:
-    with pytest.raises(LabError, match=r"cannot be filled in .* It may name .*clocks.*was_share"):
-        lab.closing("tiled", CHANGED, why=text)
-
-
 def test_where_blocks_are_few_the_busiest_sm_bounds() -> None:
     box = lab.closing("cluster_split", size=256)
     # Two blocks for each tile where there was one: twice as many SMs have work.
@@ -179,34 +173,6 @@ def test_where_blocks_are_few_the_busiest_sm_bounds() -> None:
     what, rest = box.box.bound
     assert what == "too few blocks"
     assert "4.125 times its even share" in rest
-
-
-def test_on_tensor_cores_the_box_has_the_clock_and_the_limit_before() -> None:
-    box = lab.closing("wgmma_tf32", by="power", was="power")
-    what, rest = box.box.bound
-    clock = box.now.clock_mhz
-    assert what == "power"
-    assert f"at {100 * box.now.of_full_rate:.0f} % of full rate." in rest
-    least, us, slower, waits = _account(rest, f"from 1,980 to {clock:,.0f} MHz")
-    assert us == pytest.approx(2 * 4096**3 / box.now.score.gflops / 1e3, abs=0.5)
-    assert least == pytest.approx(2 * 4096**3 / box.now.bound.gflops / 1e3, abs=0.5)
-    assert least + slower == pytest.approx(least * 1980 / clock, abs=1)
-    assert least + slower + waits == us
-    assert "The busiest SM has 1.031 times an even share of the work." in rest
-    assert lines(box)["Before"].startswith("`wgmma_minimal, BN = 128`: power; tensor cores")
-    assert "wgmma or other warps (barrier)" in lines(box)["A warp's time"]
-    assert "for other warps (barrier)" in lines(lab.closing("mma_tf32"))["A warp's time"]
-
-
-def _account(rest: str, clocks: str) -> tuple[float, ...]:
-    """Return the µs of the limit, of all, lost by the clock, lost by waiting."""
-    found = re.search(
-        r"At its limit it would take ([\d,]+) µs\. It takes ([\d,]+): ([\d,]+) more because the "
-        rf"clock falls {clocks}, and ([\d,]+) more because tensor cores wait\.",
-        rest,
-    )
-    assert found is not None
-    return tuple(map(value, found.groups()))
 
 
 def test_full_width_is_named_after_what_is_that_wide() -> None:
@@ -225,27 +191,6 @@ def test_at_a_size_that_was_not_recorded_a_box_says_so() -> None:
     assert "stands at 7³<" in box._repr_html_()
     with pytest.raises(LabError, match=re.escape(said)):
         _ = box.now
-
-
-def test_what_a_block_asks_for_must_be_told_where_no_size_is_named() -> None:
-    with pytest.raises(LabError, match="The demand of a block of 'split_k' is not known"):
-        lab.closing("split_k")
-
-
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.sampled(every=5, first=2)
-def test_bars_are_on_the_scale_of_the_peak(name: str) -> None:
-    box = lab.closing(name, CHANGED)
-    bars, bound = box.bars, lab.bound(name)
-    if box.now.score.size == (4096, 4096, 4096) and box.now.kernel.arithmetic == "fp32":
-        assert bars.full == pytest.approx(66908, rel=1e-3)  # of both cards
-    assert bars.full >= max(bars.bound, *(speed for _, speed in bars.speeds))
-    widths = [float(width) for width in re.findall(r"width:([\d.]+)%", bars.html())]
-    # Those of the bars, and the place of the bound.
-    wanted = [*(speed for _, speed in bars.speeds), bound.gflops]
-    assert widths == pytest.approx([100 * one / bars.full for one in wanted], abs=0.06)
-    assert bars.speeds[-1][1] == bound.speed
-    assert bars.text.endswith(f" {bound.gflops:,.0f} GFLOP/s")
 
 
 def test_a_box_is_text_too_and_marks_code() -> None:

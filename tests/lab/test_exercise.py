@@ -14,11 +14,6 @@ from sgemm_lab.lab import session
 verb = importlib.import_module("sgemm_lab.lab.exercise")
 
 
-@pytest.fixture(autouse=True)
-def _no_gpu(monkeypatch):
-    monkeypatch.setattr(session, "live", lambda: False)
-
-
 def test_right_and_wrong_are_told_in_text_and_html():
     right, wrong = lab.exercise("3.1", 32), lab.exercise("3.1", 16)
     assert right.text.startswith("✓ Right: 32. ")

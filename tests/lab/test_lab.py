@@ -15,10 +15,7 @@ from sgemm_lab.lab import checking, session
 from sgemm_lab.records.gpu_record import Counters, Record
 from sgemm_lab.records.store import load_records, not_yet_measured
 
-
-@pytest.fixture(autouse=True)
-def _no_gpu(monkeypatch):
-    monkeypatch.setattr(session, "live", lambda: False)
+CLAIM = ("more-any-k", "A window takes any K.", "confirmed", "It moves.")
 
 
 def test_measure_without_a_gpu_gives_the_record_and_says_so():
@@ -56,6 +53,37 @@ def test_measure_says_what_is_missing():
         (lambda: lab.count("tiled", size=0), "0 is no size"),
         (lambda: lab.count("tiled", size=None), "None is no size"),
         (lambda: lab.exercise(2.1), "The name of an exercise is text. Write it in quotes: '2.1'"),
+        (lambda: lab.errors("naive").of("naive", k=7), "Errors of 'naive' are not recorded"),
+        (lambda: lab.library("tf32", 65), "cuBLAS in tf32 is not recorded at 65³"),
+        (lambda: lab.closing("tiled", why="{nonsense}"), r"cannot be filled in .*clock"),
+        (lambda: lab.closing("tiled", why="{"), "cannot be filled in"),
+        (lambda: lab.closing("split_k"), "The demand of a block of 'split_k' is not known"),
+        (lambda: lab.fragment_map("naive"), r"'naive' has 0 kinds of mma\.sync"),
+        (lambda: lab.multi_gpu_results().product(2, 3), "3×3×3 on 2 GPUs by rows"),
+        (lambda: lab.owners("tiled", threads=(0,)), "'tiled' has no block tile"),
+        (lambda: lab.timeline("naive"), "'naive' has no K tiles in shared memory"),
+        (lambda: lab.wavefronts("tiled", "reads"), "are of loads, stores, all, not of 'reads'"),
+        (lambda: lab.wavefronts("tiled", line="nowhere"), "No line of 'tiled' holds “nowhere”"),
+        (lambda: lab.hardware("split", 77), r"counters of 'split' at 77³\. Take them with"),
+        (lambda: lab.hardware("split").colour, r"have no 'colour'\. They have .*dram_read_bytes"),
+        (lambda: lab.hardware("split").waiting("tea"), "have no 'stalled_tea'"),
+        (lambda: lab.request([], 4), "1 to 32 lanes"),
+        (lambda: lab.request([0] * 33, 4), "1 to 32 lanes"),
+        (lambda: lab.request([0], 3), "1, 2, 4, 8, 16 bytes at once, not 3"),
+        (lambda: lab.request([2], 4), "multiple of 4 bytes"),
+        (lambda: lab.request([-4], 4), "not below 0"),
+        (lambda: lab.verdicts([CLAIM[:3]]), r"written \(key, claim, verdict, because\)"),
+        (lambda: lab.verdicts(["four"]), r"written \(key, claim, verdict, because\)"),
+        (lambda: lab.verdicts([("a-b", "C", "incomplete", "")]), "confirmed, wrong, partly"),
+        (lambda: lab.verdicts([("Any K", *CLAIM[1:])]), "'Any K' is not of the form"),
+        (lambda: lab.verdicts([("001", *CLAIM[1:])]), "'001' is not of the form"),
+        (lambda: lab.verdicts([CLAIM, CLAIM]), "stands twice"),
+        (lambda: lab.wgsl_climb().gflops("strip"), r"'strip' is not measured in WGSL"),
+        (lambda: lab.ladder_strip("tilde"), "Did you mean 'tiled'"),
+        (lambda: lab.ladder_strip(), "Name at least one kernel"),
+        (lambda: lab.ladder_strip("tiled:TILE=16"), "is a variant: the ladder holds 'tiled'"),
+        (lambda: lab.banks("split", request="fragB"), r"called 'fragB'\. There are: split"),
+        (lambda: lab.banks("split", size=512), "is more than a pattern of addresses needs"),
     ],
 )
 def test_what_a_reader_may_get_wrong_is_a_sentence(verb, sentence):

@@ -5,7 +5,6 @@ from record_samples import DEVICE, reading, run
 
 from sgemm_lab import lab
 from sgemm_lab.errors import LabError
-from sgemm_lab.lab import methods as ways
 from sgemm_lab.lab import session
 from sgemm_lab.lab.methods import Effects
 from sgemm_lab.measuring.methods import METHODS, SIZES
@@ -19,11 +18,6 @@ def sample_record(*, drift: float = 1.0) -> Record:
         for size in SIZES
     ]
     return Record(DEVICE, (run(readings=(*readings, reading("effect.watts.zeros", 4096, 300.0))),))
-
-
-@pytest.fixture(autouse=True)
-def _no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session, "live", lambda: False)
 
 
 def test_a_change_is_against_the_books_way() -> None:
@@ -46,12 +40,6 @@ def test_what_was_not_measured_is_a_sentence() -> None:
         Effects(sample_record()).samples("clock.zeros", 4096)
     with pytest.raises(LabError, match="does not hold the effects"):
         Effects(Record(DEVICE, (run(),)))
-
-
-def test_without_a_record_a_sentence_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session, "book_records", lambda: [Record(DEVICE, (run(),))])
-    with pytest.raises(LabError, match="sgemm-lab record"):
-        ways.effects()
 
 
 def test_on_a_gpu_they_are_measured_once_a_session(monkeypatch: pytest.MonkeyPatch) -> None:

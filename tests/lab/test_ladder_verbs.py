@@ -1,6 +1,5 @@
 """The ladder, the memory ladder and the strip, filled from records and from this machine."""
 
-import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,11 +13,6 @@ from sgemm_lab.models.ladder import ladder as readme_ladder
 from sgemm_lab.records.store import load_records, scores
 
 ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture(autouse=True)
-def _no_gpu(monkeypatch):
-    monkeypatch.setattr(session, "live", lambda: False)
 
 
 def test_every_recorded_speed_is_on_the_ladder():
@@ -96,30 +90,3 @@ def test_the_strip_names_the_step_before_and_the_step_after():
     assert f"Next: {after.title} " in text
     assert f"Next: Tiled {share('tiled')}." in repr(lab.ladder_strip("naive"))
     assert "at 4096³ on NVIDIA H200" in text
-
-
-def test_the_strip_has_a_bar_for_every_large_square_in_fp32_and_lights_the_chapters():
-    with session.only("NVIDIA H200"):
-        html = lab.ladder_strip("naive_rows", "naive").html
-    assert html.count('fill="var(--lab-focus') == 2
-    assert html.count("<strong") == 2
-    tall = [float(height) for height in re.findall(r'height="([\d.]+)" fill', html)]
-    steps = {step.kernel.name: step for step in readme_ladder(load_records())}
-    shares = [
-        steps[one.name].share
-        for one in load_kernels()
-        if one.arithmetic == "fp32" and one.chapter <= 10 and not steps[one.name].at_smaller_size
-    ]
-    assert len(shares) > 20
-    most = max(shares)
-    assert tall == [pytest.approx(max(3.0, 100 * share / most), abs=0.06) for share in shares]
-    assert "mma_tf32" not in html
-
-
-def test_a_strip_needs_a_kernel_of_the_ladder():
-    with pytest.raises(LabError, match="Did you mean 'tiled'"):
-        lab.ladder_strip("tilde")
-    with pytest.raises(LabError, match="Name at least one kernel"):
-        lab.ladder_strip()
-    with pytest.raises(LabError, match="'tiled:TILE=16' is a variant: the ladder holds 'tiled'"):
-        lab.ladder_strip("tiled:TILE=16")

@@ -8,7 +8,7 @@ import pytest
 from sgemm_lab import lab
 from sgemm_lab.errors import LabError
 from sgemm_lab.multi_gpu.layouts import make_plan
-from sgemm_lab.multi_gpu.queries import findings, flop_per_link_byte, median
+from sgemm_lab.multi_gpu.queries import flop_per_link_byte, median
 from sgemm_lab.multi_gpu.run_plan import Outcome
 from sgemm_lab.records.multi_gpu import MULTI_GPU_RECORDS
 
@@ -75,17 +75,6 @@ def test_the_latest_run_counts() -> None:
     ]  # fmt: skip
     (latest,) = [run for run in RECORD.runs if run.date == max(dates)]
     assert lab.multi_gpu_results().product(*case) in latest.products
-
-
-def test_what_was_not_measured_is_said() -> None:
-    with pytest.raises(
-        LabError, match="3×3×3 on 2 GPUs by rows, cublas inside and carried by copy"
-    ):
-        lab.multi_gpu_results().product(2, 3)
-    with pytest.raises(LabError, match="This variant of the product was not measured"):
-        median(None)
-    with pytest.raises(LabError, match="no record of several GPUs"):
-        findings([])
 
 
 def test_events_are_the_records_own() -> None:

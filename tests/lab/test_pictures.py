@@ -13,7 +13,6 @@ import pytest
 from sgemm_lab import lab
 from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.counting.warp_requests import warp_requests
-from sgemm_lab.errors import LabError
 from sgemm_lab.lab.pictures.banks import bank_phases, phase_of
 from sgemm_lab.lab.pictures.copy_paths import Copies, copy_counts, copy_path
 from sgemm_lab.lab.pictures.copying import copied_by, copies
@@ -24,7 +23,6 @@ from sgemm_lab.lab.pictures.levels import levels_panel
 from sgemm_lab.lab.pictures.machine_map import machine_map
 from sgemm_lab.lab.pictures.matrices import reading, reads
 from sgemm_lab.lab.pictures.ownership import one_element, owns
-from sgemm_lab.lab.pictures.product_order import column_order, unshared
 from sgemm_lab.lab.pictures.ring import ring_panel
 from sgemm_lab.lab.pictures.stream_k import WINDOWS, Piece, k_split, shares_of
 from sgemm_lab.simulator.formulas import Pipeline
@@ -78,11 +76,6 @@ def test_a_second_buffer_does_not_blur_the_first_window() -> None:
     found = reading(load_kernel("double_buffer"), (128, 128, 16), "warp", number=2, step=2)
     assert len(found.used["A"]) == 16
     assert {k for _, k in found.used["A"]} == {2}
-
-
-def test_a_group_that_does_nothing_is_a_sentence() -> None:
-    with pytest.raises(LabError, match=r"No warp 7 of 'naive' reads A and B in step 0\."):
-        reading(load_kernel("naive"), (2, 64, 16), "warp", number=7)
 
 
 def test_a_float4_of_each_lane_copies_two_rows_and_one_number_of_each_lane_half_a_row() -> None:
@@ -238,15 +231,6 @@ def test_a_warp_group_has_the_map_of_mma_in_every_box_of_its_sums() -> None:
         for box in range(32):
             d = 4 * box + register
             assert (row[lane, d], column[lane, d]) == (at[0], 8 * box + at[1])
-
-
-def test_in_serpentine_order_every_product_shares_a_factor() -> None:
-    steps = list(lab.product_steps().values())
-    assert "from the top: reads a0 and b1. serpentine: keeps a7, reads b1." in steps[8].text
-    assert "2 from the top, 0 in serpentine order" in steps[-1].text
-    assert unshared(column_order(serpentine=False)) == 7
-    assert unshared(column_order(serpentine=True)) == 0
-    assert "const int i = j % 2 ? TM - 1 - s : s;" in lab.source("serpentine")
 
 
 def test_a_cluster_divides_the_k_tiles_of_a_tile() -> None:

@@ -45,16 +45,6 @@ def test_the_bank_painter_tells_the_story_of_chapter_6(painted):
     }
 
 
-def test_the_bank_painter_begins_with_a_stride_of_two(painted):
-    fresh = Banks(painted.requests, chosen=-1)
-    assert (fresh.request, fresh.stride, len(fresh.wavefronts)) == (None, 2, 2)
-    assert lab.banks("split").chosen == -1
-    named = lab.banks("tiled", "split", request="split: load float4 of Bs")
-    assert named.request["label"] == "split: load float4 of Bs"
-    with pytest.raises(LabError, match=r"called 'fragB'\. There are: split: store of As"):
-        lab.banks("split", request="fragB")
-
-
 @pytest.mark.parametrize("kernel", load_kernels(), ids=lambda kernel: kernel.name)
 @pytest.mark.sampled(every=9)
 def test_every_kernel_with_shared_memory_can_be_painted(kernel):

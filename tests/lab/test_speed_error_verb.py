@@ -1,9 +1,6 @@
 """Speed over error: what the widget has of kernels, cuBLAS and Strassen's products."""
 
-import math
-from dataclasses import replace
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from error_samples import RECORDED, book
@@ -90,38 +87,3 @@ def test_the_fastest_of_each_arithmetic_stands_there_at_once() -> None:
                       and one["kind"] == "kernel" and one["title"] in first]  # fmt: skip
             assert max(one["tflops"][0] for one in better) >= way["tflops"][0]
     assert {"cuBLAS FP32", "cuBLAS TF32", "cuBLAS FP16"} <= first
-
-
-@pytest.mark.parametrize("k", LENGTHS)
-def test_inputs_move_the_marks_that_the_page_says(k: int) -> None:
-    widget = lab.speed_over_error()
-    at, names = LENGTHS.index(k), list(INPUTS)
-
-    def moved(way: dict[str, Any], inputs: str) -> float:
-        error = way["errors"][names.index(inputs)][at]
-        return float("inf") if error == LOST else float(error / way["errors"][0][at])
-
-    ways = [way for way in widget.ways if way["errors"][0][at]]
-    for way in ways:
-        assert moved(way, "cancelling") > 50
-        for inputs in ("large", "tiny", "wide"):
-            assert (moved(way, inputs) == float("inf")) is (way["arithmetic"] == "fp16")
-        if way["arithmetic"] in ("fp32", "tf32"):
-            assert 0.3 < moved(way, "tiny") < 2
-
-
-def test_where_no_size_is_near_no_speed_is_predicted() -> None:
-    inside = lab.strassen_results("H100").inside("wgmma_3xfp16")
-    assert "–" not in inside.levels_table(8192, 32768).html
-    inside.machine = replace(inside.machine, leaf_seconds=lambda leaf: math.inf)
-    rows = inside.levels_table(8192, 32768).html
-    assert "–" in rows
-    assert ">0.0<" not in rows
-    assert all(inside.miss(8192, way) == 0 for way in inside.levels(8192))
-
-
-def test_scaled_products_keep_tiny_inputs_and_unscaled_ones_do_not() -> None:
-    off = lab.errors("cublas", "promoted", "wgmma_3xfp16")
-    for inputs in ("half", "tiny", "large", "wide"):
-        assert off.of("wgmma_3xfp16", inputs) <= off.of("cublas", inputs)
-    assert off.of("promoted", "tiny") > 50 * off.of("cublas", "tiny")

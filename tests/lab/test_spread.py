@@ -8,11 +8,6 @@ from sgemm_lab.lab import session
 from sgemm_lab.lab.sample_picture import deviation, mean_rate
 
 
-@pytest.fixture(autouse=True)
-def _no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session, "live", lambda: False)
-
-
 def said_of(monkeypatch: pytest.MonkeyPatch, *seconds: float) -> str:
     known = record(run(samples("naive", *seconds), samples("cublas", 1e-3, 1e-3, 1e-3)))
     monkeypatch.setattr(session, "book_records", lambda: [known])

@@ -39,16 +39,6 @@ def test_a_reader_can_divide_the_factors_of_its_box_again() -> None:
     assert f"Why {quotients[0][3]}×: " in text
 
 
-def test_its_errors_are_written_as_those_of_the_book() -> None:
-    found = lab.strassen_results()
-    row = next(line for line in found.errors_table(4096).text.splitlines() if "±0.5" in line)
-    told = [float(cell) for cell in row.split("±0.5")[1].split()]
-    errors = found.errors(4096)
-    assert told == pytest.approx([1e6 * e for e in (errors.cublas, *errors.levels)], rel=0.06)
-    assert lab.error_text(2.34e-06) == "2.3·10⁻⁶"
-    assert "·10⁻" in lab.strassen(levels=1, size=64).text
-
-
 def test_it_multiplies_in_numpy_where_no_gpu_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(MODULE, "has_gpu", lambda: False)
     told = lab.strassen(levels=1, size=64)

@@ -4,7 +4,6 @@ import pytest
 
 from sgemm_lab import lab
 from sgemm_lab.catalogue import load_kernel
-from sgemm_lab.errors import LabError
 from sgemm_lab.lab.tiles import intervals, part_of, runs_text
 
 
@@ -35,8 +34,3 @@ def test_runs_of_neighbours() -> None:
 def test_the_picture_says_who_owns_what() -> None:
     said = repr(lab.owners("float4_tile", "split", threads=(0, 255)))
     assert "in split thread 255 owns rows 60–63 and 124–127" in said
-
-
-def test_a_kernel_without_a_block_tile_is_refused() -> None:
-    with pytest.raises(LabError, match="'tiled' has no block tile"):
-        part_of(load_kernel("tiled"), 0)

@@ -4,7 +4,6 @@ import pytest
 
 from sgemm_lab import lab
 from sgemm_lab.catalogue import load_kernel
-from sgemm_lab.errors import LabError
 from sgemm_lab.lab.card import newest_card
 from sgemm_lab.lab.timelines import blocks_per_sm
 from sgemm_lab.records.gpu_record import Record
@@ -29,15 +28,3 @@ def test_without_counters_the_rule_of_occupancy_answers(monkeypatch: pytest.Monk
     monkeypatch.setattr(Record, "counted", lambda *_: None)
     for name in ("split", "tiled", "double_buffer"):
         assert blocks_per_sm(load_kernel(name), (4096, 4096, 4096), newest_card().record) == 2
-
-
-@pytest.mark.parametrize(
-    ("name", "sentence"),
-    [
-        ("naive", "'naive' has no K tiles in shared memory"),
-        ("nothing", "no kernel called 'nothing'"),
-    ],
-)
-def test_what_cannot_be_drawn_is_refused(name: str, sentence: str) -> None:
-    with pytest.raises(LabError, match=sentence):
-        lab.timeline(name)

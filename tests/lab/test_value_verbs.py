@@ -9,15 +9,9 @@ from sgemm_lab import lab
 from sgemm_lab.cuda import shipped_ptx
 from sgemm_lab.cuda.counters import STALL_REASONS
 from sgemm_lab.errors import LabError, MissingToolError
-from sgemm_lab.lab import session
 from sgemm_lab.lab.card import Card
 from sgemm_lab.lab.recorded import Recorded
 from sgemm_lab.records.store import load_records
-
-
-@pytest.fixture(autouse=True)
-def _no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session, "live", lambda: False)
 
 
 def test_speeds_are_read_by_name() -> None:
@@ -36,34 +30,10 @@ def test_wavefronts_of_lines_make_up_those_of_the_kernel() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        ({"what": "reads"}, "are of loads, stores, all, not of 'reads'"),
-        ({"line": "nowhere"}, "No line of 'tiled' holds “nowhere”"),
-    ],
-)
-def test_wavefronts_that_cannot_be_counted_are_a_sentence(
-    arguments: dict[str, str], sentence: str
-) -> None:
-    with pytest.raises(LabError, match=sentence):
-        lab.wavefronts("tiled", **arguments)
-
-
 def test_a_card_whose_clock_was_not_read_has_the_highest_of_its_device() -> None:
     record = load_records()[0]
     silent = replace(record, runs=tuple(replace(run, clock_mhz=None) for run in record.runs))
     assert Card(silent).clock_mhz == record.gpu.max_clock_mhz
-
-
-def test_counters_that_are_not_there_are_a_sentence() -> None:
-    with pytest.raises(LabError, match=r"counters of 'split' at 77³\. Take them with"):
-        lab.hardware("split", 77)
-    with pytest.raises(LabError, match=r"have no 'colour'\. They have .*dram_read_bytes"):
-        _ = lab.hardware("split").colour
-    with pytest.raises(LabError, match="have no 'stalled_tea'"):
-        lab.hardware("split").waiting("tea")
-    assert not hasattr(lab.hardware("split"), "_repr_html_")
 
 
 def test_one_load_of_a_warp_costs_what_its_addresses_say() -> None:
@@ -77,23 +47,6 @@ def test_one_load_of_a_warp_costs_what_its_addresses_say() -> None:
     assert cost(16, width=16) == (16, 4)
     assert cost(4, lanes=8) == (1, 1)
     assert cost(0) == (1, 1)
-
-
-@pytest.mark.parametrize(
-    ("addresses", "width", "sentence"),
-    [
-        ([], 4, "1 to 32 lanes"),
-        ([0] * 33, 4, "1 to 32 lanes"),
-        ([0], 3, "1, 2, 4, 8, 16 bytes at once, not 3"),
-        ([2], 4, "multiple of 4 bytes"),
-        ([-4], 4, "not below 0"),
-    ],
-)
-def test_a_load_that_no_warp_makes_is_a_sentence(
-    addresses: list[int], width: int, sentence: str
-) -> None:
-    with pytest.raises(LabError, match=sentence):
-        lab.request(addresses, width)
 
 
 def test_the_quoted_record_tells_its_kernels_times_and_contents() -> None:

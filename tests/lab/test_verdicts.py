@@ -44,19 +44,3 @@ def test_claims_that_few_will_meet_are_folded_up_and_travel_all_the_same() -> No
     assert [claim["key"] for claim in made[VERDICTS_MIME]] == ["001-align-4", "more-any-k"]
     with pytest.raises(LabError, match="stands twice"):
         lab.verdicts([WINDOW], more=[WINDOW])
-
-
-@pytest.mark.parametrize(
-    ("rows", "said"),
-    [
-        ([(*WINDOW[:2], "incomplete", "")], "confirmed, wrong, partly, misleading, depends"),
-        ([WINDOW[:3]], r"written \(key, claim, verdict, because\)"),
-        (["four"], r"written \(key, claim, verdict, because\)"),
-        ([("Any K", *WINDOW[1:])], "'Any K' is not of the form"),
-        ([("001", *WINDOW[1:])], "'001' is not of the form"),
-        ([WINDOW, WINDOW], "'more-any-k' stands twice"),
-    ],
-)
-def test_what_is_no_verdict_is_refused_in_a_sentence(rows: list[Any], said: str) -> None:
-    with pytest.raises(LabError, match=said):
-        lab.verdicts(rows)

@@ -6,7 +6,6 @@ import statistics
 import pytest
 
 from sgemm_lab import lab
-from sgemm_lab.errors import LabError
 from sgemm_lab.files import data_folder
 from sgemm_lab.models.ladder import GPU
 from sgemm_lab.records.webgpu_cards import card_path
@@ -34,8 +33,3 @@ def test_a_step_that_builds_on_a_variant_is_compared_with_it() -> None:
     parent = "register_cache:BM=128,BN=128,TM=8,TN=8"
     expected = climb.gflops("transposed") / climb.gflops(parent)
     assert climb.factor("transposed") == pytest.approx(expected)
-
-
-def test_what_was_not_measured_is_a_sentence() -> None:
-    with pytest.raises(LabError, match=r"'strip' is not measured in WGSL\. A page measures"):
-        lab.wgsl_climb().gflops("strip")

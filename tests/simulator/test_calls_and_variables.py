@@ -128,13 +128,3 @@ __device__ __noinline__ float through(float x) {
 extern "C" __global__ void k(float* o) { o[0] = through(o[1]); }"""
     with pytest.raises(LabError, match=r"At test\.cu, line 4 the kernel calls a function through"):
         simulate(ptx_of(source), "k", (1,), (32,), {"o": np.zeros(32, "f4")})
-
-
-def test_a_pointer_may_lead_into_an_array() -> None:
-    source = 'extern "C" __global__ void k(float* o) { o[(int)threadIdx.x - 2] = threadIdx.x; }'
-    args = {"o": np.zeros(32, "f4")}
-    found = simulate(ptx_of(source), "k", (1,), (32,), args, starts={"o": 8})
-    assert found.hazards == []
-    assert found.arrays["o"].tolist() == list(range(32))
-    (hazard,) = simulate(ptx_of(source), "k", (1,), (32,), args, starts={"o": 4}).hazards
-    assert "element -1 of o, which has 32 elements" in str(hazard)

@@ -43,12 +43,6 @@ def test_a_narrow_number_of_an_address_is_seen_at_its_largest() -> None:
     assert {one["location"]["line"] for one in seen} == {2}
 
 
-def test_an_index_of_64_bits_is_not_narrow() -> None:
-    args = {"x": np.zeros(64, np.int32)}
-    assert watched("widest_indices", "size_t i = blockIdx.x; x[i] = 1;", args, 4) != []
-    assert watched("widest_indices", "x[3] = 1;", args, 4) == []
-
-
 def test_stores_of_one_value_do_no_harm_and_others_do() -> None:
     args = {"y": np.zeros(64, np.int32)}
     body = """__shared__ int flag[2];
@@ -87,12 +81,6 @@ def test_wavefronts_and_lookups_of_global_loads(
     found = watched("global_pipe", f"int t = threadIdx.x; y[t] = x[{element}];", args)
     # Of two warps, each with a store of one wavefront.
     assert found == {"requests": 4, "wavefronts": 2 * (wavefronts + 1), "lookups": 2 * looked_up}
-
-
-def test_inactive_lanes_take_no_lookup() -> None:
-    args = {"x": np.zeros(1024 * 64, np.float32), "y": np.zeros(64, np.float32)}
-    body = "int t = threadIdx.x; if (t % 32 < 4) y[t] = x[1024 * t];"
-    assert watched("global_pipe", body, args)["lookups"] == 2
 
 
 def test_copies_and_stores_of_warp_groups() -> None:

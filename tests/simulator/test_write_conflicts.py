@@ -63,26 +63,3 @@ def test_only_different_values_at_one_word_are_a_race(store: str, head: str, sch
     text, same, different = STORES[store]
     assert races(together(text, same, head, schedule)) == []
     assert races(together(text, different, head, schedule))
-
-
-SPLIT = {
-    "tile[t] = t; C[t] = tile[63 - t];": "Put a __syncthreads() between the two",
-    "if (t < 32) {{ tile[t] = t; C[t] = tile[t ^ 1]; }}": "Put a __syncwarp() between the two",
-    "if (t < 32) tile[t] = t; else if (A[t] < 99) C[t] = tile[t - 32];": (
-        "so put a barrier between that both threads pass: __syncthreads() only where"
-    ),
-}
-
-
-@pytest.mark.parametrize("body", SPLIT)
-def test_the_way_out_fits_the_warps_that_come(body: str) -> None:
-    """A barrier of the whole block is no advice where some of its warps do not come."""
-    (said,) = races(together(body, ""))
-    assert SPLIT[body] in said
-    if "__syncthreads() between" not in SPLIT[body]:
-        assert "Put a __syncthreads()" not in said
-
-
-def test_warps_that_synchronise_in_parts_hear_of_a_barrier_of_their_own() -> None:
-    (said,) = races(together("tile[t] = t; C[t] = tile[63 - t];", "", FULL))
-    assert "so put a barrier between that both threads pass" in said

@@ -1,17 +1,13 @@
 """The bank painter: its data, its model in two languages, and the reader's hands on it."""
 
 from collections import Counter
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 from request_samples import LOAD_BS, SHARED
-from widget_page import Opener
+from widget_page import Opener, State
 
 from sgemm_lab.widgets import Banks
-
-State = Callable[[Page, str], Any]
 
 
 @pytest.fixture

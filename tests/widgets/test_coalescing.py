@@ -1,16 +1,11 @@
 """The coalescing painter: its data, its model in two languages, and the reader's hands on it."""
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 from playwright.sync_api import Page, expect
 from request_samples import GLOBAL
-from widget_page import Opener
+from widget_page import Opener, State
 
 from sgemm_lab.widgets import Coalescing
-
-State = Callable[[Page, str], Any]
 
 
 @pytest.fixture

@@ -1,16 +1,13 @@
 """The fragment map: who holds what, in Python and in the page, by mouse, finger and keyboard."""
 
 import re
-from collections.abc import Callable
-from typing import Any
 
 from fragment_samples import TF32
 from playwright.sync_api import Page, expect
-from widget_page import Opener
+from widget_page import Opener, State
 
 from sgemm_lab.widgets import FragmentMap
 
-State = Callable[[Page, str], Any]
 MARKED = """(look) => [...document.querySelectorAll(`#widget .lab-element.${look}`)].length"""
 
 

@@ -1,19 +1,16 @@
 """The ladder: its data, and the reader's hands on it."""
 
 import re
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 from ladder_samples import H200, NOTE, STEPS, T4, ladder, result, results
 from playwright.sync_api import Page, expect
-from widget_page import Opener
+from widget_page import Opener, State
 
 from browser import PHONE
 from sgemm_lab.widgets import Ladder
 from sgemm_lab.widgets.ladder import LIBRARY, Step
-
-State = Callable[[Page, str], Any]
 
 
 def test_words_tell_both_ends_of_the_ladder(show: Opener) -> None:

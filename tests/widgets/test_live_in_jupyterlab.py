@@ -1,6 +1,5 @@
 """Widgets with a kernel behind them, in JupyterLab: state goes to Python and back, and is kept."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -111,18 +110,3 @@ def test_saved_closed_and_reopened_each_draws_its_last_state(
     # No kernel knows these widgets any more, and they still answer.
     page.locator(".lab-banks").get_by_role("radio", name="16", exact=True).check(force=True)
     expect(page.locator(".lab-banks .lab-verdict")).to_contain_text("16 rows: 16 clocks.")
-
-
-def test_without_saved_state_a_sentence_stands_there(
-    address: str, folder: Path, context: BrowserContext
-) -> None:
-    path = folder / "live.ipynb"
-    notebook = json.loads(path.read_text())
-    notebook["metadata"].pop("widgets", None)
-    path.write_text(json.dumps(notebook))
-    page = context.new_page()
-    page.goto(address)
-    expect(page.get_by_text("Roofline: an interactive picture")).to_be_visible(
-        timeout=30_000  # JupyterLab loads while other tests run
-    )
-    assert page.locator(".sgemm-lab").count() == 0

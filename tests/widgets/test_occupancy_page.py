@@ -1,14 +1,9 @@
 """The occupancy calculator: its model in JavaScript, and the page under mouse and keyboard."""
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 from occupancy_samples import example
 from playwright.sync_api import Locator, Page, expect
-from widget_page import Opener
-
-State = Callable[[Page, str], Any]
+from widget_page import Opener, State
 
 
 @pytest.fixture

@@ -1,18 +1,14 @@
 """The roofline under mouse, finger and keyboard."""
 
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
-from widget_page import Opener, overlapping_texts
+from widget_page import Opener, State, overlapping_texts
 from widget_samples import GPUS, POINTS, point
 
 from sgemm_lab import lab
 from sgemm_lab.widgets import Roofline
-
-State = Callable[[Page, str], Any]
-
 
 H200_POINTS = [point for point in POINTS if point["gpu"] == "h200"]
 
@@ -155,20 +151,6 @@ def test_the_keyboard_walks_the_points(page: Page, state: State) -> None:
     assert state(page, "selected") == 0
     page.keyboard.press("Escape")
     assert state(page, "selected") == -1
-
-
-def test_the_probe_is_a_slider(page: Page) -> None:
-    probe = page.get_by_role("slider")
-    probe.focus()
-    assert probe.get_attribute("aria-valuenow") == "1"
-    page.keyboard.press("PageUp")
-    assert probe.get_attribute("aria-valuenow") == "2"
-    assert "DRAM 8,380 GFLOP/s" in (probe.get_attribute("aria-valuetext") or "")
-    assert readout(page).startswith("At 2 FLOP/B")
-    page.keyboard.press("ArrowLeft")
-    assert float(probe.get_attribute("aria-valuenow") or 0) == pytest.approx(1.78, abs=0.01)
-    page.keyboard.press("Home")
-    assert probe.get_attribute("aria-valuenow") == probe.get_attribute("aria-valuemin")
 
 
 def test_a_level_without_counted_bytes_says_why_it_is_empty(show: Opener) -> None:

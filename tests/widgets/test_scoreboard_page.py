@@ -65,20 +65,3 @@ def test_filters_and_search_work_together(show: Opener) -> None:
     page.get_by_label("Arithmetic").select_option("3xtf32")
     expect(page.get_by_role("status")).to_contain_text("No row fits all of this")
     assert table(page) == []
-
-
-def test_on_a_phone_each_cell_has_its_head_and_nothing_scrolls_sideways(show: Opener) -> None:
-    widget = Scoreboard(ROWS)
-    page = show(widget, viewport={"width": 390, "height": 844})
-    assert len(table(page)) == len(ROWS)
-    rows = page.locator(".lab-rows")
-    assert rows.evaluate("rows => rows.scrollWidth - rows.clientWidth") <= 0
-    first = page.locator("tbody tr").first.locator("td")
-    # Firefox tells attr() as it is, Chromium what it stands for.
-    told = first.evaluate_all(
-        """cells => cells.map(cell => getComputedStyle(cell, "::before").content
-             .replace("attr(data-head)", cell.dataset.head))"""
-    )
-    assert [one.replace('"', "").strip() for one in told] == [
-        head for column, head in widget.heads.items() if column != "kernel"
-    ]

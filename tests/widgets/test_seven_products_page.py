@@ -1,16 +1,11 @@
 """The seven products: their words in Python, and the reader's steps in the page."""
 
-from collections.abc import Callable
-from typing import Any
-
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 from product_samples import PRODUCTS
-from widget_page import Opener
+from widget_page import Opener, State
 
 from sgemm_lab import lab
 from sgemm_lab.widgets import SevenProducts
-
-State = Callable[[Page, str], Any]
 
 
 def test_the_book_shows_the_plan_that_it_runs() -> None:

@@ -1,16 +1,13 @@
 """Speed over error: what the reader switches moves the marks to where Python says they stand."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 from error_samples import PLACES, WAYS
 from playwright.sync_api import Locator, Page, expect
-from widget_page import Opener
+from widget_page import Opener, State
 
 from sgemm_lab.widgets import SpeedError
-
-State = Callable[[Page, str], Any]
 
 
 def widget(**state: Any) -> SpeedError:

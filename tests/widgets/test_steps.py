@@ -1,8 +1,6 @@
 """The step-through: its data, and the reader's hands on it."""
 
 import re
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -15,11 +13,9 @@ from trace_samples import (
     toy,
     wrong,
 )
-from widget_page import Opener
+from widget_page import Opener, State
 
 from sgemm_lab.widgets import Steps
-
-State = Callable[[Page, str], Any]
 
 
 @pytest.fixture

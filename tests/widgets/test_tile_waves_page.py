@@ -1,15 +1,12 @@
 """Tiles on SMs: the words and data in Python, and the reader's hands on it."""
 
-from collections.abc import Callable
 from typing import Any
 
 from playwright.sync_api import Page, expect
 from tile_samples import CHIPS, KERNELS
-from widget_page import Opener
+from widget_page import Opener, State
 
 from sgemm_lab.widgets import TileWaves
-
-State = Callable[[Page, str], Any]
 
 
 def waves(**settings: Any) -> TileWaves:
@@ -59,14 +56,3 @@ def test_measured_speeds_stand_beside_the_curve(show: Opener) -> None:
     assert page.locator(".lab-speed").count() == 0
     expect(page.locator(".lab-verdict")).not_to_contain_text("Measured")
     assert fact(page, "Tiles") == "64 × 64 = 4,096"
-
-
-def test_the_pointer_chooses_a_size(show: Opener, state: State) -> None:
-    page = show(waves())
-    box = page.locator(".lab-curve-chart").bounding_box()
-    assert box
-    page.mouse.click(box["x"] + 44 + (box["width"] - 56) / 2, box["y"] + 60)
-    assert state(page, "size") == 4096
-    page.mouse.click(box["x"] + 2, box["y"] + 60)
-    assert state(page, "size") == 64
-    expect(page.locator(".lab-verdict")).to_contain_text("not one wave is full")

@@ -1,14 +1,11 @@
 """The timeline of K tiles: its data, and the reader's hands on it."""
 
-from collections.abc import Callable
 from typing import Any
 
 from playwright.sync_api import Page, expect
-from widget_page import Opener
+from widget_page import Opener, State
 
 from sgemm_lab.widgets import Timeline
-
-State = Callable[[Page, str], Any]
 
 
 def timeline(**settings: Any) -> Timeline:

@@ -12,6 +12,8 @@ from sgemm_lab.widgets import LabWidget
 
 Opener = Callable[..., Page]
 """Opens a widget on a page of its own: the fixture ``show``."""
+State = Callable[[Page, str], Any]
+"""Reads one key of the page's model: the fixture ``state``."""
 
 _PAGE_MODEL = PACKAGE / "widgets" / "page" / "model.ts"
 """The model of the book's pages, which the tests drive too."""

@@ -41,5 +41,5 @@ def test_the_check_runs_on_the_processor(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(checking, "check", _never)
     monkeypatch.setattr(checking, "QUICK_SIZES", [(3, 5, 7)])
     told = repr(lab.check("async_copy"))
-    assert "So its PTX was run on the processor." in told
+    assert "So the compiled kernel ran on the processor." in told
     assert "WRONG" not in told

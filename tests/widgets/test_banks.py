@@ -19,13 +19,13 @@ def said(page: Page) -> str:
     return page.locator("svg.lab-chart").get_attribute("aria-label") or ""
 
 
-def test_a_word_that_two_phases_ask_for_comes_twice_and_the_words_say_why(show: Opener) -> None:
-    """Lanes 16 to 31 read what lanes 0 to 15 read, but not in the same phase."""
+def test_a_word_that_two_quarter_warps_want_comes_twice_and_the_words_say_why(show: Opener) -> None:
+    """Lanes 16 to 31 read what lanes 0 to 15 read, but not in the same quarter-warp."""
     halves = Banks([{**LOAD_BS, "addresses": [4096 + 16 * (lane % 16) for lane in range(32)]}])
     assert len(halves.wavefronts) == 4
     words = said(show(halves))
     assert "No bank is asked for two different words" in words
-    assert "These phases do not merge, so each of them fetches it." in words
+    assert "These do not merge, so each of them fetches it." in words
     assert "do not merge" not in said(show(Banks(stride=0)))
 
 

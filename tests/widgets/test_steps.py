@@ -144,8 +144,8 @@ def test_what_is_in_flight_has_its_rooms(show: Opener) -> None:
     fetched = ["0,0", "0,1", "0,2", "0,3"]
     assert list(registers(page, "fly").values()) == fetched * 2
     page.get_by_label("Go to").select_option("Multiply window 0, copy window 1")
-    page.get_by_role("button", name="On to the end of the phase").click()
-    page.get_by_role("button", name="On to the end of the phase").click()
+    page.get_by_role("button", name="On to the end of this group of steps").click()
+    page.get_by_role("button", name="On to the end of this group of steps").click()
     # They are under way all the while that the window is multiplied, and leave with the stores.
     assert "acc" in product(page)[0] or registers(page, "reg")["A-0"] == "0,0"
     assert list(registers(page, "fly").values()) == [
@@ -164,12 +164,12 @@ def test_phases_have_a_rhythm(show: Opener, state: State) -> None:
     page.get_by_label("Go to").select_option("Multiply window 0")
     place = page.locator(".lab-place")
     expect(place).to_have_text("Multiply window 0. Read 1 of 8.")
-    on = page.get_by_role("button", name="On to the end of the phase")
+    on = page.get_by_role("button", name="On to the end of this group of steps")
     for words in ("Read 8 of 8", "Product 16 of 16", "Read 8 of 8", "Product 16 of 16"):
         on.click()
         expect(place).to_have_text(f"Multiply window 0. {words}.")
     assert sums(page) == ["2/8"] * 16
-    page.get_by_role("button", name="Back to the last phase").click()
+    page.get_by_role("button", name="Back one group of steps").click()
     assert sums(page) == ["1/8"] * 16
     assert registers(page, "reg")["A-3"] == "3,1"
 

@@ -1,9 +1,16 @@
 // One warp's memory request in words.
 
 import { BANKS, SECTOR_BYTES, WARP, WORD_BYTES } from "../hardware.py";
+import { plural } from "../text.ts";
 import type { Wavefront } from "./memory.ts";
 import { globalRequest, sharedWavefronts } from "./memory.ts";
 import { sentence } from "./sentences.ts";
+
+/** The part of a warp that the hardware serves at once, by its number of lanes; "" for all 32. */
+function partOf(lanes: number) {
+  if (lanes === WARP) return "";
+  return lanes === WARP / 2 ? "half-warp" : "quarter-warp";
+}
 
 /** The array that a request goes to: its first byte, its sides, its name. */
 interface Place {
@@ -58,22 +65,23 @@ export function bankWords(addresses: Lanes, bytes: number, isLoad: boolean) {
   if (!wavefronts.length) return [sentence("request.none"), ""];
   const phases = [...new Set(wavefronts.map(({ phase }) => phase))];
   const sizes = [...new Set(phases.map((phase) => phase.length))];
-  const lanes = `${sizes.length === 1 ? sizes[0] : "8 or 16"} lanes`;
   const many = phases.length;
-  const again = askedAgain(wavefronts) ? ` ${sentence("banks.again")}` : "";
-  const parts = bytes > WORD_BYTES ? sentence("banks.phases", { phases: many, lanes }) : "";
-  const what = sentence("banks.cost", { wavefronts: wavefronts.length, phases: parts });
+  const part = sizes.length === 1 ? partOf(sizes[0]) : "quarter- or half-warp";
+  const again = askedAgain(wavefronts) ? ` ${sentence("banks.again", { part })}` : "";
+  const parts = part ? `, in ${plural(many, part)}` : "";
+  const what = sentence("banks.cost", { wavefronts: wavefronts.length, parts });
   if (wavefronts.length > many) {
     const turns = phases.map((phase) => wavefronts.filter((one) => one.phase === phase));
     const worst = turns.reduce((most, one) => (one.length > most.length ? one : most));
     const bank = [...worst[worst.length - 1].words.keys()][0] % BANKS;
-    const where = bytes > WORD_BYTES ? sentence("banks.phase") : "";
-    const why = sentence("banks.conflict", { bank, words: worst.length, where, phases: many });
+    const where = part ? ` in one ${part}` : "";
+    const why = sentence("banks.conflict", { bank, words: worst.length, where, least: many });
     return [what, why + again];
   }
   const apart = (WARP * WORD_BYTES) / bytes;
   const merged = bytes > WORD_BYTES && sizes.some((size) => size > apart);
-  return [what, sentence(merged ? "banks.merged" : "banks.free") + again];
+  const free = merged ? sentence("banks.merged", { part: partOf(apart) }) : null;
+  return [what, (free ?? sentence("banks.free")) + again];
 }
 
 /** Whether lanes of different phases ask for the same word. */

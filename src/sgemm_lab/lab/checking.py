@@ -31,10 +31,12 @@ def verdict(kernels: list[Kernel], *, simulated: bool = False) -> Output:
             ask = check if is_builtin(kernel) else check_sandboxed
             rows.append([kernel.title, judgement(list(ask(kernel, sizes)))])
         if lacking:
-            note += f" {session.lacking_words(lacking)} So its PTX was run on the processor."
+            note += (
+                f" {session.lacking_words(lacking)} So the compiled kernel ran on the processor."
+            )
     else:
         sizes = QUICK_SIZES
-        note = "Checked here without a GPU: the kernel's PTX was run on this machine's processor."
+        note = "Checked here without a GPU: the compiled kernel ran on this machine's processor."
         for kernel in kernels:
             rows.append([kernel.title, judgement(list(check_simulated(kernel, sizes)))])
     arithmetics = {kernel.arithmetic: None for kernel in kernels if kernel.arithmetic != "fp32"}

@@ -88,7 +88,7 @@ class Counted:
             if any(cell != "0" for cell in row[1:]):
                 rows.append(row)
         note = (
-            f"M, N, K = {size_text(self.size)}. “Counted here” ran the kernel's PTX on this "
+            f"M, N, K = {size_text(self.size)}. “Counted here” ran the compiled kernel on this "
             "machine's processor, no GPU."
         )
         dates = {found.run.date[:10] for found in self.hardware.values() if found is not None}

@@ -47,7 +47,7 @@ def external_verdict(kernels: Sequence[ExternalKernel]) -> Output:
         for report in check_file(kernel):
             texts = (*report.findings[:MOST_FINDINGS], *report.said)
             rows.append([report.kernel, " ".join([f"{report.verdict}.", *map(str, texts)])])
-    note = "Checked here without a GPU: the kernel's PTX was run on this machine's processor."
+    note = "Checked here without a GPU: the compiled kernel ran on this machine's processor."
     return table(["kernel", "verdict"], rows, note=note, numbers=2)
 
 

@@ -58,7 +58,10 @@ def machine_code(*kernels: str | Kernel, size: AnySize = 4096) -> MainLoops:
     rows = [[KINDS[kind], *(f"{loop['kinds'][kind]:,}" for loop in loops)] for kind in KINDS]
     rows += [
         ["clocks that register banks add", *(f"{loop['extra']:,}" for loop in loops)],
-        ["of the FP32 peak, about", *(tenths_percent(_share(loop)) for loop in loops)],
+        [
+            "multiply-adds, of all clocks of a turn",
+            *(tenths_percent(_share(loop)) for loop in loops),
+        ],
     ]
     for reason in dict.fromkeys(reason for loop in loops for reason in list(loop["stalls"])[:3]):
         waits = (f"{loop['stalls'].get(reason, 0.0):.2f}" for loop in loops)

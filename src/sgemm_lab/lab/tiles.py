@@ -136,10 +136,14 @@ def _draw(ax: Axes, kernel: Kernel, parts: Sequence[Part]) -> None:
     ax.add_patch(Rectangle((0, -gap - strip), width, strip, **frame))
     for part, colour in zip(parts, _COLOURS, strict=False):
         fill: dict[str, Any] = {"facecolor": colour, "edgecolor": "none"}
+        at, across = _within_strip(part, parts, "read_rows")
         for first, last in part.read_rows:
-            ax.add_patch(Rectangle((-gap - strip, first), strip, last - first + 1, **fill))
+            left = -gap - strip + at * strip
+            ax.add_patch(Rectangle((left, first), across * strip, last - first + 1, **fill))
+        at, across = _within_strip(part, parts, "read_columns")
         for left, right in part.read_columns:
-            ax.add_patch(Rectangle((left, -gap - strip), right - left + 1, strip, **fill))
+            top = -gap - strip + at * strip
+            ax.add_patch(Rectangle((left, top), right - left + 1, across * strip, **fill))
         for first, last in part.rows:
             for left, right in part.columns:
                 size = (right - left + 1, last - first + 1)
@@ -163,3 +167,9 @@ def _draw(ax: Axes, kernel: Kernel, parts: Sequence[Part]) -> None:
     ax.set(xlim=(-2.5 * gap - strip, width + 2 * gap), ylim=(height + 3 * gap, -1.5 * gap - strip))
     ax.set_aspect("equal")
     ax.axis("off")
+
+
+def _within_strip(part: Part, parts: Sequence[Part], lines: str) -> tuple[float, float]:
+    """Return where in a strip a part begins, and its width: parts that read the same share it."""
+    alike = [other for other in parts if getattr(other, lines) == getattr(part, lines)]
+    return alike.index(part) / len(alike), 1 / len(alike)

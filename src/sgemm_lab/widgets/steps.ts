@@ -243,8 +243,8 @@ function driveOf(steps: Steps) {
   const backToWall = button("|◀", () => steps.goByStage(-1), "Back to the last barrier");
   const back = button("◀", () => steps.go(steps.at - 1), "One step back");
   const on = button("▶", () => steps.go(steps.at + 1), "One step on");
-  const backPhase = button("◀◀", () => steps.goByPhase(-1), "Back to the last phase");
-  const onPhase = button("▶▶", () => steps.goByPhase(1), "On to the end of the phase");
+  const backPhase = button("◀◀", () => steps.goByPhase(-1), "Back one group of steps");
+  const onPhase = button("▶▶", () => steps.goByPhase(1), "On to the end of this group of steps");
   const onToWall = button("▶|", () => steps.goByStage(1), "On to the next barrier");
   const { select: stages, field } = chooser("Go to", [], (step) => steps.go(Number(step)));
   const scrub = choiceSlider("Step", (step) => steps.go(step));

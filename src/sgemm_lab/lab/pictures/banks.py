@@ -1,4 +1,4 @@
-"""The eight lanes of one phase over the 32 banks, with the wavefront that serves each of them."""
+"""The eight lanes of a quarter-warp over the 32 banks, and the wavefront that serves each."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from sgemm_lab.text import plural
 PHASE_LANES = 8
 """Lanes that a warp's request of 16 bytes a lane serves together."""
 _WIDE = 128
-_LEFT = 78
+_LEFT = 82
 _CELL = (PANEL_WIDTH - _LEFT - 2) // BANKS
 _ROW = 20
 
@@ -73,8 +73,8 @@ def wide_request(kernel: Kernel, line: str) -> Request:
     wide = [request for request in found if request["bits"] == _WIDE]
     if not wide:
         raise LabError(
-            f"'{kernel.name}' asks for no 16 bytes at '{line}', so its lanes go in no phases of "
-            f"eight. Take a line that reads or stores a float4."
+            f"'{kernel.name}' asks for no 16 bytes at '{line}', so it is not served in "
+            f"quarter-warps. Take a line that reads or stores a float4."
         )
     return wide[0]
 

@@ -105,7 +105,7 @@ def figure(*panels: Output, conclusion: str = "", question: str = "", origin: st
     asked = f'<p class="lab-opener-question">{escape(question)}</p>' if question else ""
     drawn = "".join(one.html for one in panels)
     side_by_side = f'<div class="lab-panels">{drawn}</div>' if drawn else ""
-    kind = "lab-opener lab-beside" if len(panels) == 1 and not question else "lab-opener"
+    kind = "lab-opener lab-beside" if len(panels) == 1 else "lab-opener"
     html = figure_html(f"{asked}{side_by_side}", conclusion, origin=origin, kind=kind)
     lines = [question, *(one.text for one in panels), _plain(conclusion), origin]
     return Output(html, "\n".join(line for line in lines if line))

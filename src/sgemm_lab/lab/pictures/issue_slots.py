@@ -7,7 +7,7 @@ from sgemm_lab.lab.pictures.frame import PANEL_WIDTH, drawing, outline, panel, r
 
 _BAR = 22
 _ROW = _BAR + 26
-_NARROWEST = 40
+_NARROWEST = 48
 """A part narrower than this, in px, has its number above."""
 
 

@@ -4,14 +4,14 @@ from sgemm_lab.hardware import BANKS, FLOAT_BYTES
 from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.lab.arguments import kernel_of
 from sgemm_lab.lab.output import Output
-from sgemm_lab.lab.pictures.frame import PANEL_WIDTH, drawing, outline, panel, words
+from sgemm_lab.lab.pictures.frame import LETTERS, PANEL_WIDTH, drawing, outline, panel, words
 from sgemm_lab.lab.pictures.matrices import Cell, Reading, cells_drawn, matrices, reading
 from sgemm_lab.simulator.formulas import shared_wavefronts
 from sgemm_lab.text import plural
 
 _ROW_WORDS = 4096
 """Words between two rows of A or B in a launch at 4096³."""
-_LEFT, _TOP, _EACH = 52, 18, 6
+_LEFT, _TOP, _EACH = 72, 18, 6
 
 
 def l1_queue(
@@ -73,6 +73,10 @@ def _banks(waves: dict[str, list[set[int]]]) -> tuple[list[str], float]:
     clock = len(each)
     tall = (BANKS + 1) * _EACH
     parts.append(outline(_LEFT, _TOP - 2, BANKS * cell, tall + 4, "grid"))
-    parts.append(words(0, _TOP + 9, "clock 1"))
-    parts.append(words(0, _TOP + clock * _EACH + (14 if clock < BANKS else 0), f"clock {clock}"))
+    if clock * _EACH < 2 * LETTERS:
+        labels = [(clock, f"clocks 1–{clock}")]
+    else:
+        labels = [(1, "clock 1"), (2 * clock - 1, f"clock {clock}")]
+    for half_rows, label in labels:
+        parts.append(words(0, _TOP + half_rows * _EACH / 2 + 4, label))
     return parts, _TOP + tall + 4

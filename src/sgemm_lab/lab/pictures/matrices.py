@@ -43,7 +43,7 @@ _COARSE = 8
 _LETTER = 16
 _GAP = 14
 _LARGEST_CELL = 14
-_SMALLEST_CELL = 4
+_SMALLEST_CELL = 3.5
 _LEAST_STEP = 5
 """How wide one k is drawn at least, so that what one step reads is no hairline."""
 PALE = 0.26

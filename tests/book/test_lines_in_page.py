@@ -116,8 +116,14 @@ def test_barriers_are_placed_in_the_page_and_judged_as_in_the_notebook(opened: A
         assert page.state == ("right" if expected["right"] else "wrong")
     assert page.page.locator("[data-lab=count]").inner_text() == "1 of 1 answered here, 1 right."
     assert page.part("solution").is_visible()
+    # On a later visit the compiler comes from the browser's cache.
+    asked: list[str] = []
+    page.page.on("request", lambda request: asked.append(request.url))
+    page.page.reload()
     said = page.run("        int a = ;")
     assert said.startswith("✗ It does not compile. In your line 1: ")
+    assert asked
+    assert not [address for address in asked if address.endswith(".wasm.gz")]
     assert page.page.locator(".cm-line.is-named").count() == 1
     assert page.complaints == []
 

@@ -175,6 +175,12 @@ def test_where_blocks_are_few_the_busiest_sm_bounds() -> None:
     assert "4.125 times its even share" in rest
 
 
+def test_an_author_who_says_where_all_time_goes_replaces_the_account() -> None:
+    rest = lab.closing("wgmma_fp16", by="power", why="All of it.").box.bound[1]
+    assert rest.endswith("of full rate. All of it.")
+    assert "because tensor cores wait" in lab.closing("wgmma_fp16", why="Some.").box.bound[1]
+
+
 def test_full_width_is_named_after_what_is_that_wide() -> None:
     slower = lab.closing("wgmma_3xfp16").bars  # its limit is below the speed of its parent
     assert slower.bound < slower.full == lab.speed("wgmma_fp16")

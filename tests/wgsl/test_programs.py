@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page
 
-from sgemm_lab.catalogue import file_name, load_kernel, load_kernels
+from sgemm_lab.catalogue import file_name, load_kernel
 from sgemm_lab.kernel import Kernel
 from sgemm_lab.wgsl.programs import PROGRAMS, load_programs
 
@@ -151,18 +151,3 @@ def test_a_program_is_named_like_the_cuda_kernel_that_it_says_again(program: Ker
     assert (PROGRAMS / file_name(cuda)).with_suffix(".wgsl").exists()
     assert (program.title, program.chapter, program.grid) == (cuda.title, cuda.chapter, cuda.grid)
     assert program.block == cuda.block
-
-
-def test_a_programs_parent_is_the_nearest_ancestor_that_wgsl_has() -> None:
-    order = [kernel.name for kernel in load_kernels()]
-    for program in load_programs()[1:]:
-        if program.name in WGSL_ALONE:
-            continue
-        assert program.parent
-        parent = program.parent.partition(":")[0]
-        cuda: str | None = program.name
-        while cuda is not None and (cuda == program.name or cuda not in BY_NAME):
-            cuda = load_kernel(cuda).parent
-            cuda = cuda and cuda.partition(":")[0]
-        assert parent == cuda
-        assert order.index(parent) < order.index(program.name)

@@ -118,5 +118,5 @@ def test_a_launch_that_races_keeps_the_order_in_which_it_went_wrong() -> None:
 
 
 def test_a_launch_that_waits_for_ever_is_told() -> None:
-    with pytest.raises(LabError, match="The kernel waits for ever"):
+    with pytest.raises(LabError, match="The kernel waits forever"):
         trace_steps(edited("mbarrierWait(&emptied[now], 1 - phase);", ""), SIZE)

@@ -89,7 +89,7 @@ def test_a_kernel_that_asks_for_little_shared_memory_gets_the_next_cut() -> None
         (Launch(32, 0, 0), "A thread has 1 to 255 registers, not 0."),
         (Launch(32, 32, 166_913), "0 to 166,912 bytes of shared memory here, not 166,913."),
         (Launch(32, 32, -1), "not -1."),
-        (Launch(1024, 65, 0), "suffice for 28 warps. A block of 1,024 threads has 32: take fewer"),
+        (Launch(1024, 65, 0), "registers for 28 warps. A block of 1,024 threads has 32: use fewer"),
     ],
 )
 def test_what_cannot_run_is_a_sentence(launch: Launch, sentence: str) -> None:

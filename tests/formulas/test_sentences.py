@@ -60,25 +60,25 @@ CASES = [
           " it takes 3 times fewer DRAM bytes per FLOP."),
     # At half of its roof, bytes hold it: the sentence ends there.
     limit(points(500.0), re.compile("DRAM bytes per FLOP[.]$")),
-    limit(points(499.0), "more than bytes holds it back"),
+    limit(points(499.0), "something other than bytes holds it back"),
     limit(points(900.0, l2=4.0), "The next is shared memory at 5,000"),
     limit(points(1251.0), "is L2, 3,000 GFLOP/s"),
     # A warp's multiply-adds are 64 FLOP, a wavefront 128 bytes.
     limit(points(4000.0, dram=9.0, l2=9.0), "5,000 GFLOP/s (0.4 wavefronts per multiply-add"),
     limit(points(4000.0, dram=9.0, l2=9.0), "1.6 times fewer wavefronts per multiply-add."),
     limit(points(500.0, dram=9.0, l2=9.0, shared=9.0), "lower than the FP32 peak, 8,000 GFLOP/s"),
-    limit(BOUND, "L1 bounds this kernel: at most 2,000 GFLOP/s. It reaches 25 % of that."),
+    limit(BOUND, "L1 sets the limit, 2,000 GFLOP/s. The kernel reaches 25 % of it."),
     limit(points(900.0, "predicted"), "DRAM would leave it 1,000 GFLOP/s"),
     limit(points(900.0, "predicted"), "takes 8 times fewer bytes"),
     limit(ABOVE, "1.25 times"),
     limit([point | {"gflops": 1250.0} for point in ABOVE], "it reaches 125 % of that"),
     sharing(False, "512 tiles on 132 SMs: 3 whole waves and a last one of 116 tiles. At its end "
-            "16 SMs are idle. Of the time of all SMs 97 % is used."),
-    sharing(True, "Every SM gets 1,986 K tiles or one less. Of the time of all SMs 100 % is used. "
+            "16 SMs are idle. 97 % of the time of all SMs is used."),
+    sharing(True, "Every SM gets 1,986 K tiles or one less. 100 % of the time of all SMs is used. "
             "The price: 128 tiles are cut, and the parts of their sums must be added."),
     sharing(False, "132 tiles on 132 SMs: 1 for each. No SM is ever idle.", m=128 * 132, n=256),
-    sharing(False, "1 tile for 132 SMs: not one wave is full. At the end 131 SMs are idle. Of the "
-            "time of all SMs 0.8 % is used. Beyond the edge of C fall 50 % of the products.",
+    sharing(False, "1 tile for 132 SMs: not one wave is full. At the end 131 SMs are idle. 0.8 % "
+            "of the time of all SMs is used. 50 % of the products fall beyond the edge of C.",
             m=64, n=256),
     Case("errors", "errorWords", (WAYS, list(range(12)), 0, 0, 1), "wgmma_3xfp16 is the fastest "
          "with at most the error of cuBLAS in FP32: 135 TFLOP/s, at 0.4 times its error. What is "

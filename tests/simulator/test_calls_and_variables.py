@@ -73,7 +73,7 @@ def test_a_recursion_that_is_too_deep_is_a_sentence() -> None:
     ptx = ptx_of(source)
     found = simulate(ptx, "k", (1,), (1,), {"o": np.zeros(64, "i4"), "n": DEEPEST - 1})
     assert found.arrays["o"][5] == 5
-    with pytest.raises(LabError, match=f"called itself more than {DEEPEST} times deep"):
+    with pytest.raises(LabError, match=f"called itself more than {DEEPEST} levels deep"):
         simulate(ptx, "k", (1,), (1,), {"o": np.zeros(64, "i4"), "n": DEEPEST + 5})
 
 

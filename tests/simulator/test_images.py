@@ -108,5 +108,5 @@ def test_a_number_that_stands_for_no_texture_is_a_sentence() -> None:
     source = """extern "C" __global__ void k(cudaTextureObject_t t, float* o) {
     o[threadIdx.x] = tex2D<float>(t, 0.5f, 0.5f);
 }"""
-    with pytest.raises(LabError, match=r"at test\.cu, line 2 is none of the kernel's arguments"):
+    with pytest.raises(LabError, match=r"at test\.cu, line 2 is not an argument of the kernel"):
         simulate(ptx_of(source), "k", (1,), (32,), {"t": 3, "o": np.zeros(32, "f4")})

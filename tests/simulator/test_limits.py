@@ -34,7 +34,7 @@ C = {"C": np.zeros(32, dtype=np.float32)}
         ((2**31, 1), "grid has 2,147,483,648 along x; a GPU takes at most 2,147,483,647"),
         ((1, 65536), "grid has 65,536 along y; a GPU takes at most 65,535"),
         ((1, 1, 65536), "grid has 65,536 along z"),
-        ((2**31 - 1, 65535), "would take hours. Take a smaller grid"),
+        ((2**31 - 1, 65535), "would take hours. Use a smaller grid"),
     ],
 )
 def test_a_grid_that_no_gpu_takes_or_that_takes_hours_is_refused(

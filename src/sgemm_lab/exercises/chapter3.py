@@ -85,7 +85,7 @@ EXERCISES = (
         hints=(
             (
                 2 * 4096**2,
-                "That is each element once. Every block beside a row of A reads it.",
+                "That is each element once. But all blocks in a row of C read the same rows of A.",
             ),
             (2 * 4096**3, "That is the naive kernel; here every element read is used 32 times."),
             (4096**3 / 32, "That is A alone; as much is read of B."),

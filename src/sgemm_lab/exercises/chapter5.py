@@ -122,7 +122,7 @@ EXERCISES = (
             (
                 Range(below=110),
                 "The compiler reads four k of each of 8 rows of As at once: 32 registers for A "
-                "alone, beside 32 sums, the numbers being copied, and addresses.",
+                "alone, besides 32 sums, the numbers being copied, and addresses.",
             ),
         ),
     ),
@@ -130,8 +130,8 @@ EXERCISES = (
         name="5.5",
         unit="%",
         expected=lambda: 100 * occupancy(LIMITS["9.0"], Launch(256, 96, 6144)).share,
-        because="Registers suffice for two blocks: 512 of 2048 threads.",
-        hint="How many whole blocks do 65,536 registers suffice for?",
+        because="There are registers for two blocks: 512 of 2048 threads.",
+        hint="For how many whole blocks are 65,536 registers enough?",
         hints=(
             (100 * 65536 / 96 / 2048, "Blocks are whole: 2.67 of them do not fit."),
             (37.5, "Three blocks want 73,728 registers; an SM has 65,536."),

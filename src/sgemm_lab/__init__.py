@@ -27,12 +27,12 @@ def matmul(
 ) -> Any:
     """Return alpha·a·b + beta·out in float32, by the fastest of the book's kernels for the size.
 
-    A model of time that ``sgemm-lab tune`` fitted selects the kernel, or a measurement at the
-    first product of a shape (see ``tune``). The work is queued on the current stream of PyTorch
-    for its tensors, else on CuPy's; kernels with a workspace have one per stream. The first product
-    with a kernel loads it from a cache on disk, or compiles it, which takes about a second. A CUDA
-    graph can capture only products that have run before. cuBLAS is not called, except with
-    ``tune="first+cublas"``.
+    A model of time that ``sgemm-lab tune`` fitted selects the kernel, or cuBLAS at shapes where
+    that was faster near by, or a measurement at the first product of a shape (see ``tune``). The
+    work is queued on the current stream of PyTorch for its tensors, else on CuPy's; kernels with a
+    workspace have one per stream. The first product with a kernel loads it from a cache on disk, or
+    compiles it, which takes about a second. A CUDA graph can capture only products that have run
+    before. cuBLAS is never called with ``tune="model"`` or ``"first"``.
 
     Args:
         a: M×K, float32, on the current GPU, of any size and alignment: an array of CuPy, PyTorch,
@@ -56,9 +56,11 @@ def matmul(
             and B, by default 1.5 times A, B and C. A kernel keeps its workspace for the next
             product. Strassen's comes from CuPy's pool; CUDA graphs should not capture that product.
         tune: how the FP32 kernel is chosen; None: as ``set_tune`` or the environment variable
-            ``SGEMM_LAB_TUNE`` says, by default "model".
+            ``SGEMM_LAB_TUNE`` says, by default "model+cublas".
             "model": by the model alone. It measures nothing, never waits for the GPU, and takes the
             same kernel in every process on a GPU model.
+            "model+cublas": the same, but cuBLAS multiplies shapes at which the kernel is not
+            expected to be clearly faster, by the times of both at measured shapes near by.
             "first": the first product of a shape, and of its alignment, measures the model's best
             four kernels on these arrays and this stream, and waits for them; a long product has
             time for two. ``out`` is written several times, last by the fastest kernel. Meanwhile
@@ -90,7 +92,7 @@ def set_tune(tune: str) -> None:
     """Set the ``tune`` of later calls of ``matmul`` that do not give one, in all threads.
 
     Raises:
-        LabError: ``tune`` is neither "model" nor "first" nor "first+cublas".
+        LabError: ``tune`` is none of "model", "model+cublas", "first" and "first+cublas".
     """
     import_module("sgemm_lab.gemm.dispatch.first_use").set_tune(tune)
 

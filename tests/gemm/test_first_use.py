@@ -15,7 +15,7 @@ import sgemm_lab
 from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.cuda import code_cache
 from sgemm_lab.errors import LabError
-from sgemm_lab.gemm.dispatch import first_use
+from sgemm_lab.gemm.dispatch import first_use, library
 from sgemm_lab.gemm.dispatch.first_use import FirstUse
 from sgemm_lab.gemm.dispatch.winners import Winners, winners_path
 from sgemm_lab.kernel import Size
@@ -149,7 +149,7 @@ def test_cublas_is_tried_even_if_there_is_time_for_two_only(
             gpu.now += 0.9
             gpu.launched.append("cublas")
 
-    monkeypatch.setattr(first_use, "StreamCublas", Cublas)
+    monkeypatch.setattr(library, "StreamCublas", Cublas)
     multiply = tuned(gpu, {"a": 1.0, "b": 1.0}, with_cublas=True)
     multiply.launch(16, 32, 48, SIZE)
     assert gpu.launched == ["a", "cublas", "a", "cublas", "cublas"]
@@ -277,7 +277,8 @@ def test_a_call_or_the_setting_chooses_the_mode(dispatchers: Any) -> None:
 
 
 def test_an_unknown_mode_is_refused(dispatchers: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    said = "Give 'model', 'first' or 'first.cublas': in the call, by set_tune or in SGEMM_LAB_TUNE"
+    modes = "'model', 'model.cublas', 'first' or 'first.cublas'"
+    said = f"Give {modes}: in the call, by set_tune or in SGEMM_LAB_TUNE"
     with pytest.raises(LabError, match=f"tune is 'best'. {said}"):
         sgemm_lab.set_tune("best")
     unlike: Any = ["first"]

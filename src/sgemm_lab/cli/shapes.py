@@ -13,8 +13,9 @@ from sgemm_lab.errors import LabError
 from sgemm_lab.files import own_records
 from sgemm_lab.gemm.dispatch.bench import GpuBench
 from sgemm_lab.gemm.dispatch.candidates import candidates
-from sgemm_lab.gemm.dispatch.first_use import FIRST_CUBLAS, MODES, FirstUse
+from sgemm_lab.gemm.dispatch.first_use import FIRST_CUBLAS, MODEL_CUBLAS, MODES, FirstUse
 from sgemm_lab.gemm.dispatch.judging import LOW, Verdict, by_mode, judge, verdict
+from sgemm_lab.gemm.dispatch.library import WithCublas
 from sgemm_lab.gemm.dispatch.product import dispatcher
 from sgemm_lab.gemm.dispatch.shapes import FORTY_SHAPES, drawn
 from sgemm_lab.gemm.dispatch.winners import Winners
@@ -44,7 +45,7 @@ def add_shapes_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--tune", action="append", choices=MODES[1:], default=[],
-        help="at drawn shapes also tune on first use; may be given twice",
+        help="at drawn shapes also choose in this mode; may be given several times",
     )  # fmt: skip
     parser.add_argument(
         "--seconds", type=seconds, help="per shape, for each product (default: 0.4; drawn: 0.03)"
@@ -125,7 +126,9 @@ def _run_drawn(options: argparse.Namespace) -> int:
     device, run, multiply = current_device(), new_run(), dispatcher(0)
     bench = GpuBench(device, candidates()) if options.candidates else None
     tuned = {
-        mode: FirstUse(multiply, Winners(None), with_cublas=mode == FIRST_CUBLAS)
+        mode: WithCublas(multiply)
+        if mode == MODEL_CUBLAS
+        else FirstUse(multiply, Winners(None), with_cublas=mode == FIRST_CUBLAS)
         for mode in options.tune
     }
     budget = Budget(seconds=options.seconds or _DRAWN_SECONDS, max_samples=20, warm_up_seconds=0.01)
@@ -171,12 +174,11 @@ def _run_drawn(options: argparse.Namespace) -> int:
     )
     for mode, picks in by_mode(tuned_shapes).items():
         one = verdict(picks)
-        assert one.cost is not None
-        assert one.most_cost is not None
-        print(
-            f"With tune='{mode}': {_words(one)} The choice took {_milliseconds(one.cost)} a shape, "
-            f"at most {_milliseconds(one.most_cost)}."
-        )
+        cost = ""
+        if one.cost is not None and one.most_cost is not None:
+            cost = f" The choice took {_milliseconds(one.cost)} a shape, "
+            cost += f"at most {_milliseconds(one.most_cost)}."
+        print(f"With tune='{mode}': {_words(one)}{cost}")
     return status
 
 

@@ -153,7 +153,7 @@ def captured_sgemm(version: int, given: tuple[int, ...], workspace: int) -> None
     Raises:
         LabError: cuBLAS refuses the call.
     """
-    library = _cublas_library(version // 10000)
+    library = cublas_library(version // 10000)
     pointer, count = ctypes.c_void_p, ctypes.c_int
     handle, first, second, n, m, k, one, b, ldb, a, lda, zero, c, ldc = given
     status = library.cublasSetWorkspace_v2(
@@ -168,7 +168,12 @@ def captured_sgemm(version: int, given: tuple[int, ...], workspace: int) -> None
 
 
 @lru_cache(maxsize=1)
-def _cublas_library(major: int) -> Any:
+def cublas_library(major: int) -> Any:
+    """Load the cuBLAS of a major version, such as 13.
+
+    Raises:
+        OSError: it is not found.
+    """
     return ctypes.CDLL(
         f"cublas64_{major}.dll" if sys.platform == "win32" else f"libcublas.so.{major}"
     )

@@ -22,6 +22,7 @@ from sgemm_lab.records.gpu_record import (
     Fingerprint,
     KernelName,
     NotNegative,
+    OfSize,
     RunEnvironment,
     Seconds,
     TimedWithCublas,
@@ -88,12 +89,25 @@ class Fit:
 
 
 @dataclass(frozen=True)
+class LibraryShape(OfSize):
+    """How cuBLAS compares at one shape of a ``tune`` with what the model promises there."""
+
+    m: Count
+    n: Count
+    k: Count
+    ratio: Seconds
+    """Measured time of cuBLAS over the time that the model predicts for its first choice."""
+
+
+@dataclass(frozen=True)
 class Model(RunEnvironment):
     """The model of time that was fitted in one run of ``sgemm-lab tune``."""
 
     shapes: Count
     """Measured ones."""
     fits: Annotated[tuple[Fit, ...], Rule(bool, "a list that is not empty")]
+    library: tuple[LibraryShape, ...] = ()
+    """The measured shapes; empty in older tables."""
 
 
 @dataclass(frozen=True)
@@ -113,9 +127,9 @@ class DrawnShape(TimedWithCublas):
     """The fastest candidate; None if candidates were not measured."""
     best_seconds: Seconds | None = None
     tune: str | None = None
-    """"first" or "first+cublas", if the kernel was chosen by tuning on first use."""
+    """The mode of ``first_use.MODES``; None: the kernel is the model's."""
     cost: Seconds | None = None
-    """Seconds that this choice took, once."""
+    """Seconds that tuning on first use took, once."""
 
     @property
     def share_of_best(self) -> float | None:
@@ -131,7 +145,7 @@ class DrawnShapes(RunEnvironment):
     shapes: Annotated[tuple[DrawnShape, ...], Rule(bool, "a list that is not empty")]
     """As the model picks."""
     tuned: tuple[DrawnShape, ...] = ()
-    """The same shapes, as tuning on first use picks."""
+    """The same shapes, in other modes than "model"."""
 
 
 @dataclass(frozen=True)

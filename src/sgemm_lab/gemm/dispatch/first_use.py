@@ -11,16 +11,18 @@ from typing import Any
 
 from sgemm_lab.cuda.launch import current_device, require_gpu
 from sgemm_lab.errors import LabError
+from sgemm_lab.gemm.dispatch.library import Cublas, WithCublas
 from sgemm_lab.gemm.dispatch.product import MOST_PLANS, GpuDispatcher, dispatcher, is_aligned_at
-from sgemm_lab.gemm.dispatch.trial import Given, Plan, Trial, is_captured, measure, stream_handle
+from sgemm_lab.gemm.dispatch.trial import Given, Plan, Trial, is_captured, measure
 from sgemm_lab.gemm.dispatch.winners import Key, Winners, winners_path
 from sgemm_lab.kernel import Kernel, Size
-from sgemm_lab.measuring.stream_cublas import StreamCublas
 from sgemm_lab.records.gpu_record import CUBLAS
 
-MODEL, FIRST, FIRST_CUBLAS = "model", "first", "first+cublas"
-MODES = (MODEL, FIRST, FIRST_CUBLAS)
-"""Ways to choose: the model alone; a measurement of its best kernels; and of cuBLAS too."""
+MODEL, MODEL_CUBLAS = "model", "model+cublas"
+FIRST, FIRST_CUBLAS = "first", "first+cublas"
+MODES = (MODEL, MODEL_CUBLAS, FIRST, FIRST_CUBLAS)
+"""Ways to choose: the model alone; the model, and cuBLAS where that is expected to be faster; a
+measurement of the model's best kernels; and of cuBLAS too."""
 
 VARIABLE = "SGEMM_LAB_TUNE"
 """Environment variable with the mode of calls that give none."""
@@ -39,7 +41,7 @@ class FirstUse:
     ) -> None:
         """Take the dispatcher that ranks and loads the kernels, and what was measured before."""
         self._kernels, self._winners, self._cupy = kernels, winners, require_gpu()
-        self._cublas = _Cublas(self._cupy, kernels) if with_cublas else None
+        self._cublas = Cublas(self._cupy, kernels) if with_cublas else None
         self._plans: dict[Key, Plan] = {}
         self._lock = threading.Lock()
         self.trials: dict[Key, Trial] = {}
@@ -99,28 +101,8 @@ class FirstUse:
         return plans[trial.winner]
 
 
-class _Cublas:
-    """cuBLAS on any stream. A stream's handle is made by its first product outside a capture."""
-
-    def __init__(self, cupy: Any, captured: Plan) -> None:
-        """``captured`` is launched where there is no handle and none can be made."""
-        self._cupy, self._captured = cupy, captured
-        self._handles: dict[int, StreamCublas] = {}
-
-    def launch(self, a: int, b: int, c: int, size: Size, stream: Any = None) -> None:
-        """Compute c = a·b, as ``LoadedKernel.launch``."""
-        key = stream_handle(self._cupy, stream)
-        found = self._handles.get(key)
-        if found is None:
-            if is_captured(self._cupy, stream):
-                self._captured.launch(a, b, c, size, stream)
-                return
-            found = self._handles[key] = StreamCublas(key)
-        found.launch(a, b, c, size)
-
-
 class _Setting:
-    mode = os.environ.get(VARIABLE) or MODEL
+    mode = os.environ.get(VARIABLE) or MODEL_CUBLAS
 
 
 def set_tune(mode: str) -> None:
@@ -133,7 +115,7 @@ def set_tune(mode: str) -> None:
     _Setting.mode = mode
 
 
-def dispatcher_for(device: int, tune: str | None) -> GpuDispatcher | FirstUse:
+def dispatcher_for(device: int, tune: str | None) -> GpuDispatcher | WithCublas | FirstUse:
     """Return the current GPU's dispatcher for a mode; None: for the mode that is set.
 
     Raises:
@@ -143,11 +125,13 @@ def dispatcher_for(device: int, tune: str | None) -> GpuDispatcher | FirstUse:
 
 
 @lru_cache(maxsize=16)
-def _dispatcher(device: int, mode: str) -> GpuDispatcher | FirstUse:
+def _dispatcher(device: int, mode: str) -> GpuDispatcher | WithCublas | FirstUse:
     check_mode(mode)
     kernels = dispatcher(device)
     if mode == MODEL:
         return kernels
+    if mode == MODEL_CUBLAS:
+        return WithCublas(kernels)
     winners = Winners(winners_path(current_device(), mode, kernels.kernels))
     return FirstUse(kernels, winners, with_cublas=mode == FIRST_CUBLAS)
 

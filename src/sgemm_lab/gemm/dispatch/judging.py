@@ -8,6 +8,7 @@ from typing import Protocol
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.gemm.dispatch.first_use import FirstUse
+from sgemm_lab.gemm.dispatch.library import WithCublas
 from sgemm_lab.gemm.dispatch.tuning import Bench
 from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.measuring.interleaved import Budget, Product, cublas, is_graphed, time_interleaved
@@ -36,7 +37,7 @@ def judge(
     multiply: Dispatcher,
     bench: Bench | None,
     budget: Budget,
-    tuned: Mapping[str, FirstUse] | None = None,
+    tuned: Mapping[str, FirstUse | WithCublas] | None = None,
 ) -> list[DrawnShape]:
     """Measure the dispatcher at one shape, in turns with cuBLAS and the fastest candidate.
 
@@ -47,7 +48,7 @@ def judge(
         multiply: the dispatcher.
         bench: measures all candidates first, to find the fastest one; None: no candidates.
         budget: duration of each of the final measurements.
-        tuned: dispatchers that tune on first use, by mode. This product is their first.
+        tuned: dispatchers of other modes. This product is the first of those that tune on use.
 
     Raises:
         LabError: the GPU's memory cannot hold the matrices.
@@ -74,13 +75,23 @@ def judge(
     )  # fmt: skip
     picks = [
         replace(
-            model, kernel=trial.winner, seconds=found[_tuned_name(mode)], predicted_seconds=None,
-            tune=mode, cost=trial.cost,
+            model, kernel=chosen[0], seconds=found[_tuned_name(mode)], predicted_seconds=None,
+            tune=mode, cost=chosen[1],
         )
         for mode, one in tuned.items()
-        if (trial := one.trials.get((size, True)))
+        if (chosen := _chosen(one, size, picked))
     ]  # fmt: skip
     return [model, *picks]
+
+
+def _chosen(
+    one: FirstUse | WithCublas, size: Size, by_model: str
+) -> tuple[str, float | None] | None:
+    """Return what was chosen for a size, and the seconds that it took; None if nothing was."""
+    if isinstance(one, WithCublas):
+        return (CUBLAS if one.takes_cublas(size) else by_model), None
+    trial = one.trials.get((size, True))
+    return (trial.winner, trial.cost) if trial else None
 
 
 def _tuned_name(mode: str) -> str:

@@ -39,6 +39,7 @@ class Picker:
         table = nearest_table(gpu, tables)
         assert table.model is not None
         self.tuned_on = table.gpu.name
+        self.library_shapes = table.model.library
         self._sms, self._usable = gpu.sms, usable
         self._dropped: set[Kernel] = set()
         self._fits: dict[Kernel, Fit] = {}

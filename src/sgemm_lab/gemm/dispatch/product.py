@@ -12,7 +12,7 @@ from sgemm_lab.gemm.dispatch.model import VECTOR
 from sgemm_lab.gemm.dispatch.pick import Picker
 from sgemm_lab.hardware import FLOAT_BYTES
 from sgemm_lab.kernel import Kernel, Size
-from sgemm_lab.records.dispatch_table import Table, load_tables
+from sgemm_lab.records.dispatch_table import LibraryShape, Table, load_tables
 from sgemm_lab.records.gpu_record import Device
 
 MOST_PLANS = 4096
@@ -70,6 +70,11 @@ class GpuDispatcher:
     def kernels(self) -> list[Kernel]:
         """The kernels among which it chooses."""
         return self._picker.kernels
+
+    @property
+    def library_shapes(self) -> tuple[LibraryShape, ...]:
+        """How cuBLAS compared at the shapes of the search."""
+        return self._picker.library_shapes
 
     def best(self, size: Size, aligned: bool, count: int) -> list[Ranked]:
         """Load the ``count`` kernels that should be the fastest, the fastest first."""

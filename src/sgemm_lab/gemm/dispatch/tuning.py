@@ -2,15 +2,16 @@
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.gemm.dispatch.fitting import Times, fit
+from sgemm_lab.gemm.dispatch.pick import Picker
 from sgemm_lab.gemm.dispatch.shapes import SQUARES, drawn, edges
 from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.measuring.interleaved import Product
-from sgemm_lab.records.dispatch_table import Model, Point, Search, Table
+from sgemm_lab.records.dispatch_table import LibraryShape, Model, Point, Search, Table
 from sgemm_lab.records.gpu_record import Device
 
 LARGEST_SQUARE = 8192
@@ -120,7 +121,13 @@ def table_of(
     )
     about = {name: value for name, value in vars(environment).items() if name in _ENVIRONMENT}
     search = Search(**about, complete=True, points=tuple(points))
-    return Table(gpu, (search,), Model(**about, shapes=len(measured), fits=fit(times, gpu.sms)))
+    model = Model(**about, shapes=len(measured), fits=fit(times, gpu.sms))
+    predict = Picker(gpu, [Table(gpu, (), model)]).pick
+    library = tuple(
+        LibraryShape(*one.size, float(f"{one.cublas / predict(*one.size).seconds:.4g}"))
+        for one in measured
+    )
+    return Table(gpu, (search,), replace(model, library=library))
 
 
 _ENVIRONMENT = ("date", "driver", "cuda", "nvrtc", "cupy", "package", "cublas_call")

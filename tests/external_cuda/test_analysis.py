@@ -5,11 +5,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from in_node import answers
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.external_cuda.analysis import ExternalRun, count_external, largest
+from sgemm_lab.external_cuda.count import ExternalRun, count_external
 from sgemm_lab.external_cuda.cuda_file import Pasted
-from sgemm_lab.external_cuda.elements import element_of
 from sgemm_lab.external_cuda.launch import ExternalKernel, Settings
 from sgemm_lab.kernel import Size
 
@@ -215,14 +215,11 @@ def test_arrays_come_from_files_too(tmp_path: Path) -> None:
 
 
 def test_numbers_of_small_floats_stay_exact() -> None:
-    half, bfloat = (element_of(name) for name in ("half", "__nv_bfloat16"))
-    single = element_of("float")
-    assert half
-    assert bfloat
-    assert single
-    assert largest(single, single, single, 256) == 8
-    assert largest(single, single, single, 2**20) == 1
-    assert largest(half, half, half, 64) == 8
-    assert largest(half, half, half, 1024) == 5
-    assert largest(bfloat, bfloat, bfloat, 4096) == 1
-    assert largest(half, half, single, 256) == 8
+    modules = {"contents": "external_cuda/contents.ts", "elements": "external_cuda/elements.ts"}
+    largest = "(c, k) => contents.largest(elements.elementOf(c), k)"
+    cases = {
+        ("float", 256): 8, ("float", 2**20): 1, ("half", 64): 8, ("half", 1024): 5,
+        ("__nv_bfloat16", 4096): 1,
+    }  # fmt: skip
+    found = answers(modules, largest, list(map(list, cases)))
+    assert [one["gives"] for one in found] == list(cases.values())

@@ -2,24 +2,12 @@
 
 from typing import Any
 
-import numpy as np
 import pytest
+from in_node import answers
 from test_cuda_file import parameters as of_kernel
 from test_cuda_file import sources
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.external_cuda.arguments import (
-    Array,
-    Image,
-    Matrix,
-    Number,
-    named_numbers,
-    read_arguments,
-    value_of,
-    whole,
-)
-from sgemm_lab.external_cuda.elements import element_of
-from sgemm_lab.simulator.arguments import Sampling
 
 
 def parameters(kernel: str, signature: str, before: str = "") -> dict[str, Any]:
@@ -27,32 +15,52 @@ def parameters(kernel: str, signature: str, before: str = "") -> dict[str, Any]:
     return of_kernel(sources(text), kernel)
 
 
+MODULES = {"args": "external_cuda/arguments.ts", "elements": "external_cuda/elements.ts"}
+
+
+def asked(function: str, *given: Any) -> Any:
+    """Return what a function of ``arguments.ts`` and ``elements.ts`` answers.
+
+    Raises:
+        LabError: as the function throws.
+    """
+    [answer] = answers(MODULES, function, [given])
+    if answer.get("kind") == "LabError":
+        raise LabError(answer["says"])
+    return answer["gives"]
+
+
+def read(text: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = asked("(text) => args.readArguments(text)", text)
+    return found
+
+
 def test_words_become_arguments() -> None:
-    assert read_arguments("M N, ceil(K / 2) 1.0f A B:col -2e-3 C:zero:col") == (
-        Number("M"),
-        Number("N"),
-        Number("ceil(K / 2)"),
-        Number("1.0f"),
-        Matrix("A"),
-        Matrix("B", by_columns=True),
-        Number("-2e-3"),
-        Matrix("C", by_columns=True, zero=True),
-    )
-    assert read_arguments("x:in:n y:out:2*n:half z:inout:z.npy n=64") == (
-        Array("x", "in", "n"),
-        Array("y", "out", "2*n", "half"),
-        Array("z", "inout", "z.npy"),
-        Number("64", "n"),
-    )
+    given = read("M N, ceil(K / 2) 1.0f A B:col -2e-3 C:zero:col")
+    assert [one["text"] for one in given if one["kind"] == "number"] == [
+        "M", "N", "ceil(K / 2)", "1.0f", "-2e-3",
+    ]  # fmt: skip
+    assert [
+        (one["name"], one["byColumns"], one["zero"]) for one in given if one["kind"] == "matrix"
+    ] == [("A", False, False), ("B", True, False), ("C", True, True)]
+    *arrays, number = read("x:in:n y:out:2*n:half z:inout:z.npy n=64")
+    assert [(one["name"], one["use"], one["size"], one["type"]) for one in arrays] == [
+        ("x", "in", "n", ""), ("y", "out", "2*n", "half"), ("z", "inout", "z.npy", ""),
+    ]  # fmt: skip
+    assert (number["name"], number["text"]) == ("n", "64")
 
 
 def test_an_image_has_sides_an_element_and_modes() -> None:
-    one, two = read_arguments("p:texture:w:2*w:uchar4:linear:wrap q:surface:n")
-    assert isinstance(one, Image)
-    assert isinstance(two, Image)
-    assert (one.use, one.type, one.sides({"w": 3})) == ("texture", "uchar4", (3, 6, 1))
-    assert one.sampling == Sampling(linear=True, normalized=False, beyond="wrap")
-    assert (two.elements({"n": 9}), two.type, two.sampling) == (9, "", Sampling())
+    text = "p:texture:w:2*w:uchar4:linear:wrap q:surface:n"
+    (one, sides, sampling), (two, of_two, usual) = asked(
+        "(text) => args.readArguments(text).map((one) => "
+        "[one, args.sidesOf(one, { w: 3, n: 9 }), args.samplingOf(one.modes)])",
+        text,
+    )
+    assert (one["use"], one["type"], sides) == ("texture", "uchar4", [3, 6, 1])
+    assert sampling == {"linear": True, "normalized": False, "beyond": "wrap"}
+    assert (of_two, two["type"]) == ([9, 1, 1], "")
+    assert usual == {"linear": False, "normalized": False, "beyond": "clamp"}
 
 
 @pytest.mark.parametrize("text", [
@@ -60,7 +68,7 @@ def test_an_image_has_sides_an_element_and_modes() -> None:
     "v:texture:8:8:4:float2:linear:normalized:mirror s:surface:64:48:uchar",
 ])  # fmt: skip
 def test_arguments_are_written_as_they_are_read(text: str) -> None:
-    assert " ".join(map(str, read_arguments(text))) == text
+    assert asked("(text) => args.textsOf(args.readArguments(text))", text) == text
 
 
 @pytest.mark.parametrize(
@@ -80,19 +88,20 @@ def test_arguments_are_written_as_they_are_read(text: str) -> None:
 )
 def test_words_that_are_no_arguments(text: str, reason: str) -> None:
     with pytest.raises(LabError, match=reason):
-        read_arguments(text)
+        read(text)
 
 
 def test_numbers_have_values() -> None:
     names = {"M": 5, "N": 7, "K": 9}
-    given = read_arguments("n=2*M m=ceil(n/4) h=0.5")
-    assert named_numbers(given, names) == {**names, "n": 10, "m": 3}
-    assert value_of(Number("1.5e3f"), names) == 1500.0
-    assert value_of(Number("-3"), names) == -3
-    assert whole("(N+3)/4", names, "grid") == 2
-    assert whole("ceil(N/4)*ceil(M/4)", names, "grid") == 4
+    named = "(text, names) => args.namedNumbers(args.readArguments(text), names)"
+    assert asked(named, "n=2*M m=ceil(n/4) h=0.5", names) == {**names, "n": 10, "m": 3}
+    value = "(text) => args.numberOf(args.readArguments(text)[0], {})"
+    assert (asked(value, "1.5e3f"), asked(value, "-3")) == (1500.0, -3)
+    whole = "(text, names) => args.whole(text, names, 'grid')"
+    assert asked(whole, "(N+3)/4", names) == 2
+    assert asked(whole, "ceil(N/4)*ceil(M/4)", names) == 4
     with pytest.raises(LabError, match=r"The grid is 'N/X', "):
-        whole("N/X", names, "grid")
+        asked(whole, "N/X", names)
 
 
 @pytest.mark.parametrize(
@@ -141,7 +150,7 @@ def test_other_kernels_are_not_taken_for_products(kernel: str, signature: str) -
 def test_suggestion_can_be_read_again() -> None:
     text = " ".join(parameters("k", "const float* x, vec3* y, float a, int n")["suggested"])
     assert text == "x:in:4096 y:inout:4096:float 1.0 n=4096"
-    assert len(read_arguments(text)) == 4
+    assert len(read(text)) == 4
 
 
 @pytest.mark.parametrize(
@@ -154,9 +163,9 @@ def test_suggestion_can_be_read_again() -> None:
     ],
 )  # fmt: skip
 def test_types_of_elements(type_: str, stored: str, lanes: int, whole_: bool) -> None:
-    found = element_of(type_)
-    assert found is not None
-    assert (found.stored, found.lanes, found.whole) == (np.dtype(stored), lanes, whole_)
+    element = "(type) => { const one = elements.elementOf(type); "
+    found, is_whole = asked(element + "return [one, elements.isWhole(one)]; }", type_)
+    assert (found["stored"], found["lanes"], is_whole) == (stored, lanes, whole_)
 
 
 def test_typedefs_macros_and_templates_are_followed() -> None:
@@ -167,8 +176,11 @@ def test_typedefs_macros_and_templates_are_followed() -> None:
 
 
 def test_bfloat16_is_rounded_to_the_nearest_even() -> None:
-    element = element_of("__nv_bfloat16")
-    assert element is not None
-    values = np.array([1, 257, 258, 259, -0.5, np.inf], "f4")
-    assert element.unpack(element.pack(values)).tolist() == [1, 256, 258, 260, -0.5, np.inf]
-    assert (element.exact, element_of("half").exact) == (256, 2048)  # type: ignore[union-attr]
+    turned, exact = asked(
+        "(numbers) => { const [brief, half] = ['__nv_bfloat16', 'half'].map(elements.elementOf);"
+        " const packed = elements.pack(brief, Float64Array.from(numbers, Number));"
+        " return [[...elements.unpack(brief, packed)], [brief, half].map(elements.exactOf)]; }",
+        [1, 257, 258, 259, -0.5, "Infinity"],
+    )
+    assert turned == [1, 256, 258, 260, -0.5, "Infinity"]
+    assert exact == [256, 2048]

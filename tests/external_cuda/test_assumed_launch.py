@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from sgemm_lab.errors import LabError
-from sgemm_lab.external_cuda.analysis import count_external, prepare_launch
+from sgemm_lab.external_cuda.count import count_external
 from sgemm_lab.external_cuda.cuda_file import Pasted
 from sgemm_lab.external_cuda.launch import ExternalKernel
 
@@ -51,9 +50,8 @@ def test_a_thread_for_each_element(source: str, grid: str, block: str) -> None:
     done = count_external(kernel(source, args="x:in:1000 y:out:1000 n=1000"), (1, 1, 1),
                          expect=("y = 2 * x",))  # fmt: skip
     assert not done.wrong
-    assert done.prepared.kernel.grid == (grid,)
-    assert done.prepared.kernel.block[0] == block
-    assert f"Launch, assumed: a grid of {grid} blocks of {block}" in "\n".join(done.sentences())
+    assert (done.grid, done.block[0]) == ((int(grid),), int(block))
+    assert f"Launch, assumed: a grid of {grid} blocks of {block}" in "\n".join(done.sentences)
 
 
 def test_threads_in_two_dimensions_cover_a_square() -> None:
@@ -65,23 +63,23 @@ def test_threads_in_two_dimensions_cover_a_square() -> None:
     given = kernel(source, args="x:inout:2500 n=50")
     done = count_external(given, (1, 1, 1), expect=("x = x + 1",))
     assert not done.wrong
-    assert (done.prepared.kernel.grid, done.prepared.kernel.block) == (("4", "4"), ("16", "16"))
+    assert (done.grid, done.block) == ((4, 4), (16, 16))
 
 
 @pytest.mark.parametrize("tile", [8, 16, 32])
 def test_the_launch_of_a_product_is_found_by_trial(tile: int) -> None:
     """Rows along x, which is not usual: the tile is that of the shared arrays."""
-    prepared = prepare_launch(kernel(TILED, f"mm<{tile}>"))
-    assert prepared.kernel.grid == (f"ceil(M/{tile})", f"ceil(N/{tile})")
-    assert prepared.kernel.block == (str(tile), str(tile))
-    assert "Launch, found by trial" in prepared.assumed
+    done = count_external(kernel(TILED, f"mm<{tile}>"), (64, 96, 32))
+    assert (done.grid, done.block) == ((64 // tile, 96 // tile), (tile, tile))
+    assert f"Launch, found by trial: a grid of ceil(M/{tile}) × ceil(N/{tile})" in done.assumed[0]
 
 
 def test_a_wrong_product_stays_without_a_launch() -> None:
-    """No trial is right: then nothing is said of a launch that may be none."""
+    """No trial is right: then C is not judged."""
     wrong = TILED.replace("acc += As", "acc -= As")
-    with pytest.raises(LabError, match="is launched is not known: it needs --grid and --block"):
-        prepare_launch(kernel(wrong, "mm<16>"))
+    done = count_external(kernel(wrong, "mm<16>"), (64, 64, 64))
+    assert done.verdicts == ()
+    assert done.assumed[0].startswith("No launch that was tried makes C right")
 
 
 def test_shared_memory_that_nothing_tells_is_as_large_as_it_can_be() -> None:
@@ -96,7 +94,7 @@ def test_shared_memory_that_nothing_tells_is_as_large_as_it_can_be() -> None:
     done = count_external(given, (1, 1, 1), expect=("y = flip(x)",))
     assert not done.wrong
     assert not done.result.hazards
-    assert "Dynamic shared memory, assumed: " in "\n".join(done.sentences())
+    assert "Dynamic shared memory, assumed: " in "\n".join(done.sentences)
     told = ExternalKernel(given.pasted, (), (), "128", given.arguments)
     found = {hazard.kind for hazard in count_external(told, (1, 1, 1)).result.hazards}
     assert "out of bounds" in found
@@ -132,7 +130,7 @@ __global__ void mm(int M, int N, int K, const float* A, const float* B, float* C
 def test_tiles_that_names_tell_go_together_and_give_the_block() -> None:
     """Each thread copies four elements of either tile: so the tiles must fit the block."""
     done = count_external(kernel(STRIPS), (128, 128, 16))
-    assert done.prepared.opened.name == "mm<128, 128, 8, 8, 8>"
-    assert done.prepared.kernel.block == ("256",)
+    assert done.name == "mm<128, 128, 8, 8, 8>"
+    assert done.block == (256,)
     assert not done.wrong
     assert not done.result.hazards

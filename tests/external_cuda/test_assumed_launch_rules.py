@@ -5,10 +5,8 @@ from pathlib import Path
 import pytest
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.external_cuda.analysis import ExternalRun, count_external
-from sgemm_lab.external_cuda.cuda_file import Pasted
-from sgemm_lab.external_cuda.launch import ExternalKernel
-from sgemm_lab.external_cuda.severity import severity_of
+from sgemm_lab.external_cuda import ExternalKernel, KernelReport, Pasted, check_file
+from sgemm_lab.external_cuda.count import ExternalRun, count_external
 from sgemm_lab.simulator.hazards import OUT_OF_BOUNDS, UNWRITTEN
 
 ADD = """
@@ -26,9 +24,13 @@ def counted(source: str, entry: str | None = None) -> ExternalRun:
     )
 
 
+def checked(source: str) -> KernelReport:
+    (report,) = check_file(ExternalKernel(Pasted("k.cu", source, Path())))
+    return report
+
+
 def launched(done: ExternalRun) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
-    prepared = done.prepared
-    return " ".join(map(str, prepared.given)), prepared.kernel.grid, prepared.kernel.block
+    return done.arguments, tuple(map(str, done.grid)), tuple(map(str, done.block))
 
 
 @pytest.mark.parametrize(
@@ -56,7 +58,7 @@ def test_the_file_tells_arguments_and_launch(main: str) -> None:
     done = counted(ADD + main)
     assert launched(done) == ("x:in:1000 y:inout:1000 n=1000", ("8",), ("128",))
     assert not done.result.hazards
-    said = "\n".join(done.sentences())
+    said = "\n".join(done.sentences)
     assert "Arguments, told by line" in said
     assert "Launch, told by line" in said
 
@@ -79,7 +81,7 @@ def test_sizes_that_are_too_large_are_divided() -> None:
     )
     n = 1 << 18
     assert launched(done) == (f"x:in:{n} y:inout:{n} n={n}", (str(n // 128),), ("128",))
-    assert "Sizes of the file beyond 1,024 are made smaller" in "\n".join(done.sentences())
+    assert "Sizes of the file beyond 1,024 are made smaller" in "\n".join(done.sentences)
 
 
 def test_small_sizes_are_halved_where_there_are_too_many() -> None:
@@ -99,7 +101,7 @@ def test_small_sizes_are_halved_where_there_are_too_many() -> None:
 def test_without_host_code_a_thread_has_an_element() -> None:
     done = counted(ADD)
     assert launched(done) == ("x:in:4096 y:inout:4096 n=4096", ("16",), ("256",))
-    said = "\n".join(done.sentences())
+    said = "\n".join(done.sentences)
     assert "Arguments, assumed: x:in:4096 y:inout:4096 n=4096. Say --args" in said
     assert "an index beyond the true ones is not seen" in said
 
@@ -175,9 +177,9 @@ def test_values_of_a_template(launch: str, values: str) -> None:
         s[threadIdx.x] = T(1); __syncthreads(); x[threadIdx.x] = s[BLOCK_SIZE - 1 - threadIdx.x];
     }\n"""
     done = counted(source + launch)
-    assert done.prepared.opened.name == f"fill<{values}>"
+    assert done.name == f"fill<{values}>"
     assert not done.result.hazards
-    assert f"--entry 'fill<{values}>'" in "\n".join(done.sentences())
+    assert f"--entry 'fill<{values}>'" in "\n".join(done.sentences)
 
 
 def test_a_product_that_no_launch_makes_right_is_counted_all_the_same() -> None:
@@ -189,7 +191,7 @@ def test_a_product_that_no_launch_makes_right_is_counted_all_the_same() -> None:
         "  if (r < n && c < n) C[r * n + c] = 2 * s; }"
     )
     assert not done.verdicts
-    assert not done.prepared.multiplies
+    assert not done.multiplies
 
 
 def test_hostile_host_code_ends_soon() -> None:
@@ -198,7 +200,7 @@ def test_hostile_host_code_ends_soon() -> None:
     variables = "".join(f"int v{i} = v{i + 1} + v{i + 1}; v{i} = w{i};" for i in range(60))
     done = counted(f"{macros}{ADD}void run(float* a, float* b) {{ {variables}"
                    "add<<<D0, v0>>>(a, b, v0); }")  # fmt: skip
-    assert done.prepared.assumed
+    assert done.assumed
 
 
 @pytest.mark.parametrize("launch", ["<<<8, 128>>>", "<< <8, 128 >> >"])
@@ -228,7 +230,7 @@ def test_of_several_launches_one_whose_block_fits_gives_the_values() -> None:
         "  dim3 block(side, side); if (side == 16) fill<16><<<4, block>>>(x);"
         "  else fill<32><<<1, block>>>(x); }"
     )
-    assert done.prepared.opened.name == "fill<32>"
+    assert done.name == "fill<32>"
     assert launched(done) == ("x:inout:1024", ("1",), ("32", "32"))
     assert not done.result.hazards
 
@@ -254,7 +256,7 @@ def test_names_that_tell_nothing_make_no_product() -> None:
         "  int rows, int width, int threads) {"
         "  int i = blockIdx.x; if (i < rows) rstd[i] = inp[i * width] - mean[i]; }"
     )
-    assert not done.prepared.multiplies
+    assert not done.multiplies
     assert not done.verdicts
 
 
@@ -268,7 +270,7 @@ def test_a_few_blocks_run_where_the_kernel_knows_its_sizes() -> None:
         "  cudaMalloc(&c, N * N * sizeof(float)); every<<<N * N / 256, 256>>>(a, c); }"
     )
     assert launched(done) == (f"a:in:{2**22} c:inout:{2**22}", ("2",), ("256",))
-    assert "The file's own has 16,384 blocks, too many to run here." in done.assumed()[1]
+    assert "The file's own has 16,384 blocks, too many to run here." in done.assumed[1]
     assert not done.result.hazards
 
 
@@ -399,21 +401,18 @@ int main() {
 
 @pytest.mark.parametrize(("last", "kinds"), [("0", set()), ("(i > 900000)", {OUT_OF_BOUNDS})])
 def test_the_outer_blocks_run_at_the_sizes_of_the_file(last: str, kinds: set[str]) -> None:
-    done = counted(EDGES.replace("LAST", last))
-    (outer,) = done.further
-    assert {hazard.kind for hazard in outer.result.hazards} == kinds
-    assert not done.result.hazards
+    report = checked(EDGES.replace("LAST", last))
+    assert {one.kind for one in report.findings} == kinds
+    assert "Only the blocks at its corners ran." in " ".join(report.said)
 
 
 def test_each_launch_of_the_file_runs() -> None:
     """The second one's size is too large for the shared array."""
-    done = counted(
+    report = checked(
         "__global__ void sum(const float* x, float* y, int n) { __shared__ float s[256];"
         "  for (int i = threadIdx.x; i < n; i += blockDim.x) s[i] = x[i];"
         "  __syncthreads(); if (threadIdx.x == 0) y[0] = s[0] + s[n - 1]; }"
         "void run(const float* x, float* y) {"
         "  sum<<<1, 64>>>(x, y, 200); sum<<<1, 64>>>(x, y, 300); }"
     )
-    assert not done.result.hazards
-    assert {hazard.array for hazard in done.further[0].result.hazards} == {"s"}
-    assert severity_of(done.further[0].result.hazards[0], done.further[0].prepared) == "error"
+    assert {(one.array, one.severity) for one in report.findings} == {("s", "error")}

@@ -6,6 +6,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from in_node import answers
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.external_cuda.cuda_file import Pasted, Sources, read_sources
@@ -34,9 +35,38 @@ def opened(found: Sources, entry: str | None = None) -> dict[str, Any]:
     return answer
 
 
+MODULES = {
+    "cuda": "external_cuda/cuda_file.ts", "open": "external_cuda/open_kernel.ts",
+    "structs": "external_cuda/structs.ts", "signatures": "external_cuda/signatures.ts",
+    "kernels": "external_cuda/kernels.ts",
+}  # fmt: skip
+
+
+def asked(function: str, found: Sources, entry: str, *given: Any) -> Any:
+    """Return what a function answers that takes an opened kernel.
+
+    Raises:
+        LabError: as the function throws.
+    """
+    opened = "open.openKernel(new cuda.CudaFile(files, defines), entry)"
+    calling = f"({{ files, defines }}, entry, ...given) => ({function})({opened}, ...given)"
+    [answer] = answers(MODULES, calling, [[found.given, entry, *given]])
+    if answer.get("kind") == "LabError":
+        raise LabError(answer["says"])
+    return answer["gives"]
+
+
 def parameters(found: Sources, entry: str, types: Sequence[str] = ("u64",) * 12) -> dict[str, Any]:
-    compiled = {"parameters": [{"name": "p", "type": one} for one in types]}
-    answer: dict[str, Any] = found.ask("parameters", entry, compiled=compiled, variables=[])
+    answer: dict[str, Any] = asked(
+        """({ kernel, file, values }, types) => {
+            const slots = structs.slotsOf(kernel.parameters, types, file, values);
+            const fields = slots.flatMap((slot) => slot.fields);
+            const product = (turned) => signatures.productArguments(kernel.name, fields, turned);
+            const suggested = fields.map((one, at) => signatures.suggestion(one, at + 1));
+            return { slots, product: product(false), byColumns: product(true), suggested };
+        }""",
+        found, entry, types,
+    )  # fmt: skip
     return answer
 
 
@@ -58,9 +88,9 @@ def test_kernels_with_their_parameters_and_launches() -> None:
         ("float", "beta", False, False),
     ]
     assert empty == []
-    [first] = opened(sources(), "tiled")["launches"]
+    told = "({ launches: [one] }) => [one.line, kernels.launchText(one)]"
     text = "tiled<128,half><<<dim3(1,2), block, 4*sizeof(float)>>>(a, b, f(1,2))"
-    assert first == {"line": 10, "text": text}
+    assert asked(told, sources(), "tiled") == [10, text]
 
 
 @pytest.mark.parametrize(
@@ -194,7 +224,9 @@ __global__ void k(float* x, int n, int m) {}
 def shape(body: str) -> tuple[list[int], list[int], int | None]:
     """Return grid, block and shared bytes of a launch, for an n of 100 and an m of 60."""
     found = sources(f"{HEAD}\nvoid run(int n, int m) {{ {body} }}", WIDTH="48")
-    [one] = found.ask("host_shapes", "k", numbers=[None, 100, 60])
+    one = asked(
+        "(opened) => open.hostShape(opened, opened.launches[0], [null, 100, 60])", found, "k"
+    )
     return one["grid"], one["block"], one["sharedBytes"]
 
 

@@ -5,11 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from sgemm_lab.checking.judge import CheckResult
 from sgemm_lab.cli.main import main
-from sgemm_lab.external_cuda.check import check_external, fitting_tile, sizes_of, tile_text
-from sgemm_lab.external_cuda.cuda_file import Pasted
-from sgemm_lab.external_cuda.launch import ExternalKernel, prepare
+from sgemm_lab.external_cuda import ExternalKernel, KernelReport, Options, Pasted, check_file
 from sgemm_lab.kernel import Size
 
 BLAS = """
@@ -43,18 +40,15 @@ __global__ void tiled(float* a, float* b, float* c, int n) {
 SIZES: list[Size] = [(1, 1, 1), (8, 8, 8), (9, 17, 5), (16, 8, 3)]
 
 
-def results(
-    text: str, sizes: list[Size] | None = None, arguments: str | None = None
-) -> list[CheckResult]:
-    kernel = ExternalKernel(
-        Pasted("a.cu", text, Path(".")), ("ceil(N/8)", "ceil(M/8)"), ("8", "8"), "0", arguments
-    )
-    prepared = prepare(kernel)
-    return list(check_external(prepared, sizes_of(prepared, sizes)))
+def reported(text: str, sizes: list[Size] | None = None) -> KernelReport:
+    grid = ("ceil(N/8)", "ceil(M/8)")
+    kernel = ExternalKernel(Pasted("a.cu", text, Path(".")), grid, ("8", "8"))
+    (report,) = check_file(kernel, Options(sizes))
+    return report
 
 
 def test_right_kernel_is_right_at_all_sizes() -> None:
-    found = results(BLAS, SIZES)
+    found = reported(BLAS, SIZES).sizes
     assert [(r.fault, r.refusal) for r in found] == [(None, None)] * 4
     assert 0 < max(r.error for r in found) < 1
 
@@ -74,7 +68,7 @@ def test_right_kernel_is_right_at_all_sizes() -> None:
 )
 def test_wrong_kernels_are_rejected_by_name(old: str, new: str, fault: str) -> None:
     assert old in BLAS
-    found = [r.fault for r in results(BLAS.replace(old, new), [(9, 17, 5)])]
+    found = [r.fault for r in reported(BLAS.replace(old, new), [(9, 17, 5)]).sizes]
     assert found[0]
 
     assert re.search(fault, found[0], re.S), found[0]
@@ -82,17 +76,10 @@ def test_wrong_kernels_are_rejected_by_name(old: str, new: str, fault: str) -> N
 
 def test_kernel_for_whole_tiles_and_squares_alone() -> None:
     sizes: list[Size] = [(n, n, n) for n in (1, 8, 9, 12, 16, 24)]
-    found = results(TILED, sizes)
-    assert [r.passed for r in found] == [False, True, False, False, True, True]
-    assert fitting_tile(found) == (8, 8, 8)
-    assert tile_text((8, 8, 8)) == "8 divides M, N and K"
-    assert tile_text((8, 4, 1)) == "8 divides M and 4 divides N"
-    assert fitting_tile([r for r in found if r.passed]) is None
-    kernel = ExternalKernel(
-        Pasted("a.cu", TILED, Path(".")), ("ceil(N/8)", "ceil(N/8)"), ("8", "8")
-    )
-    prepared = prepare(kernel)
-    assert all(len(set(size)) == 1 for size in sizes_of(prepared, None))
+    found = reported(TILED, sizes)
+    assert [r.passed for r in found.sizes] == [False, True, False, False, True, True]
+    assert "right exactly where 8 divides M, N and K." in " ".join(found.said)
+    assert all(r.m == r.n == r.k for r in reported(TILED).sizes)
 
 
 def test_command_checks_a_file_as_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

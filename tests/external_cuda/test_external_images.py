@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.external_cuda.analysis import ExternalRun, count_external
+from sgemm_lab.external_cuda.count import ExternalRun, count_external
 from sgemm_lab.external_cuda.cuda_file import Pasted
 from sgemm_lab.external_cuda.launch import ExternalKernel
 
@@ -33,7 +33,7 @@ def counted(source: str, arguments: str | None = None, expect: tuple[str, ...] =
 
 
 def given(done: ExternalRun) -> str:
-    return " ".join(map(str, done.prepared.given))
+    return done.arguments
 
 
 @pytest.mark.parametrize("mode", ["", ":linear"])

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from foreign_samples import CASES, Case, arrays_of, digest
+from foreign_samples import CASES, Case, contents_of, digest
 from turns import TODAY
 
-from sgemm_lab.external_cuda.launch import Settings, prepare, run
+from sgemm_lab.external_cuda import Settings, count_external
 from sgemm_lab.external_cuda.prediction_accuracy import seen
 
 RECORD = json.loads(
@@ -59,11 +59,14 @@ def test_the_record_is_of_these_launches() -> None:
 )
 @pytest.mark.sampled(every=5, first=TODAY)
 def test_the_simulator_agrees_with_the_gpu(case: Case, launch: Mapping[str, Any]) -> None:
-    prepared = prepare(case.kernel())
+    settings = Settings(check_hazards=False, time_limit=120)
+    whole = count_external(case.kernel(), case.size, settings=settings)
     for kind, recorded in launch["arrays"].items():
         counted = kind == "whole"
-        settings = Settings(check_hazards=False, count_requests=counted, time_limit=120)
-        result = run(prepared, case.size, arrays_of(prepared, case, kind), settings)[1]
+        contents = {} if counted else contents_of(whole, case)
+        result = count_external(
+            case.kernel(), case.size, settings=settings, contents=contents
+        ).result
         for name, right in recorded.items():
             if (case.entry, name) not in NO_ORDER:
                 assert digest(result.arrays[name]) == right, f"{name}, {kind} numbers"

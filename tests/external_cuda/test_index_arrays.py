@@ -4,10 +4,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from test_cuda_file import sources
+from in_node import answers
 
-from sgemm_lab.external_cuda import ExternalKernel, KernelReport, Pasted, check_file
-from sgemm_lab.external_cuda.index_arrays import Role, values_for
+from sgemm_lab.external_cuda import ExternalKernel, KernelReport, Pasted, check_file, count_external
 from sgemm_lab.simulator.hazards import OUT_OF_BOUNDS, RACE
 
 
@@ -27,17 +26,34 @@ def checked(source: str) -> KernelReport:
         ("int v = p[i]; s += v;", None),
     ],
 )
-def test_the_source_says_what_integers_mean(body: str, role: Role | None) -> None:
-    found = sources(f"__global__ void k(const int* p) {{ {body} }}").ask("open_kernel", gone=[])
-    assert found["roles"].get("p") == role
+def test_the_source_says_what_integers_mean(body: str, role: str | None) -> None:
+    modules = {"arrays": "external_cuda/index_arrays.ts", "cuda": "external_cuda/cuda_file.ts",
+               "kernels": "external_cuda/kernels.ts"}  # fmt: skip
+    roles = "(files) => arrays.rolesOf(kernels.ownKernels(new cuda.CudaFile(files))[0])"
+    text = f"__global__ void k(const int* p) {{ {body} }}"
+    [answer] = answers(modules, roles, [[[{"name": "a.cu", "text": text}]]])
+    assert answer["gives"].get("p") == role
 
 
 def test_numbers_fit_what_they_lead_to() -> None:
-    random = np.random.default_rng(1)
-    offsets = values_for("offsets", 9, 40, 3, random)
+    text = """
+__global__ void sums(const int* row, const int* column, const float* x, float* y, int n) {
+    int r = threadIdx.x;
+    float s = 0;
+    for (int k = row[r]; k < row[r + 1]; ++k) s += x[column[k]];
+    if (r < n) y[r] = s;
+}
+void run(int* row, int* column, float* x, float* y) {
+    cudaMalloc(&row, 65 * 4); cudaMalloc(&column, 40 * 4); cudaMalloc(&x, 70 * 4);
+    cudaMalloc(&y, 64 * 4);
+    sums<<<1, 64>>>(row, column, x, y, 64);
+}
+"""
+    done = count_external(ExternalKernel(Pasted("k.cu", text, Path())), (64, 64, 64))
+    offsets = done.before["row"]
     assert (offsets[0], offsets[-1]) == (0, 40)
     assert (np.diff(offsets) >= 0).all()
-    assert set(values_for("indices", 99, 40, 3, random)) == {0, 1, 2}
+    assert set(done.before["column"]) <= set(range(9))
 
 
 def test_numbers_that_are_sorted_in_place_are_no_offsets() -> None:

@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from sgemm_lab.external_cuda.cuda_file import Pasted
-from sgemm_lab.external_cuda.index_overflow import IndexOverflow, index_overflow
-from sgemm_lab.external_cuda.launch import ExternalKernel, Settings, prepare
+from sgemm_lab.external_cuda import ExternalKernel, Options, Pasted, check_file
+from sgemm_lab.external_cuda.report import IndexOverflow
 
 PRODUCT = """__global__ void mm(const float* A, const float* B, float* C, int M, int N, int K) {{
     {type} row = blockIdx.y * blockDim.y + threadIdx.y;
@@ -24,9 +23,9 @@ TILES = ("ceil(N/16)", "ceil(M/16)")
 def found(source: str, grid: tuple[str, ...] = TILES, block: tuple[str, ...] = ("16", "16"),
           arguments: str | None = None) -> list[IndexOverflow]:  # fmt: skip
     pasted = Pasted("mm.cu", source, Path())
-    return index_overflow(
-        prepare(ExternalKernel(pasted, grid, block, arguments=arguments)), Settings()
-    )
+    kernel = ExternalKernel(pasted, grid, block, arguments=arguments)
+    (report,) = check_file(kernel, Options([(16, 16, 16)]))
+    return list(report.limits)
 
 
 @pytest.mark.parametrize(
@@ -38,8 +37,7 @@ def test_a_narrow_index_is_told_with_its_line_and_size(
 ) -> None:
     """The last element of C has the index side² - 1; a column of 16 bits is side - 1."""
     (one,) = found(PRODUCT.format(type=type_))
-    assert one.location is not None
-    assert (one.kind, one.side, one.location.line) == ("index", side, line)
+    assert (one.kind, one.side, one.line) == ("index", side, line)
     assert f"an index has {bits} bits here" in str(one)
     assert f"M = N = K = {side:,}" in str(one)
 
@@ -63,7 +61,7 @@ def test_a_grid_of_too_many_rows_is_told(grid: str, side: int) -> None:
     rows = PRODUCT.format(type="size_t")
     block = ("64", "1") if grid == "M" else ("64", "2")
     (one,) = found(rows, ("ceil(N/64)", grid), block)
-    assert (one.kind, one.side, one.location) == ("grid", side, None)
+    assert (one.kind, one.side, one.line) == ("grid", side, None)
     assert "more than 65,535 blocks along y" in str(one)
 
 

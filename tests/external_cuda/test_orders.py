@@ -9,7 +9,6 @@ import pytest
 from sgemm_lab.cli.main import main
 from sgemm_lab.external_cuda import ExternalKernel, Pasted, check_file, count_external
 from sgemm_lab.external_cuda.launch import Settings
-from sgemm_lab.external_cuda.orders import BLOCKS, WARPS, options_of, other_orders
 
 PLACES = """
 __global__ void collect(const int* x, int* count, int* y, int n) {
@@ -85,17 +84,20 @@ def test_sums_of_atomics_do_not_depend_on_it() -> None:
 
 
 @pytest.mark.parametrize(
-    "settings", [Settings(order=BLOCKS), Settings(order=WARPS, schedule="warps")]
+    ("settings", "options"),
+    [
+        (Settings(order=1), "--order 1"),
+        (Settings(order=2, schedule="warps"), "--schedule warps --order 2"),
+    ],
 )
-def test_the_same_seed_gives_the_same_order(settings: Settings) -> None:
+def test_the_same_seed_gives_the_same_order(settings: Settings, options: str) -> None:
     first, again = (count_external(kernel(PLACES), (1, 1, 1), settings=settings) for _ in range(2))
     np.testing.assert_array_equal(first.after["y"], again.after["y"])
-    usual = count_external(kernel(PLACES), (1, 1, 1))
+    usual = count_external(kernel(PLACES), (1, 1, 1), other_orders=True)
     assert (first.after["y"] != usual.after["y"]).any()
     np.testing.assert_array_equal(np.sort(first.after["y"]), np.sort(usual.after["y"]))
-    found, tried = other_orders(usual, Settings())
-    assert options_of(settings) in tried
-    assert len(found) == 1
+    assert options in usual.tried
+    assert len(usual.others) == 1
 
 
 def test_the_command_runs_the_order_that_it_names(

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.external_cuda.analysis import ExternalRun, count_external
+from sgemm_lab.external_cuda.count import ExternalRun, count_external
 from sgemm_lab.external_cuda.cuda_file import Pasted
 from sgemm_lab.external_cuda.launch import ExternalKernel
 from sgemm_lab.kernel import Size
@@ -58,9 +58,9 @@ def run(
 
 def test_matrices_that_are_structs_are_told_by_their_fields() -> None:
     done = run(GUIDE, None, size=(16, 24, 8))
-    assert " ".join(map(str, done.prepared.given)) == "K M K A N K N B N M N C"
+    assert done.arguments == "K M K A N K N B N M N C"
     assert not done.wrong
-    assert "a grid of 3 × 2 blocks of 8 × 8 threads" in " ".join(done.sentences())
+    assert "a grid of 3 × 2 blocks of 8 × 8 threads" in " ".join(done.sentences)
 
 
 def test_fields_lie_where_c_puts_them_and_variables_are_set() -> None:
@@ -70,7 +70,7 @@ def test_fields_lie_where_c_puts_them_and_variables_are_set() -> None:
 
 
 def test_what_is_assumed_of_variables_is_said() -> None:
-    said = " ".join(run(MIXED, f"{FIELDS} y:out:32 0 0.5 -4").sentences())
+    said = " ".join(run(MIXED, f"{FIELDS} y:out:32 0 0.5 -4").sentences)
     assert "mask holds small whole numbers, as only host code sets it" in said
     assert "width holds zeros, as only host code sets it" in said
     assert "height" not in said.replace("height = 5", "")

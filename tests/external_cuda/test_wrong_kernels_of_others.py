@@ -8,9 +8,7 @@ import test_unusual_kernels as unusual
 from foreign_samples import CASES, Case
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.external_cuda.analysis import count_external
-from sgemm_lab.external_cuda.index_overflow import index_overflow
-from sgemm_lab.external_cuda.launch import Settings, prepare
+from sgemm_lab.external_cuda import Options, Settings, check_file, count_external
 from sgemm_lab.external_cuda.prediction_accuracy import seen
 
 RACE = "with no barrier between|nothing orders the two"
@@ -275,7 +273,7 @@ def said(case: Case, old: str = "", new: str = "") -> str:
     except LabError as refused:
         return str(refused)
     against = [*map(str, done.result.hazards), *map(str, done.result.warnings)]
-    against += [text for text in done.sentences() if "WRONG" in text or "changed" in text]
+    against += [text for text in done.sentences if "WRONG" in text or "changed" in text]
     return "\n".join(against)
 
 
@@ -304,7 +302,12 @@ def test_no_right_kernel_is_rejected(case: Case) -> None:
 @pytest.mark.parametrize(("start", "old", "new"), OUTGROWN)
 def test_an_index_that_is_too_narrow_is_told(start: str, old: str, new: str) -> None:
     case = _case(start)
-    assert index_overflow(prepare(case.kernel()), Settings()) == []
-    (found,) = index_overflow(prepare(case.kernel(old, new)), Settings())
+    right, wrong = (
+        report.limits
+        for kernel in (case.kernel(), case.kernel(old, new))
+        for report in check_file(kernel, Options([case.size]))
+    )
+    assert right == ()
+    (found,) = wrong
     assert NARROW in str(found)
     assert f"{case.file}.cu, line " in str(found)

@@ -8,12 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sgemm_lab.external_cuda.analysis import arrays_at
-from sgemm_lab.external_cuda.arguments import Number, called
-from sgemm_lab.external_cuda.cuda_file import Pasted
-from sgemm_lab.external_cuda.launch import Arrays, ExternalKernel, Prepared
+from sgemm_lab.external_cuda import ExternalKernel, ExternalRun, Pasted
 from sgemm_lab.kernel import Size
 
+FLOATS = ("float", "double", "half", "bfloat16")
 FOLDER = Path(__file__).parents[1] / "foreign_kernels"
 
 
@@ -331,23 +329,18 @@ CASES = [
 ]
 
 
-def arrays_of(prepared: Prepared, case: Case, kind: str) -> Arrays:
-    """What a launch starts from: whole numbers, or normal ones, the same at each call."""
-    arrays = arrays_at(prepared, case.size)
-    if kind == "whole":
-        return arrays
+def contents_of(done: ExternalRun, case: Case) -> dict[str, npt.NDArray[Any]]:
+    """Normal numbers for the arrays of floats that a launch reads, the same at each call."""
     random = np.random.default_rng(CASES.index(case) + 1)
-    values = dict(arrays.values)
-    every = (*prepared.given, *(variable.array for variable in prepared.variables))
-    for given in every:
-        if isinstance(given, Number) or called(given) in ("c_taps", "g_table"):
+    words = [word.split(":")[0] for word in done.arguments.split()]
+    contents = {}
+    for name in dict.fromkeys([*words, *done.before]):
+        held = done.before.get(name)
+        if held is None or name in ("c_taps", "g_table") or done.types[name] not in FLOATS:
             continue
-        name = called(given)
-        held = values[name]
-        plain = prepared.element(given).whole or name in arrays.unwritten
-        if not plain and np.any(held) and not np.isnan(held).any():
-            values[name] = random.standard_normal(held.shape)
-    return Arrays(values, arrays.unwritten)
+        if np.any(held) and not np.isnan(held).any():
+            contents[name] = random.standard_normal(held.shape)
+    return contents
 
 
 def digest(array: npt.NDArray[Any]) -> str:

@@ -4,6 +4,7 @@ import json
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -68,10 +69,13 @@ def answers(
     return _run(_ANSWERS.format(imports=imports, function=function), entries, cases)
 
 
+_bundled = cache(bundled)
+
+
 def _run(driver: str, entries: Mapping[str, Path], cases: Sequence[Sequence[Any]]) -> list[Any]:
     with tempfile.TemporaryDirectory() as folder:
         for name, entry in entries.items():
-            Path(folder, f"{name}.mjs").write_text(bundled(entry), encoding="utf-8")
+            Path(folder, f"{name}.mjs").write_text(_bundled(entry), encoding="utf-8")
         main = Path(folder, "driver.mjs")
         main.write_text(driver, encoding="utf-8")
         done = node(

@@ -142,8 +142,8 @@ def _to_json(report: KernelReport) -> dict[str, Any]:
             {
                 "kind": one.kind,
                 "side": one.side,
-                "file": None if one.location is None else one.location.file,
-                "line": None if one.location is None else one.location.line,
+                "file": one.file,
+                "line": one.line,
                 "message": one.message,
             }
             for one in report.limits

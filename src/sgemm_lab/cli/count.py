@@ -3,7 +3,7 @@
 import argparse
 import math
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -23,10 +23,7 @@ from sgemm_lab.counting.kernel_counts import Multiplication, count
 from sgemm_lab.counting.launch_limits import TIME_LIMIT
 from sgemm_lab.cuda.compiler import DEFAULT_TARGET, TARGETS
 from sgemm_lab.errors import LabError
-from sgemm_lab.external_cuda import ExternalRun, Settings, count_external, shape_at
-from sgemm_lab.external_cuda.findings import Finding
-from sgemm_lab.external_cuda.orders import other_orders
-from sgemm_lab.external_cuda.severity import severity_of
+from sgemm_lab.external_cuda import ExternalRun, Settings, count_external
 from sgemm_lab.kernel import Kernel
 from sgemm_lab.simulator import Hazard, LineCounts, Result
 
@@ -126,23 +123,22 @@ def _run_external(options: argparse.Namespace) -> int:
         expect=tuple(options.expect),
         tolerance=options.tolerance,
         settings=settings,
+        other_orders=_takes_orders(options),
     )
-    others, tried = other_orders(done, settings) if _takes_orders(options) else ([], [])
     if options.json:
-        print_json(_external_json(done, others))
+        print_json(_external_json(done))
     else:
         _print_lines(done.result, kernel.pasted.text, kernel.pasted.name)
         _print_totals(done.result)
-        print("\n".join(done.sentences()))
+        print("\n".join(done.sentences))
         if not done.verdicts:
             print("Say what an array should hold with --expect, such as --expect 'y=2*x'.")
-        for finding in (*done.findings(), *others):
+        for finding in (*done.findings(), *done.others):
             print(finding)
-        if tried:
-            print(f"Blocks and warps also ran in other orders: {', '.join(tried)}.")
-    severities = [severity_of(one, done.prepared) for one in done.result.hazards]
-    severities += ["information"] * len(done.harmless)
-    severities += [one.severity for one in others]
+        if done.tried:
+            print(f"Blocks and warps also ran in other orders: {', '.join(done.tried)}.")
+    severities: list[str] = [*done.severities, *["information"] * len(done.harmless)]
+    severities += [one.severity for one in done.others]
     failing = done.wrong or any(fails(one, options.fail_on) for one in severities)
     return 1 if options.fail_on != "never" and failing else 0
 
@@ -196,30 +192,25 @@ def _finding(hazard: Hazard) -> dict[str, Any]:
     }
 
 
-def _external_json(done: ExternalRun, others: Sequence[Finding]) -> dict[str, Any]:
+def _external_json(done: ExternalRun) -> dict[str, Any]:
     judged = "right" if done.verdicts else "not judged"
     verdict = "wrong" if done.wrong else "hazard" if done.errors else judged
-    shape = shape_at(done.prepared, done.size)
     found = _found_json(done.result)
-    severities = [severity_of(one, done.prepared) for one in done.result.hazards]
-    severities += ["warning"] * len(done.result.warnings)
+    severities: list[str] = [*done.severities, *["warning"] * len(done.result.warnings)]
     severities += ["information"] * len(done.harmless)
     found["findings"] += [_finding(one) for one in done.harmless]
     for finding, severity in zip(found["findings"], severities, strict=True):
         finding["severity"] = severity
-    found["findings"] += [asdict(one) for one in others]
+    found["findings"] += [asdict(one) for one in done.others]
     return {
         "schema": SCHEMA,
         "verdict": verdict,
-        "kernel": done.prepared.opened.name,
-        "grid": list(shape.grid),
-        "block": list(shape.block),
-        "arguments": " ".join(map(str, done.prepared.given)),
-        "notes": [
-            *done.prepared.opened.notes,
-            *(variable.note for variable in done.prepared.variables if variable.note),
-        ],
-        "assumed": done.assumed(),
+        "kernel": done.name,
+        "grid": list(done.grid),
+        "block": list(done.block),
+        "arguments": done.arguments,
+        "notes": list(done.notes),
+        "assumed": list(done.assumed),
         "size": list(done.size),
         "max_abs_error": finite(max((v.max_abs_error for v in done.verdicts), default=0.0)),
         "wrong_elements": sum(verdict.wrong for verdict in done.verdicts),

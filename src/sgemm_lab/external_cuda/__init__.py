@@ -6,7 +6,7 @@ This package does not know the book's kernels or records and can be used alone::
 
     kernel = external_cuda.read_kernel("sgemm.cu", entry="tiled<16>")
     run = external_cuda.count_external(kernel, (256, 256, 256))
-    print(*run.sentences(), sep="\\n")
+    print(*run.sentences, sep="\\n")
     for report in external_cuda.check_file(kernel):
         print(report.kernel, report.verdict, *report.findings, sep="\\n")
 
@@ -17,10 +17,10 @@ types. Give those that cannot be determined.
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from sgemm_lab.external_cuda.analysis import ExternalRun, count_external
 from sgemm_lab.external_cuda.check_file import check_file
+from sgemm_lab.external_cuda.count import ExternalRun, count_external
 from sgemm_lab.external_cuda.cuda_file import Pasted
-from sgemm_lab.external_cuda.launch import ExternalKernel, Settings, shape_at
+from sgemm_lab.external_cuda.launch import ExternalKernel, Settings
 from sgemm_lab.external_cuda.report import KernelReport, Options
 from sgemm_lab.files import read_source
 
@@ -34,7 +34,6 @@ __all__ = [
     "check_file",
     "count_external",
     "read_kernel",
-    "shape_at",
 ]
 
 

@@ -15,9 +15,7 @@ from sgemm_lab.external_cuda.headers import (
     cuda_folders,
     every_fill,
 )
-from sgemm_lab.external_cuda.index_arrays import Role
 from sgemm_lab.hardware import WARP
-from sgemm_lab.simulator.ptx import PtxKernel, describe
 
 _WARP_SIZE = re.compile(r"\bWARP_SZ\b")
 """warpSize in PTX; 32 on every GPU."""
@@ -54,56 +52,19 @@ class _Part(NamedTuple):
 
 
 @dataclass(frozen=True)
-class FoundLaunch:
-    """A launch in the host code of the file."""
-
-    line: int
-    text: str
-    """In one line: "tiled<16><<<grid, block>>>(a, n)"."""
-
-
-@dataclass(frozen=True)
 class Opened:
     """A compiled kernel of a file."""
 
-    kernel: str
-    """With its namespaces: "fast::tiled"."""
     name: str
     """The kernel in C++: "tiled<16>"."""
-    values: Mapping[str, str]
-    """What the parameters of its template stand for."""
-    file: str
-    line: int
-    """Where it stands."""
+    symbol: str
+    """The kernel in the PTX."""
     ptx: str
-    compiled: PtxKernel
     notes: tuple[str, ...]
     """What was left out, in sentences."""
-    launches: tuple[FoundLaunch, ...]
-    """The file's launches of this kernel."""
     sources: Sources
-    letters: str
-    """Those that it names, such as 'a'."""
-    conditions: frozenset[str]
-    """The names in its conditions."""
-    index_roles: Mapping[str, Role]
-    """What arrays hold that lead to elements of others, by name."""
     template_assumed: bool = False
     """Whether values of its template are neither given nor in the file."""
-
-    def ask(self, task: str, **given: Any) -> Any:
-        """Ask Node about this kernel.
-
-        Raises:
-            LabError: as the task raises.
-        """
-        compiled = {
-            "parameters": [vars(one) for one in self.compiled.parameters],
-            "images": [vars(one) for one in self.compiled.image_uses],
-            "mostThreads": self.compiled.most_threads,
-            "usesY": "%tid.y" in self.compiled.special_registers,
-        }
-        return self.sources.ask(task, self.name, compiled=compiled, **given)
 
 
 def open_file(pasted: Pasted, target: str = DEFAULT_TARGET) -> Opened:
@@ -140,7 +101,7 @@ def open_file(pasted: Pasted, target: str = DEFAULT_TARGET) -> Opened:
             other = f"{found['kernel']}<{', '.join(halves.values())}>"
             with suppress(CompileError):
                 ptx, lowered = _compiled(pasted, sources, part, other, target)
-                name, values = other, halves
+                name = other
                 instance = f"Values of the template, assumed: --entry '{name}'."
             if name != other:
                 raise
@@ -150,19 +111,11 @@ def open_file(pasted: Pasted, target: str = DEFAULT_TARGET) -> Opened:
             message += f"\n{instance}"
         raise CompileError(message, error.lines or (line,)) from None
     return Opened(
-        found["kernel"],
         name,
-        values,
-        found["file"],
-        line,
+        lowered,
         ptx,
-        describe(ptx, lowered),
         (*_notes(found, sources), *([instance] if instance else [])),
-        tuple(FoundLaunch(**one) for one in found["launches"]),
         sources,
-        found["letters"],
-        frozenset(found["conditions"]),
-        found["roles"],
         "of the template, assumed:" in instance,
     )
 

@@ -54,15 +54,19 @@ class Sources:
     """Headers that were not found."""
     defines: Mapping[str, str]
 
+    @property
+    def given(self) -> dict[str, Any]:
+        """The file as ``tasks.ts`` takes it."""
+        files = [{"name": name, "text": text} for name, text in self.texts.items()]
+        return {"files": files, "defines": self.defines}
+
     def ask(self, task: str, entry: str | None = None, **given: Any) -> Any:
         """Ask Node about the kernel that an entry means.
 
         Raises:
             LabError: as the task raises.
         """
-        files = [{"name": name, "text": text} for name, text in self.texts.items()]
-        asked = {"files": files, "defines": self.defines, "entry": entry, **given}
-        return worker.ask(task, asked)
+        return worker.ask(task, {**self.given, "entry": entry, **given})
 
 
 def read_sources(pasted: Pasted) -> Sources:

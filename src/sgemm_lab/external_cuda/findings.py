@@ -1,10 +1,10 @@
 """Findings of a check: what is wrong, where, and how much it weighs."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, Literal
 
-from sgemm_lab.external_cuda.launch import Prepared
-from sgemm_lab.external_cuda.severity import Severity, severity_of
-from sgemm_lab.simulator import Hazard
+Severity = Literal["error", "warning", "information"]
 
 WRONG_RESULT, ORDER, ENDLESS = "wrong result", "order", "endless"
 """Kinds of a finding that is no hazard: an array differs from what it should hold, or from what it
@@ -16,6 +16,7 @@ class Finding:
     """One finding at a source line."""
 
     severity: Severity
+    """"warning" for what rests on an assumed launch or content: see ``severity.ts``."""
     kind: str
     """A kind of hazard or warning of the simulator, or ``WRONG_RESULT``."""
     message: str
@@ -33,23 +34,9 @@ class Finding:
         return f"{self.severity}: {self.message}{shows}"
 
 
-def finding_of(
-    hazard: Hazard, prepared: Prepared, severity: Severity | None = None, order: str = ""
-) -> Finding:
-    """Return a hazard or a warning of the simulator as a finding.
-
-    ``severity`` overrules what follows from the hazard and from what was assumed of its launch;
-    ``order`` is the order that shows it.
-    """
-    other = hazard.other_location
-    weight = severity or severity_of(hazard, prepared)
+def finding_of(found: Mapping[str, Any]) -> Finding:
+    """Return a finding of Node."""
     return Finding(
-        weight,
-        hazard.kind,
-        str(hazard),
-        hazard.location.file,
-        hazard.location.line,
-        None if other is None else other.line,
-        hazard.array,
-        order,
-    )
+        found["severity"], found["kind"], found["message"], found["file"], found["line"],
+        found["otherLine"], found["array"], found["order"],
+    )  # fmt: skip

@@ -1,13 +1,12 @@
 """The report on one kernel of a file, and what a caller may say about all of them."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from sgemm_lab.checking.judge import CheckResult
-from sgemm_lab.external_cuda.findings import Finding
-from sgemm_lab.external_cuda.index_overflow import IndexOverflow
-from sgemm_lab.external_cuda.launch import Prepared
+from sgemm_lab.external_cuda.findings import Finding, finding_of
 from sgemm_lab.kernel import Size
 
 Verdict = Literal["right", "wrong", "would be wrong", "no fault found", "not run"]
@@ -15,7 +14,7 @@ Verdict = Literal["right", "wrong", "would be wrong", "no fault found", "not run
 LAUNCH_SECONDS = 20.0
 """Default time limit of one launch."""
 
-FILE_SECONDS, KERNEL_SECONDS = 30.0, 6.0
+FILE_SECONDS, KERNEL_SECONDS = 60.0, 6.0
 """Processor time for a whole file, and for a kernel of many while any is left."""
 
 
@@ -33,6 +32,23 @@ class Options:
     expect: tuple[str, ...] = ()
     """Expected arrays, such as "y = 2 * x"."""
     tolerance: float | None = None
+
+
+@dataclass(frozen=True)
+class IndexOverflow:
+    """An index or a grid that overflows for large matrices: see ``index_overflow.ts``."""
+
+    kind: str
+    """"index" or "grid"."""
+    side: int
+    """The smallest M = N = K at which it overflows."""
+    file: str | None
+    line: int | None
+    """The access whose address has the narrow index."""
+    message: str
+
+    def __str__(self) -> str:
+        return self.message
 
 
 @dataclass(frozen=True)
@@ -59,14 +75,17 @@ class KernelReport:
         return self.verdict != "not run"
 
 
-def verdict_of(findings: Sequence[Finding], clean: Verdict) -> Verdict:
-    """Return the verdict that findings lead to; ``clean`` where none is an error or a warning."""
-    severities = {one.severity for one in findings}
-    if "error" in severities:
-        return "wrong"
-    return "would be wrong" if "warning" in severities else clean
-
-
-def place_of(prepared: Prepared) -> tuple[str, int]:
-    """Return the file and the line in which a kernel stands."""
-    return prepared.opened.file, prepared.opened.line
+def report_of(found: Mapping[str, Any]) -> KernelReport:
+    """Return a report of Node."""
+    return KernelReport(
+        found["kernel"],
+        found["file"],
+        found["line"],
+        found["verdict"],
+        tuple(map(finding_of, found["findings"])),
+        tuple(found["said"]),
+        # JSON has no infinity.
+        tuple(CheckResult(**{**one, "error": math.inf if one["fault"] else one["error"]})
+              for one in found["sizes"]),
+        tuple(IndexOverflow(**one) for one in found["limits"]),
+    )  # fmt: skip

@@ -1,20 +1,27 @@
 // What Python asks about a CUDA file: see cuda_file.py.
 
-import type { Tasks } from "../simulator/worker.ts";
-import { assumedBlock, attempts, covering, furtherAttempts } from "./assumed_launch.ts";
+import type { Placed, Question, Tasks } from "../simulator/worker.ts";
+import { packedResult, plainHazard } from "../simulator/worker.ts";
+import { textsOf } from "./arguments.ts";
+import { checkKernel, compareKernel } from "./check_kernel.ts";
+import { secondsNow } from "./clock.ts";
+import { countKernel } from "./count_kernel.ts";
 import type { SourceText } from "./cuda_file.ts";
 import { CudaFile } from "./cuda_file.ts";
 import { devicePart } from "./device_part.ts";
-import { elementOfVariable } from "./elements.ts";
-import { streamFaults } from "./host_order.ts";
-import { rolesOf } from "./index_arrays.ts";
-import { kernelDeclarations, launchText, ownKernels } from "./kernels.ts";
+import type { Values } from "./expected.ts";
+import { kernelDeclarations, ownKernels } from "./kernels.ts";
+import type { Kernel } from "./launch.ts";
+import { dependsOnSize, elementIn, everyArray, multiplies, resumed, shapeAt } from "./launch.ts";
+import { isWrong } from "./one_launch.ts";
 import type { Opened } from "./open_kernel.ts";
-import { hostShape, lettersOf, openKernel, wordsOfConditions } from "./open_kernel.ts";
+import { openKernel } from "./open_kernel.ts";
+import { otherOrders } from "./orders.ts";
 import { referencesOf } from "./references.ts";
-import { isNamedProduct, productArguments, suggestion } from "./signatures.ts";
-import { slotsOf } from "./structs.ts";
-import { textsOf, tokensOf } from "./tokens.ts";
+import type { KernelReport } from "./report.ts";
+import { assumedOf, notesOf, SETTINGS, sentencesOf } from "./report.ts";
+import { severityOf } from "./severity.ts";
+import { tokensOf, textsOf as words } from "./tokens.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: it is JSON
 type Given = any;
@@ -35,12 +42,6 @@ function openedOf(given: Given) {
   return found;
 }
 
-function fieldsOf({ kernel, file, values }: Opened, { compiled }: Given) {
-  const types = compiled.parameters.map(({ type }: { type: string }) => type);
-  const slots = slotsOf(kernel.parameters, types, file, values);
-  return { slots, fields: slots.flatMap(({ fields }) => fields) };
-}
-
 /** The kernels that the file itself defines, each with its line. */
 function kernels(given: Given) {
   const { file } = read(given);
@@ -53,12 +54,12 @@ function kernels(given: Given) {
 /** The kernel that an entry means, and what is to be compiled of the file. */
 function open(given: Given) {
   const opened = openedOf(given);
-  const { file, kernel, name, values, launches } = opened;
+  const { file, kernel, name, values } = opened;
   const { declaration } = kernel;
   const roots = kernelDeclarations(file).filter(({ names }) => names[0] === declaration.names[0]);
   const gone = new Set<string>(given.gone);
   const { files, leftOut } = devicePart(file, roots, (one) => gone.has(one));
-  const words = new Set(textsOf(tokensOf(files[0].text)));
+  const used = new Set(words(tokensOf(files[0].text)));
   return {
     kernel: kernel.name,
     name,
@@ -69,62 +70,88 @@ function open(given: Given) {
     line: file.lineOf(declaration),
     files,
     leftOut,
-    silent: ["printf", "assert"].filter((word) => words.has(word)),
-    launches: launches.map((one) => ({ line: one.line, text: launchText(one) })),
-    letters: lettersOf(kernel).join(""),
-    roles: rolesOf(kernel),
-    conditions: wordsOfConditions(kernel),
+    silent: ["printf", "assert"].filter((word) => used.has(word)),
   };
 }
 
-/** The parameters of a compiled kernel, and the arguments that their names tell. */
-function parameters(given: Given) {
-  const opened = openedOf(given);
-  const { slots, fields } = fieldsOf(opened, given);
-  const { file, values } = opened;
-  const product = (byColumns: boolean) => productArguments(opened.kernel.name, fields, byColumns);
+/** What Python sends of a compiled kernel: see launch.py. */
+function kernelOf(question: Question, given: Given): Kernel {
+  const loaded = Object.entries(given.loaded as Record<string, Placed>);
   return {
-    slots,
-    product: product(false),
-    byColumns: product(true),
-    isNamedProduct: isNamedProduct(opened.name, fields),
-    suggested: fields.map((one, at) => suggestion(one, at + 1)),
-    variables: given.variables.map((one: string) => elementOfVariable(one, file, values)),
+    ...{ opened: openedOf(given), ptx: given.ptx, symbol: given.symbol, notes: given.notes },
+    ...{ templateAssumed: given.templateAssumed, grid: given.grid, block: given.block },
+    ...{ sharedBytes: given.sharedBytes, args: given.args },
+    loaded: new Map(loaded.map(([name, one]) => [name, valuesIn(question, one)])),
   };
 }
 
-/** The file's own launches of a kernel, for the numbers that it is given. */
-function hostShapes(given: Given) {
-  const opened = openedOf(given);
-  return opened.launches.map((launch) => hostShape(opened, launch, given.numbers));
+function valuesIn(question: Question, placed: Placed): Values {
+  const { data, shape } = question.array(placed);
+  return { sides: shape, numbers: Float64Array.from(data as Float64Array, Number) };
 }
 
-/** Launches of which more or less is assumed; with `madeBy` what else to run after one. */
-function assumedLaunches({ compiled, known, madeBy, ...given }: Given) {
-  const opened = openedOf(given);
-  const { slots } = fieldsOf(opened, { compiled });
-  const unknown = { opened, slots, compiled, known };
-  const found = madeBy ? furtherAttempts(unknown, madeBy) : attempts(unknown);
-  return [...found].map(({ args, launch: _, sizes: __, ...rest }) => ({
-    ...rest,
-    given: args.map(({ text }) => text).join(" "),
-  }));
+/** One launch, counted and judged. */
+function count(question: Question) {
+  const { kernel, size, expect, tolerance, settings, takesOrders, contents } = question.given;
+  const given = Object.entries(contents as Record<string, Placed>);
+  const explain = given.length ? ("never" as const) : SETTINGS.explain;
+  const chosen = { ...SETTINGS, ...settings, explain, progress: question.progress };
+  const done = countKernel(
+    kernelOf(question, kernel),
+    size,
+    { expect, tolerance },
+    chosen,
+    new Map(given.map(([name, one]) => [name, valuesIn(question, one).numbers])),
+  );
+  const { prepared, result } = done;
+  const { grid, block } = shapeAt(prepared, size);
+  const [others, tried] = takesOrders ? otherOrders(done, chosen) : [[], []];
+  return {
+    ...{ kernel: prepared.opened.name, grid, block, arguments: textsOf(prepared.given) },
+    ...{ notes: notesOf(prepared), assumed: assumedOf(prepared), sentences: sentencesOf(done) },
+    ...{ verdicts: done.verdicts, changed: done.changed, cause: done.cause, wrong: isWrong(done) },
+    ...{ others, tried, multiplies: multiplies(prepared), dependsOnSize: dependsOnSize(prepared) },
+    result: packedResult(result),
+    severities: result.hazards.map((one) => severityOf(one, prepared)),
+    harmless: done.harmless.map(plainHazard),
+    before: numbersBy(done.before.values),
+    after: numbersBy(done.after),
+    arrays: everyArray(prepared).map((one) => ({
+      name: one.name,
+      symbol: prepared.variables.find(({ array }) => array === one)?.symbol ?? one.name,
+      element: elementIn(prepared, one),
+    })),
+  };
+}
+
+const numbersBy = (arrays: Map<string, Values>) =>
+  Object.fromEntries([...arrays].map(([name, { numbers }]) => [name, numbers]));
+
+/** Texts of the file that have a kernel's references, to be compiled. */
+function references({ comparable }: KernelReport, kernel: Kernel) {
+  return comparable ? referencesOf(kernel.opened, resumed(kernel, comparable.launch).fields) : [];
 }
 
 export const readingTasks: Tasks = {
   own_kernels: ({ given }) => kernels(given),
   open_kernel: ({ given }) => open(given),
-  parameters: ({ given }) => parameters(given),
-  assumed_shape: ({ given }) => {
-    const opened = openedOf(given);
-    const block = assumedBlock({ opened, compiled: given.compiled }, 0, given.numbers);
-    return { grid: covering(given.elements, block), block };
+  count_kernel: count,
+  check_kernel: (question) => {
+    const begun = secondsNow();
+    const kernel = kernelOf(question, question.given.kernel);
+    const report = checkKernel(kernel, question.given.options);
+    return { report, references: references(report, kernel), seconds: secondsNow() - begun };
   },
-  host_shapes: ({ given }) => hostShapes(given),
-  assumed_launches: ({ given }) => assumedLaunches(given),
-  stream_faults: ({ given }) => streamFaults(openedOf(given)),
-  references: ({ given }) => {
-    const opened = openedOf(given);
-    return referencesOf(opened, fieldsOf(opened, given).fields);
+  compare_kernel: (question) => {
+    const begun = secondsNow();
+    const { kernel, report, references, options } = question.given;
+    const compiled = references.map(({ compiled, ...one }: Given) => ({
+      ...one,
+      compiled: compiled.map((text: Given) =>
+        typeof text === "string" ? text : kernelOf(question, text),
+      ),
+    }));
+    const completed = compareKernel(kernelOf(question, kernel), report, compiled, options);
+    return { report: completed, seconds: secondsNow() - begun };
   },
 };

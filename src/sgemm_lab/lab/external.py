@@ -70,14 +70,14 @@ class ExternalCounted:
 
     def verdict(self) -> list[str]:
         """Say what is right and wrong, in sentences."""
-        return [*self.done.sentences(), *(self.done.findings() or ["No hazard was found."])]
+        return [*self.done.sentences, *(self.done.findings() or ["No hazard was found."])]
 
     def _table(self) -> Output:
-        prepared = self.done.prepared
-        pasted = prepared.kernel.pasted
-        at = f" at M, N, K = {size_text(self.done.size)}" if prepared.depends_on_size else ""
-        note = f"One launch of {prepared.opened.name}{at}, counted here, no GPU."
-        return lines_of(self.done.result.counts, pasted.text, pasted.name, note)
+        done = self.done
+        pasted = done.kernel.pasted
+        at = f" at M, N, K = {size_text(done.size)}" if done.depends_on_size else ""
+        note = f"One launch of {done.name}{at}, counted here, no GPU."
+        return lines_of(done.result.counts, pasted.text, pasted.name, note)
 
     def _repr_html_(self) -> str:
         said = "".join(f"<li>{escape(sentence)}</li>" for sentence in self.verdict())

@@ -13,7 +13,6 @@ import { onPaper } from "../formulas/scaling_model.ts";
 import { sharing } from "../formulas/wave_quantization.ts";
 import { parseKernel } from "../kernel.ts";
 import { refuseOtherGrids, simulatedDemand } from "../models/demand.ts";
-import { describe } from "../simulator/description.ts";
 import { serve, simulateFor } from "../simulator/worker.ts";
 
 type Asked = Parameters<typeof asked>;
@@ -46,7 +45,6 @@ const subject = ({ kernel, source, ...made }: Made) => ({
 
 serve({
   simulate: simulateFor,
-  describe: ({ given: { ptx, entry } }) => describe(ptx, entry),
   trace_steps: ({ given }) => traceSteps(kernelOf(given), given.ptx, given.size, given.timeLimit),
   check: ({ given: { kernel, source, ptx, size, ...how } }) => {
     const [{ hazards: _, ...result }, late] = checkAt(parseKernel(kernel, source), ptx, size, how);

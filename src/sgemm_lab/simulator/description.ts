@@ -1,4 +1,4 @@
-// What Python has to know of a kernel before it launches it: see ptx.py.
+// What has to be known of a kernel before it is launched.
 
 import { LabError } from "../errors.ts";
 import { TEXTURE } from "./image_operations.ts";

@@ -17,12 +17,12 @@ export const OUT_OF_BOUNDS = "out of bounds";
 export const MISALIGNED = "misaligned";
 export const UNWRITTEN = "unwritten";
 export const RACE = "race";
-const IN_FLIGHT = "in flight";
+export const IN_FLIGHT = "in flight";
 export const BARRIER = "barrier";
 const EXCHANGE = "exchange";
 /** Kinds of warning: odd, and right on a GPU all the same, or not seen in what is written. */
 export const SPLIT_BARRIER = "split barrier";
-const UNSET = "unset";
+export const UNSET = "unset";
 
 /**
  * Told of every access that faults: the access, its lanes that fault, and what to say of a lane.

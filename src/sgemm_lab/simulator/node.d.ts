@@ -1,6 +1,9 @@
 // What the worker uses of Node, which has no types here.
 
-declare const process: { argv: string[] };
+declare const process: {
+  argv: string[];
+  cpuUsage(): { user: number; system: number };
+};
 
 declare module "node:zlib" {
   export function gunzipSync(packed: Uint8Array): Uint8Array;

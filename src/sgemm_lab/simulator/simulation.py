@@ -6,7 +6,7 @@ The simulator is the TypeScript of this folder. It runs in a process of Node: se
 import math
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from random import Random
 from typing import Any, Literal
 
@@ -160,13 +160,22 @@ def simulate(
         },
     }
     answer = worker.ask("simulate", given, progress)
+    found = result_of(answer, {})
+    return replace(found, arrays=_arrays({**(variables or {}), **args}, found.arrays))
+
+
+def result_of(answer: Mapping[str, Any], types: Mapping[str, npt.NDArray[Any]]) -> Result:
+    """Return a result of Node; ``types`` are arrays of the types that arrays have."""
     return Result(
-        arrays=_arrays({**(variables or {}), **args}, answer["arrays"]),
+        arrays={
+            name: array.view(types[name].dtype) if name in types else array
+            for name, array in answer["arrays"].items()
+        },
         counts=_counts(answer["lines"]),
-        hazards=[_hazard(one) for one in answer["hazards"]],
-        warnings=[_hazard(one) for one in answer["warnings"]],
+        hazards=[hazard_of(one) for one in answer["hazards"]],
+        warnings=[hazard_of(one) for one in answer["warnings"]],
         trace=answer["trace"] and _trace(answer["trace"]),
-        requests=None if requests_of is None else [_request(one) for one in answer["requests"]],
+        requests=answer["requests"] and [_request(one) for one in answer["requests"]],
         watched=answer["watched"],
     )
 
@@ -225,7 +234,8 @@ def _counts(lines: list[tuple[str, int, dict[str, int]]]) -> Counts:
     return Counts(total, by_line)
 
 
-def _hazard(found: Mapping[str, Any]) -> Hazard:
+def hazard_of(found: Mapping[str, Any]) -> Hazard:
+    """Return a hazard of Node."""
     other, element = found["otherLocation"], found["element"]
     return Hazard(
         kind=found["kind"],

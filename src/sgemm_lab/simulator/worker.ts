@@ -17,7 +17,7 @@ import type { Trace } from "./trace.ts";
 import { simulateWatched } from "./watches/watches.ts";
 
 /** An array in the text of a message. */
-interface Placed {
+export interface Placed {
   "@": [type: keyof typeof TYPES, first: number, bytes: number, shape: number[]];
 }
 
@@ -122,6 +122,11 @@ export function simulateFor(question: Question) {
     variables: Object.fromEntries(set),
     progress: question.progress,
   });
+  return packedResult(result);
+}
+
+/** A result as plain data: see `Result` of simulation.py. */
+export function packedResult(result: ReturnType<typeof simulateWatched>) {
   return {
     arrays: result.arrays,
     lines: result.counts.lines.map(({ file, line, counts }) => [file, line, withoutZeros(counts)]),
@@ -147,7 +152,7 @@ function withoutZeros(counts: Record<string, number>) {
   return Object.fromEntries(Object.entries(counts).filter(([, count]) => count));
 }
 
-function plainHazard({ location, otherLocation, ...rest }: Hazard) {
+export function plainHazard({ location, otherLocation, ...rest }: Hazard) {
   return {
     ...rest,
     location: place(location),

@@ -2,6 +2,8 @@
 
 import { RandomState } from "../../checking/random.ts";
 import { LabError } from "../../errors.ts";
+import type { Values } from "../../external_cuda/expected.ts";
+import { expectedValues, readExpectation, single } from "../../external_cuda/expected.ts";
 import { sharedWavefronts } from "../../formulas/memory.ts";
 import { BANKS, WORD_BYTES } from "../../hardware.py";
 import type { Hazard } from "../../simulator/hazard.ts";
@@ -11,8 +13,6 @@ import type { Result } from "../../simulator/simulation.ts";
 import { simulate } from "../../simulator/simulation.ts";
 import type { WarpRequest } from "../../simulator/warp_requests.ts";
 import { SameValues } from "../../simulator/watches/same_values.ts";
-import type { Values } from "./expected.ts";
-import { expectedValues, readExpectation, single } from "./expected.ts";
 import type { ResolvedLaunch } from "./launch.ts";
 
 /** What a launch did. `conflicts`: a sentence for each line with bank conflicts. */

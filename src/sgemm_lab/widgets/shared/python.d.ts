@@ -82,6 +82,7 @@ declare module "*/error_points.py" {
 }
 
 declare module "*/launch_limits.py" {
+  export const TIME_LIMIT: number;
   export const LARGEST_MATRICES: number;
   export const LARGEST_PRODUCT: number;
   export const MAX_BASIC_BLOCKS: number;

@@ -1,0 +1,249 @@
+// Check one kernel of a CUDA file, without being told anything about it. A matrix product is checked at
+// many sizes. Any other kernel runs with the file's own launch, or an assumed one. A finding that rests
+// on an assumption is a warning, not an error.
+
+import type { Size } from "../kernel.ts";
+import { BARRIER, RACE } from "../simulator/hazards.ts";
+import { comma, plural } from "../text.ts";
+import type { Most } from "./assumed_launch.ts";
+import { checkProduct, takesSizes } from "./check_product.ts";
+import { secondsNow } from "./clock.ts";
+import type { CompiledReference } from "./compare.ts";
+import { compare } from "./compare.ts";
+import { streamFaults } from "./host_order.ts";
+import type { Kernel, Prepared, Settings } from "./launch.ts";
+import {
+  isProduct,
+  multiplies,
+  NoLaunchError,
+  nameOf,
+  placeOf,
+  plainLaunch,
+  prepare,
+  resumed,
+  UnknownLaunchError,
+} from "./launch.ts";
+import type { Done } from "./one_launch.ts";
+import { countPrepared } from "./one_launch.ts";
+import { otherOrders, skippedPlace } from "./orders.ts";
+import type { KernelReport, Options } from "./report.ts";
+import {
+  assumedOf,
+  inOtherOrders,
+  NOT_JUDGED,
+  SAME_VALUE,
+  SETTINGS,
+  sentencesOf,
+} from "./report.ts";
+import type { Finding, Severity } from "./severity.ts";
+import { ENDLESS, findingOf, verdictOf, WRONG_RESULT } from "./severity.ts";
+import { atEmptyRows, countAssumed, isStuck, lasting, launchOf, NeverEndsError } from "./tries.ts";
+
+/** M, N and K of a kernel whose arguments name them but which is no product. */
+const SIZE: Size = [64, 64, 64];
+const EMPTY_ROWS = "It happens where the last rows, of equal offsets, are empty.";
+const NO_PRODUCT =
+  "It looks like a matrix product, but no launch that was tried makes C the product.";
+const NOT_COMPARED = "Results not compared: nothing says what they should be.";
+const COOPERATIVE = /LaunchCooperativeKernel|LaunchKernelEx|\bis_valid\b/;
+
+/**
+ * Check a compiled kernel, all but a comparison with references in its file. Throws a LabError where it
+ * cannot be run.
+ * @param most how large an assumed launch may be
+ */
+export function checkKernel(kernel: Kernel, options: Options, most?: Most): KernelReport {
+  const end = secondsNow() + options.seconds;
+  const { timeLimit, expect } = options;
+  const settings = { ...SETTINGS, countRequests: false, timeLimit };
+  const size = options.sizes?.[0] ?? SIZE;
+  try {
+    const prepared = launchOf(() => prepare(kernel), settings);
+    if (multiplies(prepared) && !expect.length && takesSizes(prepared, options.sizes)) {
+      return checkProduct(prepared, options);
+    }
+    try {
+      return ofLaunch(countPrepared(prepared, size, options, settings), settings, end);
+    } catch (error) {
+      if (isStuck(error) && prepared.certain) return neverEnding(prepared, error);
+      throw error;
+    }
+  } catch (error) {
+    if (error instanceof UnknownLaunchError) {
+      return ofUnknown(error, size, options, settings, end, most);
+    }
+    throw error;
+  }
+}
+
+function ofUnknown(
+  unknown: UnknownLaunchError,
+  size: Size,
+  options: Options,
+  settings: Settings,
+  end: number,
+  most?: Most,
+) {
+  const isOne = unknown instanceof NoLaunchError && isProduct(unknown.prepared);
+  try {
+    const done = countAssumed(unknown, size, options, settings, most);
+    return ofLaunch(done, settings, end, isOne ? [NO_PRODUCT] : []);
+  } catch (error) {
+    if (error instanceof NeverEndsError) return neverEnding(error.prepared, error.reason);
+    throw error;
+  }
+}
+
+/** A finding about a whole kernel. */
+function ofKernel(
+  prepared: Prepared,
+  severity: Severity,
+  kind: string,
+  message: string,
+  array: string | null = null,
+): Finding {
+  const [file, line] = placeOf(prepared);
+  return { severity, kind, message, file, line, otherLine: null, array, order: "" };
+}
+
+function reported(
+  prepared: Prepared,
+  findings: Finding[],
+  said: string[],
+  isCompared = false,
+): KernelReport {
+  const [file, line] = placeOf(prepared);
+  const verdict = verdictOf(findings, isCompared ? "right" : "no fault found");
+  const kernel = nameOf(prepared);
+  return { kernel, file, line, verdict, findings, said, sizes: [], limits: [] };
+}
+
+function neverEnding(prepared: Prepared, { message, location }: NeverEndsError["reason"]) {
+  const found = ofKernel(prepared, prepared.certain ? "error" : "warning", ENDLESS, message);
+  const place = location ? { file: location.file, line: location.line } : {};
+  return reported(prepared, [{ ...found, ...place }], assumedOf(prepared));
+}
+
+/**
+ * Report on one launch of a kernel that is no product, or has a single size. After `end` nothing further
+ * is begun. `suspicions` become warnings.
+ */
+function ofLaunch(done: Done, settings: Settings, end: number, suspicions: string[] = []) {
+  const { prepared, size, result, verdicts, changed } = done;
+  const certain = lasting(done, settings);
+  const findings = withFurther(
+    done,
+    result.hazards.map((one) =>
+      findingOf(one, prepared, certain.includes(one) ? "error" : undefined),
+    ),
+  );
+  findings.push(...result.warnings.map((one) => findingOf(one, prepared, "warning")));
+  findings.push(
+    ...done.harmless.map((one) => adding(findingOf(one, prepared, "information"), SAME_VALUE)),
+  );
+  findings.push(...ofHost(prepared));
+  if (verdictOf(findings, "right") !== "wrong") {
+    findings.push(...suspicions.map((text) => ofKernel(prepared, "warning", WRONG_RESULT, text)));
+  }
+  for (const { name, wrong, elements } of verdicts) {
+    if (!wrong) continue;
+    const known = prepared.certain && (name !== "C" || !multiplies(prepared));
+    const severity = known || prepared.argumentsGiven ? "error" : "warning";
+    const message =
+      `${name} is wrong: ${comma(wrong)} of ${comma(elements)} elements differ from what is ` +
+      "expected.";
+    findings.push(ofKernel(prepared, severity, WRONG_RESULT, message, name));
+  }
+  for (const name of changed) {
+    const message = `It changed ${name}, which it may only read.`;
+    findings.push(ofKernel(prepared, "error", WRONG_RESULT, message, name));
+  }
+  const said = sentencesOf(done).filter((text) => text !== NOT_JUDGED);
+  said.push(...done.further.map((one) => `Also run: ${one.prepared.assumed}`));
+  if (secondsNow() < end && !result.hazards.length) {
+    const found = atEmptyRows(done, settings).map((one) => findingOf(one, prepared, "warning"));
+    findings.push(...found.map((one) => adding(one, EMPTY_ROWS)));
+  }
+  if (secondsNow() < end) {
+    const [found, tried] = otherOrders(done, settings);
+    findings.push(...found, ...skippedPlace(done, settings));
+    said.push(...inOtherOrders(tried));
+  }
+  const isLate = secondsNow() >= end;
+  if (isLate) said.push("To save time, other orders or a comparison were left out.");
+  const report = reported(prepared, findings, said, verdicts.length > 0);
+  const hasError = findings.some(({ severity }) => severity === "error");
+  if (isLate || verdicts.length || multiplies(prepared) || hasError) return report;
+  return { ...report, comparable: { launch: plainLaunch(prepared), size } };
+}
+
+const adding = (finding: Finding, text: string): Finding => ({
+  ...finding,
+  message: `${finding.message} ${text}`,
+});
+
+/** Add what further launches of the file show; of two findings of a line the graver is kept. */
+function withFurther(done: Done, findings: Finding[]) {
+  const key = ({ kind, file, line }: Finding) => `${kind} ${file} ${line}`;
+  const kept = new Map(findings.map((one) => [key(one), one]));
+  for (const { prepared, result, settled } of done.further) {
+    for (const hazard of result.hazards) {
+      const found = findingOf(hazard, prepared, settled.includes(hazard) ? "error" : undefined);
+      if (kept.get(key(found))?.severity !== "error") kept.set(key(found), found);
+    }
+  }
+  return [...kept.values()];
+}
+
+/**
+ * What is wrong with how a file launches a kernel, as far as its text alone says: a kernel that waits at
+ * the barrier of the grid needs a cooperative launch; launches in two streams run in any order.
+ */
+function ofHost(prepared: Prepared): Finding[] {
+  const { opened, compiled } = prepared;
+  const waits = compiled.specials.has("%envreg1") && !COOPERATIVE.test(opened.file.files[0].text);
+  const found = opened.launches.slice(0, waits ? 1 : 0).map(({ line }) => {
+    const message =
+      `Line ${line} launches ${opened.kernel.name} with <<<>>>, but its blocks wait for each other ` +
+      "at the barrier of the grid. Launch it with cudaLaunchCooperativeKernel.";
+    return { ...ofKernel(prepared, "error", BARRIER, message), line };
+  });
+  const inStreams = streamFaults(opened).map(({ line, otherLine, array, text }) => ({
+    ...{ ...ofKernel(prepared, "error", RACE, text, array), line, otherLine },
+  }));
+  return [...found, ...inStreams];
+}
+
+/** Complete a report by a comparison with references in the file. */
+export function compareKernel(
+  kernel: Kernel,
+  { comparable, ...report }: KernelReport,
+  references: CompiledReference[],
+  { timeLimit }: Options,
+): KernelReport {
+  if (!comparable) return report;
+  const prepared = resumed(kernel, comparable.launch);
+  const settings = { ...SETTINGS, timeLimit };
+  const found = compare(prepared, comparable.size, references, settings);
+  const [findings, said] = [[...report.findings], [...report.said]];
+  if (typeof found === "string") {
+    return { ...report, said: [...said, found || NOT_COMPARED] };
+  }
+  const name = `${found.reference.name} (line ${found.reference.line})`;
+  for (const [array, wrong] of Object.entries(found.wrong)) {
+    const all = comma(found.elements[array]);
+    if (!wrong) said.push(`${array} is right: all ${all} elements are those of ${name}.`);
+    else {
+      const severity = prepared.certain && found.certain ? "error" : "warning";
+      const text = `${array} is wrong: ${comma(wrong)} of ${all} elements differ from those of ${name}.`;
+      findings.push(ofKernel(prepared, severity, WRONG_RESULT, text, array));
+    }
+  }
+  for (const [array, wrong] of Object.entries(found.special)) {
+    const text =
+      `Where inputs hold infinity, NaN and -0, ${array} differs from ${name} at ` +
+      `${plural(wrong, "element")}.`;
+    findings.push(ofKernel(prepared, "information", WRONG_RESULT, text, array));
+  }
+  return reported(prepared, findings, said, true);
+}

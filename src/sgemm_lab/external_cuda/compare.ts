@@ -1,0 +1,225 @@
+// Compare a kernel with a reference in its file: see references.ts. The reference runs in the simulator
+// too: nothing of the file runs on this machine.
+
+import { LabError } from "../errors.ts";
+import type { Size } from "../kernel.ts";
+import { TimeLimitError } from "../simulator/divergence.ts";
+import type { Given, Names } from "./arguments.ts";
+import { elementsOf, isArray, isFile, textOf, whole } from "./arguments.ts";
+import { arraysAt, changed, SPREAD } from "./contents.ts";
+import { Drawing } from "./drawing.ts";
+import { isWhole } from "./elements.ts";
+import type { Arrays, Kernel, Prepared, Settings } from "./launch.ts";
+import { elementIn, namesAt, prepare, run } from "./launch.ts";
+import { isSame, numbersIn } from "./one_launch.ts";
+import { writtenElements } from "./orders.ts";
+import type { Reference } from "./references.ts";
+
+/** Time limit of a reference; both run once more, with infinity and NaN, where that takes no longer. */
+const [SECONDS, SPECIAL_SECONDS] = [10, 2];
+/**
+ * How far a kernel may be off its reference, relative to the larger of 1 and the reference's value: both
+ * round, and in another order.
+ */
+const TOLERANCE: Record<string, number> = {
+  ...{ half: 2 ** -6, bfloat16: 2 ** -4, float: 1e-3, double: 1e-9 },
+};
+
+/** A reference with its texts compiled, or why one could not be. */
+export interface CompiledReference extends Reference {
+  compiled: (Kernel | string)[];
+}
+
+/** How a kernel's arrays compare with those of a reference, by name. */
+export interface ComparedWith {
+  reference: Reference;
+  /** elements that differ; arrays without a difference too */
+  wrong: Record<string, number>;
+  /** elements that the reference writes */
+  elements: Record<string, number>;
+  /** elements that differ where inputs hold infinity, NaN and -0 */
+  special: Record<string, number>;
+  /** the reference's own launch is known */
+  certain: boolean;
+}
+
+/** Run a kernel and the first reference that fits it; or say why none was used. */
+export function compare(
+  prepared: Prepared,
+  size: Size,
+  references: CompiledReference[],
+  settings: Settings,
+): ComparedWith | string {
+  let why = "";
+  const quick = {
+    ...{ ...settings, checkHazards: false, countRequests: false, progress: null },
+    timeLimit: Math.min(SECONDS, settings.timeLimit / 2),
+  };
+  for (const reference of references) {
+    let reason = "it writes other elements than the kernel.";
+    try {
+      const found = comparedWith(prepared, reference, size, quick);
+      if (found) return found;
+    } catch (error) {
+      if (!(error instanceof LabError)) throw error;
+      reason = error.message;
+    }
+    why ||= `${reference.name} (line ${reference.line}) was not used as a reference: ${reason}`;
+  }
+  return why;
+}
+
+/** Run both on the same arrays; null if the kernel writes elements that the reference does not. */
+function comparedWith(
+  prepared: Prepared,
+  reference: CompiledReference,
+  size: Size,
+  settings: Settings,
+): ComparedWith | null {
+  const names = namesAt(prepared, size);
+  const args = reference.places.map((place) => ownText(prepared.given[place], names)).join(" ");
+  const last = reference.compiled.length - 1;
+  for (const [at, kernel] of reference.compiled.entries()) {
+    try {
+      if (typeof kernel === "string") throw new LabError(kernel);
+      return compared(prepared, prepare({ ...kernel, args }), reference, size, settings);
+    } catch (error) {
+      // Its iterations may depend on each other: then one thread runs them in order, which takes longer.
+      if (!(error instanceof LabError) || error instanceof TimeLimitError || at === last)
+        throw error;
+    }
+  }
+  return null;
+}
+
+/** An argument that needs no other one's name. */
+function ownText(given: Given, names: Names) {
+  if (given.kind === "number") return textOf(given);
+  if (!isArray(given) || given.modes)
+    throw new LabError("it takes a texture or a matrix of a product.");
+  const size = isFile(given) ? given.size : `${elementsOf(given, names)}`;
+  const start = given.start && `${whole(given.start, names, `start of ${given.name}`)}`;
+  return textOf({ ...given, size, start });
+}
+
+function compared(
+  prepared: Prepared,
+  other: Prepared,
+  reference: Reference,
+  size: Size,
+  settings: Settings,
+): ComparedWith | null {
+  const begun = performance.now();
+  const start = arraysAt(prepared, size);
+  const watched = { ...settings, watch: ["written" as const] };
+  const own = run(prepared, size, start, watched);
+  const checkHazards = !reference.isKernel && `${other.grid}` !== "1";
+  const right = run(other, size, arraysFor(start, other), { ...watched, checkHazards });
+  const [hazard] = right.result.hazards;
+  if (hazard) throw new LabError(hazard.message);
+  const [wrong, elements]: Record<string, number>[] = [{}, {}];
+  const judged = new Map<string, Uint8Array>();
+  for (const [name, { numbers }] of right.after) {
+    const [byOwn, byReference] = [own, right].map((ran) => writtenElements(ran, name));
+    if (byOwn.some((is, at) => is && !byReference[at])) return null;
+    const written = prepared.clipped ? byOwn : byReference;
+    if (!written.some(Boolean)) continue;
+    wrong[name] = differing(prepared, name, numbersIn(own.after, name), numbers, written);
+    elements[name] = written.filter(Boolean).length;
+    judged.set(name, written);
+  }
+  if (!judged.size) return null;
+  const isRight = () => !Object.values(wrong).some(Boolean);
+  let special: Record<string, number> = {};
+  if (isRight() && performance.now() - begun < 1000 * SPECIAL_SECONDS) {
+    const again = (change: (numbers: Float64Array) => Float64Array) =>
+      withOtherValues(prepared, other, start, change, judged, size, settings);
+    Object.assign(wrong, again(distinct));
+    if (isRight()) special = again(withSpecials);
+  }
+  return { reference, wrong, elements, special, certain: other.certain };
+}
+
+function arraysFor({ values, unwritten }: Arrays, { given, variables }: Prepared): Arrays {
+  const own = new Set([...given, ...variables.map(({ array }) => array)].map(({ name }) => name));
+  return {
+    values: new Map([...values].filter(([name]) => own.has(name))),
+    unwritten: unwritten.filter((name) => own.has(name)),
+  };
+}
+
+/** How many of the judged elements differ. */
+function differing(
+  prepared: Prepared,
+  name: string,
+  got: Float64Array,
+  right: Float64Array,
+  judged: Uint8Array,
+) {
+  const given = prepared.given.find((one) => isArray(one) && one.name === name);
+  const allowed = (given && TOLERANCE[elementIn(prepared, given).name]) ?? 0;
+  // What cancels keeps the rounding of its terms, which are as large as other elements.
+  const usual = Math.max(1, medianSize(right));
+  let count = 0;
+  for (const [at, one] of got.entries()) {
+    const other = right[at];
+    const most = allowed * Math.max(usual, Math.abs(other));
+    const isClose = Math.abs(one - other) <= most && Number.isFinite(other);
+    if (judged[at] && !isSame(one, other) && !isClose) count++;
+  }
+  return count;
+}
+
+function medianSize(numbers: Float64Array) {
+  const sizes = numbers.filter(Number.isFinite).map(Math.abs).sort();
+  const half = sizes.length / 2;
+  if (!sizes.length) return 0;
+  return (sizes[Math.ceil(half) - 1] + sizes[Math.floor(half)]) / 2;
+}
+
+/** Compare once more, with other values in the arrays of floats that are read. */
+function withOtherValues(
+  prepared: Prepared,
+  other: Prepared,
+  start: Arrays,
+  change: (numbers: Float64Array) => Float64Array,
+  judged: Map<string, Uint8Array>,
+  size: Size,
+  settings: Settings,
+): Record<string, number> {
+  const arrays = changed(start, prepared, (element, numbers) =>
+    isWhole(element) ? numbers : change(numbers),
+  );
+  try {
+    const [own, right] = [prepared, other].map((one) =>
+      run(one, size, arraysFor(arrays, one), settings),
+    );
+    const found = [...judged].flatMap(([name, written]): [string, number][] => {
+      const given = prepared.given.find((one) => isArray(one) && one.name === name);
+      // Whole numbers that floats are rounded to may differ by one.
+      if (!given || isWhole(elementIn(prepared, given))) return [];
+      const numbers = [own, right].map(({ after }) => numbersIn(after, name));
+      const count = differing(prepared, name, numbers[0], numbers[1], written);
+      return count ? [[name, count]] : [];
+    });
+    return Object.fromEntries(found);
+  } catch (error) {
+    if (!(error instanceof LabError)) throw error;
+    return {};
+  }
+}
+
+/** All different, unlike the small whole numbers: a maximum then is in one place alone. */
+function distinct({ length }: Float64Array) {
+  const half = Math.floor(length / 2);
+  return new Drawing(1).permutation(length).map((one) => ((one - half) * 2 * SPREAD) / length);
+}
+
+/** With infinity, NaN and -0. */
+function withSpecials(numbers: Float64Array) {
+  const [mixed, { length }] = [numbers.slice(), numbers];
+  mixed[Math.floor(length / 3)] = Number.POSITIVE_INFINITY;
+  mixed[Math.floor(length / 2)] = Number.NaN;
+  mixed[length - 1] = -0;
+  return mixed;
+}

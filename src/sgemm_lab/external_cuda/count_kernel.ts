@@ -1,0 +1,34 @@
+// Simulate and count one launch of a kernel of a CUDA file, and say what is right and wrong.
+
+import type { Size } from "../kernel.ts";
+import { arraysAt } from "./contents.ts";
+import type { Kernel, Settings } from "./launch.ts";
+import { prepare, UnknownLaunchError } from "./launch.ts";
+import type { Done, Expectations } from "./one_launch.ts";
+import { countPrepared } from "./one_launch.ts";
+import { countAssumed, launchOf } from "./tries.ts";
+
+/**
+ * Run a kernel with its launch, or an assumed one. Throws a LabError where it cannot be run.
+ * @param contents what some arrays hold instead of small whole numbers
+ */
+export function countKernel(
+  kernel: Kernel,
+  size: Size,
+  expectations: Expectations,
+  settings: Settings,
+  contents: Map<string, Float64Array>,
+): Done {
+  try {
+    const prepared = launchOf(() => prepare(kernel), settings);
+    const { values, unwritten } = arraysAt(prepared, size);
+    for (const [name, numbers] of contents) {
+      values.set(name, { sides: values.get(name)?.sides ?? [numbers.length], numbers });
+    }
+    const arrays = { values, unwritten };
+    return countPrepared(prepared, size, expectations, settings, arrays);
+  } catch (unknown) {
+    if (!(unknown instanceof UnknownLaunchError)) throw unknown;
+    return countAssumed(unknown, size, expectations, settings);
+  }
+}

@@ -1,0 +1,202 @@
+// Run a kernel of which the launch is not known: the first assumed launch without an access outside
+// its arrays is taken. With assumed sizes an index out of bounds is no fault of the kernel.
+
+import { LabError } from "../errors.ts";
+import type { Size } from "../kernel.ts";
+import { DeadlockError, EndlessLoopError } from "../simulator/divergence.ts";
+import type { Hazard } from "../simulator/hazard.ts";
+import { OUT_OF_BOUNDS } from "../simulator/hazards.ts";
+import { readArguments, textsOf } from "./arguments.ts";
+import type { Attempt, Most, Unknown } from "./assumed_launch.ts";
+import { attempts, furtherAttempts } from "./assumed_launch.ts";
+import { arraysAt, otherContents, withEmptyRows } from "./contents.ts";
+import type { Prepared, Settings, UnknownLaunchError } from "./launch.ts";
+import { blockIsFree, NoLaunchError } from "./launch.ts";
+import { launchByTrial } from "./launch_search.ts";
+import type { Done, Expectations } from "./one_launch.ts";
+import { countPrepared, isWrong, NOTHING, runAndWeigh } from "./one_launch.ts";
+
+const NOT_RIGHT = "No launch that was tried makes C right, so C was not judged. ";
+/** Seconds of one assumed launch; of the file's own, or a few of its blocks; of all. */
+const [TRY_SECONDS, CLIPPED_SECONDS, TRIES_SECONDS] = [4, 10, 20];
+
+/** A launch that never ends. */
+export class NeverEndsError extends LabError {
+  constructor(
+    public prepared: Prepared,
+    public reason: EndlessLoopError | DeadlockError,
+  ) {
+    super(reason.message);
+  }
+}
+
+export const isStuck = (error: unknown): error is EndlessLoopError | DeadlockError =>
+  error instanceof EndlessLoopError || error instanceof DeadlockError;
+
+/** A compiled kernel as assumed_launch.ts takes it. */
+const unknownOf = ({ opened, slots, compiled, grid, block, sharedBytes }: Prepared): Unknown => ({
+  ...{ opened, slots, compiled, known: { grid, block, sharedBytes } },
+});
+
+function preparedBy(unknown: Prepared, attempt: Attempt, said = ""): Prepared {
+  const { grid, block, sharedBytes, assumed, certain, contentsAssumed } = attempt;
+  const { numbersTold, clipped, filledTo } = attempt;
+  return {
+    ...{ ...unknown, grid, block, sharedBytes, assumed, certain, contentsAssumed },
+    ...{ numbersTold, clipped, filledTo, argued: said + attempt.argued },
+    given: readArguments(attempt.args.map(({ text }) => text).join(" ")),
+  };
+}
+
+/**
+ * Run the first assumed launch that stays inside its arrays. Throws a NeverEndsError where the file's
+ * own launch never ends, or threads wait for each other in all; else a LabError that says why none ran.
+ */
+export function countAssumed(
+  unknown: UnknownLaunchError,
+  size: Size,
+  expectations: Expectations,
+  settings: Settings,
+  most?: Most,
+): Done {
+  const end = performance.now() / 1000 + Math.min(TRIES_SECONDS, settings.timeLimit);
+  const left = () => end - performance.now() / 1000;
+  let [outside, fault, waiting]: (LabError | null)[] = [null, null, null];
+  const said = unknown instanceof NoLaunchError ? NOT_RIGHT : "";
+  for (const one of attempts(unknownOf(unknown.prepared), most)) {
+    if (left() < 0) break;
+    const prepared = preparedBy(unknown.prepared, one, said);
+    const longest = prepared.clipped || prepared.certain ? CLIPPED_SECONDS : TRY_SECONDS;
+    const limited = { ...settings, timeLimit: Math.min(longest, settings.timeLimit, left()) };
+    try {
+      const done = countPrepared(prepared, size, expectations, limited);
+      const found = prepared.certain ? null : leaving(done, one.launched);
+      const settled = found !== null && lasting(done, limited).includes(found);
+      if (settled || (!found && !(one.narrowed && done.result.hazards.length))) {
+        return { ...done, further: furtherOf(unknown.prepared, one, size, settings, left) };
+      }
+      if (found) outside ??= leavingError(done, found);
+    } catch (error) {
+      if (!(error instanceof LabError)) throw error;
+      if (isStuck(error)) {
+        const never = new NeverEndsError(prepared, error);
+        if (prepared.certain) throw never;
+        // Threads that wait in vain for each other do so with other sizes, too.
+        if (error instanceof DeadlockError && !blockIsFree(unknown.prepared)) waiting ??= never;
+      }
+      fault ??= error;
+    }
+  }
+  throw waiting ?? outside ?? fault ?? unknown;
+}
+
+/** Run what else there is of the file's launches, without accesses outside assumed arrays. */
+function furtherOf(
+  unknown: Prepared,
+  { madeBy }: Attempt,
+  size: Size,
+  settings: Settings,
+  left: () => number,
+) {
+  const found: Done[] = [];
+  for (const other of furtherAttempts(unknownOf(unknown), madeBy)) {
+    const timeLimit = Math.min(TRY_SECONDS, settings.timeLimit, left());
+    if (timeLimit <= 0) break;
+    const limited = { ...settings, timeLimit, corners: other.outer };
+    try {
+      const done = countPrepared(preparedBy(unknown, other), size, NOTHING, limited);
+      found.push(other.certain ? done : insideOf(done, limited));
+    } catch (error) {
+      if (!(error instanceof LabError)) throw error;
+    }
+  }
+  return found;
+}
+
+function insideOf(done: Done, settings: Settings): Done {
+  const settled = lasting(done, settings);
+  const assumed = assumedArrays(done);
+  const hazards = done.result.hazards.filter(
+    (one) => one.kind !== OUT_OF_BOUNDS || settled.includes(one) || !assumed.has(one.array),
+  );
+  return { ...done, result: { ...done.result, hazards }, settled };
+}
+
+const isSameHazard = (one: Hazard, other: Hazard) =>
+  one.kind === other.kind && `${one.location}` === `${other.location}` && one.array === other.array;
+
+/**
+ * The hazards of a launch that do not depend on what arrays of integers hold; none where more than that
+ * was assumed.
+ */
+export function lasting({ prepared, size, result }: Done, settings: Settings): Hazard[] {
+  let left = result.hazards;
+  if (!prepared.contentsAssumed || !left.length) return [];
+  for (const arrays of otherContents(prepared, arraysAt(prepared, size))) {
+    const seen = hazardsWith(prepared, size, arrays, settings);
+    if (!seen) return [];
+    left = left.filter((one) => seen.some((other) => isSameHazard(one, other)));
+  }
+  return left;
+}
+
+/** Accesses outside of arrays that only empty rows at the end of its offsets cause. */
+export function atEmptyRows({ prepared, size }: Done, settings: Settings): Hazard[] {
+  const runs = withEmptyRows(prepared, arraysAt(prepared, size)).map((arrays) =>
+    hazardsWith(prepared, size, arrays, settings)?.filter(({ kind }) => kind === OUT_OF_BOUNDS),
+  );
+  const [atEnd, before] = runs;
+  if (!atEnd || !before) return [];
+  return atEnd.filter((one) => !before.some((other) => isSameHazard(one, other)));
+}
+
+function hazardsWith(...launch: Parameters<typeof runAndWeigh>) {
+  try {
+    return runAndWeigh(...launch).result.hazards;
+  } catch (error) {
+    if (!(error instanceof LabError)) throw error;
+    return null;
+  }
+}
+
+/**
+ * An access outside an array whose size is assumed. Shared arrays have known sizes, but an assumed block
+ * may be too large for them: they count unless the launch is known.
+ */
+function leaving(done: Done, launched: boolean) {
+  const assumed = assumedArrays(done);
+  const found = done.result.hazards.find(
+    ({ kind, array }) => kind === OUT_OF_BOUNDS && (!launched || assumed.has(array)),
+  );
+  return found ?? null;
+}
+
+/** The arrays whose sizes are assumed, if any are. */
+function assumedArrays({ prepared }: Done) {
+  // Behind an array lies a variable of the file, which is named where it is the nearest.
+  const { symbols } = prepared.compiled;
+  return new Set<string | null>([null, ...prepared.given.map(({ name }) => name), ...symbols]);
+}
+
+function leavingError({ prepared }: Done, { message }: Hazard) {
+  return new LabError(
+    `No arguments that were tried keep '${prepared.opened.name}' inside its arrays. With --args ` +
+      `'${textsOf(prepared.given)}', ${message} Say --args, and where it matters --grid and --block.`,
+  );
+}
+
+/** The launch of a kernel: `known`, or by trial. Throws what `known` throws where none is found. */
+export function launchOf(known: () => Prepared, settings: Settings): Prepared {
+  try {
+    return known();
+  } catch (unknown) {
+    if (!(unknown instanceof NoLaunchError)) throw unknown;
+    const found = launchByTrial(unknown.prepared, (prepared, size, timeLimit) => {
+      const done = countPrepared(prepared, size, NOTHING, { ...settings, timeLimit });
+      const { hazards, warnings } = done.result;
+      return !(isWrong(done) || hazards.length || warnings.length);
+    });
+    if (!found) throw unknown;
+    return found;
+  }
+}

@@ -22,7 +22,6 @@ from sgemm_lab.gemm.dispatch.candidates import is_candidate
 from sgemm_lab.gemm.dispatch.pick import Picker
 from sgemm_lab.lab.kernel_choice import kernel_choice
 from sgemm_lab.records.dispatch_table import load_tables
-from sgemm_lab.widgets.data import complete_gpus
 from sgemm_lab.widgets.occupancy import Occupancy, Sm
 
 PACKAGE = Path(sgemm_lab.__file__).parent
@@ -35,7 +34,6 @@ MODULES = {
     "waves": "formulas/wave_quantization.ts",
 }
 TEMPLATES = text.templates(PACKAGE / "formulas" / "sentences.json")
-ROOFED = complete_gpus(GPUS)
 SMS = {
     gpu["id"]: gpu
     for gpu in Occupancy(
@@ -76,7 +74,7 @@ def launches(draw: st.DrawFn) -> tuple[str, dict[str, int]]:
 
 
 def gpus() -> st.SearchStrategy[dict[str, Any]]:
-    return st.sampled_from(ROOFED)
+    return st.sampled_from(GPUS)
 
 
 @st.composite

@@ -159,13 +159,18 @@ def test_the_roofline_has_predicted_and_measured_points():
 
 def test_a_roofline_begins_with_one_level():
     assert lab.roofline("naive", "tiled").level == "shared"
-    widget = lab.roofline("naive_rows", "naive", "tiled", level="l2")
-    kernels = [point["kernel"] for point in widget.shown_points]
-    assert list(dict.fromkeys(kernels)) == ["naive_rows", "naive", "tiled"]
-    plain = lab.roofline("naive_rows", "naive", "tiled", level="")
-    assert (widget.level, plain.level) == ("l2", "")
+    widget = lab.roofline("naive_rows", "naive", "tiled")
+    widget.level = "l2"
+    assert [point["kernel"] for point in widget.shown_points] == ["naive_rows", "naive", "tiled"]
     with pytest.raises(LabError, match=r"any of .*'dram'.* not the str 'L3'"):
-        lab.roofline("naive", level="L3")
+        widget.level = "L3"
+
+
+def test_measured_roofs_come_first():
+    gpu = lab.roofline("naive").chosen_gpu
+    dram = [level["measured"] for level in gpu["levels"] if level["id"] == "dram"]
+    assert dram == [True, False]
+    assert gpu["peak_gflops"] == gpu["peaks"][0]["gflops"]
 
 
 def test_pictures_carry_their_conclusion():

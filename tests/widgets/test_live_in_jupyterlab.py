@@ -76,7 +76,6 @@ def test_state_reaches_python_and_comes_back(address: str, context: BrowserConte
         run_cell(page, cell)
         page.wait_for_selector(f"{root} svg:visible")
 
-    page.locator(".lab-roofline").get_by_text("More", exact=True).click()
     page.locator(".lab-roofline select").first.select_option("a100")
     page.locator(".lab-roofline").get_by_role("radio", name="DRAM").check(force=True)
     expect(page.locator(".lab-roofline .lab-point")).to_have_count(2)

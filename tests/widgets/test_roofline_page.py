@@ -10,36 +10,37 @@ from widget_samples import GPUS, POINTS, point
 from sgemm_lab import lab
 from sgemm_lab.widgets import Roofline
 
+NAIVE = "naive, measured"
 H200_POINTS = [point for point in POINTS if point["gpu"] == "h200"]
 
 
 @pytest.fixture
 def page(show: Opener) -> Page:
-    """All levels at once, and the rest of the controls in sight."""
-    page = show(Roofline(GPUS, POINTS, level=""))
-    page.get_by_text("More", exact=True).click()
-    return page
+    return show(Roofline(GPUS, POINTS, level="dram"))
 
 
 def readout(page: Page) -> str:
-    return page.locator(".lab-readout:not(.lab-measure)").inner_text()
+    return page.locator(".lab-verdict").inner_text()
 
 
-def centre(page: Page, index: int) -> tuple[float, float]:
-    box = page.locator(f'.lab-point[data-index="{index}"] path').bounding_box()
+def centre(page: Page, name: str) -> tuple[float, float]:
+    box = page.locator(f'.lab-point[data-name="{name}"] path').bounding_box()
     assert box
     return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
 
 def test_it_draws_roofs_points_and_what_joins_them(page: Page) -> None:
-    assert page.locator(".lab-point").count() == 12
+    assert page.locator(".lab-point").count() == 8
     assert page.locator('.lab-roof[data-level="dram"]').count() == 2
     assert page.locator('.lab-roof[data-level="peak"]').count() == 2
-    assert page.locator(".lab-ridge").count() == 3
-    assert page.locator(".lab-join").count() == 4
-    assert page.locator(".lab-arrow").count() == 4
+    assert page.locator(".lab-ridge").count() == 1
+    assert page.locator(".lab-step").count() == 0
+    assert page.locator(".lab-arrow").count() == 4  # from what was predicted to what came out
     names = page.locator(".lab-name").all_text_contents()
-    assert sorted(names) == ["naive", "naive rows", "tiled 16", "tiled 32"]
+    kernels = ["naive", "naive_rows", "tiled_16", "tiled_32"]
+    assert sorted(names) == sorted(
+        f"{one}{more}" for one in kernels for more in ("", ", predicted")
+    )
     expect(page.get_by_text("DRAM 4,190 GB/s")).to_be_visible()
     expect(page.get_by_text("ridge 15.2")).to_be_visible()
 
@@ -53,17 +54,17 @@ def test_a_point_stands_where_its_numbers_say(page: Page) -> None:
         for text in ("1", "100")
     }
     one, hundred = (box["x"] + box["width"] / 2 for box in ticks.values() if box)
-    x, _ = centre(page, 4)  # 24 FLOP/B
+    x, _ = centre(page, NAIVE)  # 24 FLOP/B
     assert x == pytest.approx(one + (hundred - one) / 2 * 1.3802, abs=1)
 
 
 def test_the_mouse_reads_a_point(page: Page) -> None:
-    page.mouse.move(*centre(page, 4))
+    page.mouse.move(*centre(page, NAIVE))
     text = readout(page)
     for words in ("naive", "DRAM", "24 FLOP/B", "6,250 GFLOP/s", "9.8 % of the roof", "63,700"):
         assert words in text
     assert "Caches serve most requests." in text
-    assert page.locator('.lab-point.lab-active[data-kernel="naive"]').count() == 3
+    assert page.locator('.lab-point.lab-active[data-kernel="naive"]').count() == 2
     page.mouse.move(5, 5)
     assert readout(page).startswith("At ")
 
@@ -76,11 +77,11 @@ def test_the_mouse_reads_the_roofs(page: Page) -> None:
     page.mouse.move(tick["x"] + tick["width"] / 2, chart["y"] + chart["height"] - 70)
     text = readout(page)
     assert "FLOP/B the roof of NVIDIA H200 is" in text
-    assert "Shared memory 63,700 GFLOP/s (FP32 peak)" in text
+    assert "Registers 63,700 GFLOP/s (FP32 peak, operands in registers)" in text
     dram = float(text.split("DRAM ")[1].split(" GFLOP")[0].replace(",", ""))
     assert dram == pytest.approx(41_900, rel=0.02)
     assert page.locator(".lab-cross").count() == 1
-    assert page.locator(".lab-dot").count() == 3
+    assert page.locator(".lab-dot").count() == 1
 
 
 def test_it_opens_with_the_level_that_binds_and_shows_the_others_one_by_one(
@@ -93,20 +94,13 @@ def test_it_opens_with_the_level_that_binds_and_shows_the_others_one_by_one(
     assert page.locator(".lab-point").count() == 2
     roofs = {roof.get_attribute("data-level") for roof in page.locator(".lab-roof").all()}
     assert roofs == {"shared", "peak"}
-    expect(page.get_by_label("GPU")).to_be_hidden()
     page.get_by_role("radio", name="L2").check(force=True)
     assert state(page, "level") == "l2"
     assert page.locator(".lab-point").count() == 2
-    page.get_by_text("More", exact=True).click()
-    page.get_by_role("button", name="all levels at once").click()
-    assert state(page, "level") == ""
-    assert page.locator(".lab-point").count() == 12
-    page.get_by_role("button", name="all levels at once").click()
-    assert state(page, "level") == "l2"
 
 
 ROOFLINES = [
-    lambda: lab.roofline("naive_rows", "naive", level="dram"),
+    lambda: lab.roofline("naive_rows", "naive"),
     lambda: lab.roofline("double_buffer", "column_order"),
     lambda: lab.roofline("naive", "tiled", "double_buffer"),
     lambda: lab.roofline("tiled", "tiled:TILE=16", "sliding_window", "float4"),
@@ -131,26 +125,40 @@ def test_every_roof_and_every_point_of_the_book_has_its_name(
 
 
 def test_the_keyboard_walks_the_points(page: Page, state: State) -> None:
-    page.get_by_role("button", name="all levels at once").focus()
+    page.get_by_label("GPU").focus()
     page.keyboard.press("Tab")
-    assert state(page, "selected") == 0
+    assert state(page, "selected") == "naive_rows, predicted"
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowDown")
-    page.keyboard.press("ArrowRight")
-    assert state(page, "selected") == 1
+    page.keyboard.press("ArrowLeft")
+    assert state(page, "selected") == "naive_rows, measured"
     assert "505 GFLOP/s" in readout(page)
-    live = page.locator(".lab-readout:not(.lab-measure)")
-    assert live.get_attribute("aria-live") == "polite"
+    assert page.locator(".lab-verdict").get_attribute("aria-live") == "polite"
     ring = page.locator(".lab-point:focus .lab-ring")
     assert ring.evaluate("(node) => getComputedStyle(node).strokeWidth") == "3px"
     page.keyboard.press("End")
-    assert state(page, "selected") == 11
+    assert state(page, "selected") == "tiled_32, measured"
     page.keyboard.press("ArrowRight")
-    assert state(page, "selected") == 11
+    assert state(page, "selected") == "tiled_32, measured"
     page.keyboard.press("Home")
-    assert state(page, "selected") == 0
+    assert state(page, "selected") == "naive_rows, predicted"
     page.keyboard.press("Escape")
-    assert state(page, "selected") == -1
+    assert state(page, "selected") == ""
+    assert readout(page).startswith("At ")
+
+
+def test_the_point_stays_selected_at_another_level_and_on_another_gpu(
+    page: Page, state: State
+) -> None:
+    page.mouse.click(*centre(page, "tiled_32, measured"))
+    page.mouse.move(5, 5)
+    assert "9,100 GFLOP/s" in readout(page)
+    page.get_by_role("radio", name="Shared memory").check(force=True)
+    assert "0.25 FLOP/B · 9,100 GFLOP/s" in readout(page)
+    page.select_option("select", "a100")
+    page.get_by_role("radio", name="DRAM").check(force=True)
+    assert "2,900 GFLOP/s" in readout(page)
+    assert state(page, "selected") == "tiled_32, measured"
 
 
 def test_a_level_without_counted_bytes_says_why_it_is_empty(show: Opener) -> None:
@@ -164,12 +172,12 @@ def test_a_level_without_counted_bytes_says_why_it_is_empty(show: Opener) -> Non
 @pytest.mark.chromium_only("a finger")
 def test_a_finger_reads_a_point_and_the_words_stay(show: Opener, state: State) -> None:
     page = show(
-        Roofline(GPUS, POINTS, level=""), has_touch=True, viewport={"width": 390, "height": 844}
+        Roofline(GPUS, POINTS, level="dram"), has_touch=True, viewport={"width": 390, "height": 844}
     )
     page.locator(".lab-chart").scroll_into_view_if_needed()
-    page.touchscreen.tap(*centre(page, 4))
+    page.touchscreen.tap(*centre(page, NAIVE))
     assert "6,250 GFLOP/s" in readout(page)
-    assert state(page, "selected") == 4
+    assert state(page, "selected") == NAIVE
 
 
 def test_of_two_widths_close_together_it_is_drawn_to_the_last(page: Page) -> None:

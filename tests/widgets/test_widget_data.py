@@ -47,13 +47,6 @@ def test_a_setting_out_of_its_range_is_refused_in_a_sentence(
     assert getattr(live, name) == before
 
 
-def test_the_measured_roof_is_the_one_to_compare_with() -> None:
-    sheet_first = changed(H200, levels=list(reversed(H200["levels"])))
-    gpu = Roofline([sheet_first]).gpus[0]
-    assert gpu["levels"][0]["measured"]
-    assert [peak["measured"] for peak in gpu["peaks"]] == [True, False]
-
-
 @pytest.mark.parametrize("name", SAMPLES)
 def test_the_bundle_holds_all_a_page_without_scripts_needs(name: str) -> None:
     widget = SAMPLES[name].make()
@@ -70,7 +63,7 @@ def test_the_bundle_holds_all_a_page_without_scripts_needs(name: str) -> None:
 
 def test_texts_are_escaped() -> None:
     gpu = changed(H200, name="<b>H200</b> & co")
-    roofline = Roofline([gpu], [changed(POINTS[0], label="<script>")])
+    roofline = Roofline([gpu], [changed(POINTS[0], kernel="<script>")])
     assert "<script>" not in roofline.table()
     assert "<b>" not in roofline.table()
 

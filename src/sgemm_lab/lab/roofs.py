@@ -19,12 +19,7 @@ from sgemm_lab.models.roofline import (
     simulated_points,
 )
 from sgemm_lab.widgets import Roofline
-from sgemm_lab.widgets.data import Gpu, Level, Peak, Point
-
-
-def roofs_of_all_gpus() -> list[Gpu]:
-    """Return the roofs of every GPU that the book or a record knows, measured ones included."""
-    return [_gpu(sheet, _measured_roofs(sheet)) for sheet in _known_gpus()]
+from sgemm_lab.widgets.data import LEVEL_NAMES, Gpu, Level, Peak, Point
 
 
 def _known_gpus() -> list[DataSheet]:
@@ -57,25 +52,17 @@ def chosen_gpu(gpu: str | None) -> str:
     return next(found, None) or find_gpu(gpu).id
 
 
-def roofline(
-    *names: str | Kernel, size: AnySize = 4096, gpu: str | None = None, level: str | None = None
-) -> Roofline:
+def roofline(*names: str | Kernel, size: AnySize = 4096, gpu: str | None = None) -> Roofline:
     """Place kernels under the roofs of a GPU, predicted and measured.
+
+    It begins with the memory level whose roof is the lowest over the last measured kernel.
 
     Args:
         gpu: an id such as "t4", or a name; by default this machine's GPU, or that of the records.
-        level: the memory level to begin with, such as "dram"; "" shows all. By default the one
-            whose roof is the lowest over the last measured kernel.
     """
-    points: list[Point] = []
-    for name in names:
-        points += _points(kernel_of(name), size_of(size))
-    return Roofline(
-        roofs_of_all_gpus(),
-        points,
-        gpu=chosen_gpu(gpu),
-        level=level,
-    )
+    points = [point for name in names for point in _points(kernel_of(name), size_of(size))]
+    gpus = [_gpu(sheet, _measured_roofs(sheet)) for sheet in _known_gpus()]
+    return Roofline(gpus, points, gpu=chosen_gpu(gpu))
 
 
 def _measured_roofs(sheet: DataSheet) -> list[Roof]:
@@ -84,33 +71,28 @@ def _measured_roofs(sheet: DataSheet) -> list[Roof]:
 
 
 def _gpu(sheet: DataSheet, measured: list[Roof]) -> Gpu:
-    roofs = data_sheet_roofs(sheet) + measured
-    peaks = sorted((r for r in roofs if r.level == "peak"), key=lambda roof: not roof.measured)
-    levels = [_level(roof) for roof in roofs if roof.level != "peak"]
-    others: list[Peak] = [
+    # Of two roofs of one level the measured one is compared with, so it comes first.
+    roofs = measured + data_sheet_roofs(sheet)
+    peaks: list[Peak] = [
         {"gflops": peak.value, "source": peak.source, "measured": peak.measured}
-        for peak in peaks[1:]
+        for peak in roofs
+        if peak.level == "peak"
     ]
-    return {
-        "id": sheet.id,
-        "name": sheet.name,
-        "peak_gflops": peaks[0].value,
-        "peak_source": peaks[0].source,
-        "peak_measured": peaks[0].measured,
-        "other_peaks": others,
-        "levels": levels,
-    }
-
-
-def _level(roof: Roof) -> Level:
-    level: Level = {
-        "id": roof.level,
-        "gbs": roof.value,
-        "source": roof.source,
-        "measured": roof.measured,
-    }
-    # The two share a pipe, so they share a roof.
-    return {**level, "label": "L1 and shared memory"} if roof.level == "shared" else level
+    levels: list[Level] = [
+        {
+            "id": name,
+            "gbs": roof.value,
+            # The two share a pipe, so they share a roof.
+            "label": "L1 and shared memory" if name == "shared" else label,
+            "source": roof.source,
+            "measured": roof.measured,
+        }
+        for name, label in LEVEL_NAMES.items()
+        for roof in roofs
+        if roof.level == name
+    ]
+    peak = peaks[0]["gflops"]
+    return Gpu(id=sheet.id, name=sheet.name, peak_gflops=peak, peaks=peaks, levels=levels)
 
 
 def _points(kernel: Kernel, size: Size) -> list[Point]:
@@ -125,13 +107,15 @@ def _points(kernel: Kernel, size: Size) -> list[Point]:
         points.append(
             {
                 "kernel": kernel.name,
-                "label": kernel.name,
                 "gpu": sheet.id,
                 "level": "dram",
                 "intensity": asked,
                 "gflops": attainable(roofs, "dram", asked),
                 "kind": "predicted",
                 "note": "if every byte that the threads ask for came from DRAM",
+                "bound_by": "",
+                "bound_gflops": 0.0,
+                "mark": "dram",
             }
         )
         points += _measured(sheet, kernel, size, asked, set(known))
@@ -171,7 +155,6 @@ def _measured(
     return [
         {
             "kernel": kernel.name,
-            "label": kernel.name,
             "gpu": sheet.id,
             "level": place.level,
             "intensity": place.intensity,

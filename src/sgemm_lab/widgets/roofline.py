@@ -9,14 +9,7 @@ import traitlets
 from sgemm_lab.formulas.roofs import reference_levels, roof_at
 from sgemm_lab.text import number, percent
 from sgemm_lab.widgets.base import LabWidget, html_table
-from sgemm_lab.widgets.data import (
-    LEVEL_NAMES,
-    ChoosesGpu,
-    Gpu,
-    Point,
-    complete_gpus,
-    complete_points,
-)
+from sgemm_lab.widgets.data import LEVEL_NAMES, ChoosesGpu, Gpu, Point
 
 
 class Roofline(ChoosesGpu, LabWidget):
@@ -27,16 +20,16 @@ class Roofline(ChoosesGpu, LabWidget):
         points: kernels, see :class:`~sgemm_lab.widgets.data.Point`. Points of a GPU that is not
             chosen stay hidden.
         gpu: id of the GPU to begin with. Default: the first.
-        level: id of the memory level to begin with, "" for all at once. Default: the one whose
-            roof is the lowest over the last kernel that was measured.
+        level: id of the memory level to begin with. Default: the one whose roof is the lowest over
+            the last kernel that was measured.
 
-    State that the reader changes and Python can read or set: ``gpu``; ``level``; ``selected``, the
-    index of the point in focus, or -1.
+    State that the reader changes and Python can read or set: ``gpu``; ``level``, of a GPU without
+    it the first is shown; ``selected``, kernel and kind of the point in focus.
     """
 
     points: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)
-    selected = traitlets.Int(-1, min=-1).tag(sync=True)
-    level = traitlets.Enum(["", *LEVEL_NAMES], "").tag(sync=True)
+    selected = traitlets.Unicode().tag(sync=True)
+    level = traitlets.Enum(list(LEVEL_NAMES), "dram").tag(sync=True)
 
     def __init__(
         self,
@@ -47,28 +40,19 @@ class Roofline(ChoosesGpu, LabWidget):
         level: str | None = None,
         **kwargs: Any,
     ) -> None:
-        roofs, places = complete_gpus(gpus), complete_points(points or [])
-        chosen = gpu or roofs[0]["id"]
-        if level is None:
-            sheet = next(entry for entry in roofs if entry["id"] == chosen)
-            level = lowest_level(sheet, [p for p in places if p["gpu"] == chosen])
-        super().__init__(gpus=roofs, points=places, gpu=chosen, level=level, **kwargs)
-
-    @property
-    def shown_levels(self) -> list[str]:
-        """Ids of the levels whose roofs are shown. A level that the GPU lacks gives its first."""
-        there = [level["id"] for level in reference_levels(self.chosen_gpu)]
-        if not self.level:
-            return there
-        return [self.level] if self.level in there else there[:1]
+        places = points or []
+        chosen = gpu or gpus[0]["id"]
+        sheet = next(entry for entry in gpus if entry["id"] == chosen)
+        level = level or lowest_level(sheet, [p for p in places if p["gpu"] == chosen])
+        super().__init__(gpus=gpus, points=places, gpu=chosen, level=level, **kwargs)
 
     @property
     def shown_points(self) -> list[dict[str, Any]]:
-        """The points on the chosen GPU, of the levels shown."""
+        """The points on the chosen GPU, of the level shown."""
+        there = [level["id"] for level in self.chosen_gpu["levels"]]
+        level = self.level if self.level in there else there[0]
         return [
-            point
-            for point in self.points
-            if point["gpu"] == self.gpu and point["level"] in self.shown_levels
+            point for point in self.points if point["gpu"] == self.gpu and point["level"] == level
         ]
 
     def table(self) -> str:
@@ -89,7 +73,7 @@ class Roofline(ChoosesGpu, LabWidget):
         text = html_table(f"Roofs of {gpu['name']}", ["Roof", "Value", "Source"], roofs)
         points = [
             [
-                point["label"],
+                point["kernel"],
                 LEVEL_NAMES[point["level"]],
                 point["kind"],
                 number(point["intensity"]),
@@ -108,11 +92,11 @@ class Roofline(ChoosesGpu, LabWidget):
 def lowest_level(gpu: Mapping[str, Any], points: Sequence[Mapping[str, Any]]) -> str:
     """Return the level whose roof is the lowest over the last kernel, of its measured points.
 
-    Where nothing was measured, of its predicted ones; "" where there is no point.
+    Where nothing was measured, of its predicted ones; the GPU's first where there is no point.
     """
     measured = [point for point in points if point["kind"] == "measured"] or list(points)
     if not measured:
-        return ""
+        return str(gpu["levels"][0]["id"])
     last = [point for point in measured if point["kernel"] == measured[-1]["kernel"]]
     roofs = {level["id"]: float(level["gbs"]) for level in reference_levels(gpu)}
     # Not cut off at the peak: of levels that could all feed it, the one that is nearest to it.

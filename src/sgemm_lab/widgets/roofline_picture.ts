@@ -1,12 +1,13 @@
 // The picture of a roofline: roofs, points and what ties them together.
 
-import type { Content, PlacedPoint } from "./roofline_model.ts";
+import type { Content, Point } from "./roofline_model.ts";
+import { nameOf } from "./roofline_model.ts";
+import { drawRoofs, labelRoofs, ROOF_AXES } from "./roofline_roofs.ts";
 import type { Axes } from "./shared/axes.ts";
 import { drawAxes } from "./shared/axes.ts";
 import { setAttributes, svg } from "./shared/dom.ts";
 import { Labels, spotsAround, spotsNextTo, textWidth } from "./shared/labels.ts";
 import { HUES, LEVEL_NAMES, mark } from "./shared/levels.ts";
-import { drawRoofs, labelRoofs, ROOF_AXES } from "./shared/roofs_chart.ts";
 import { within } from "./shared/scale.ts";
 import type { Scene } from "./shared/scene.ts";
 
@@ -32,21 +33,19 @@ export function drawRoofline(
   content: Content,
   room: number,
 ): Drawn {
-  const { gpu, visible, offered, limits } = content;
+  const { gpu, level, visible, limits } = content;
   const width = Math.max(280, room);
   const height = Math.round(within(width * 0.64, 380, 500));
   const label = `Roofline of ${gpu.name}, ${visible.length} points`;
   setAttributes(picture, { viewBox: `0 0 ${width} ${height}`, height, "aria-label": label });
   const box = { left: 60, top: 26, right: width - 14, bottom: height - 50 };
   const axes = drawAxes(layers.roofs, box, limits, ROOF_AXES);
-  const shown = new Set(offered.map(({ id }) => id));
-  const hidden = gpu.levels.map(({ id }) => id).filter((id) => !shown.has(id));
   const labels = new Labels(box.left + 2, box.top - 4, box.right, box.bottom - 2);
   const drawn = { axes, box, layers, labels, content };
-  const roofs = drawRoofs(layers.roofs, axes, gpu, hidden, labels);
+  const roofs = drawRoofs(layers.roofs, axes, gpu, level.id, labels);
   layers.roofs.finish();
-  if (content.steps.length) leadAlong(drawn);
-  else joinLevels(drawn);
+  leadAlong(drawn);
+  leadToMeasured(drawn);
   drawPoints(drawn);
   const main = roofs.filter((roof) => roof.main);
   labelRoofs(layers.labels, axes, main, labels);
@@ -59,10 +58,7 @@ export function drawRoofline(
 }
 
 /** Where a point stands, in px. */
-function placeOf(
-  axes: Axes,
-  { intensity, gflops }: { intensity: number; gflops: number },
-): [x: number, y: number] {
+export function placeOf(axes: Axes, { intensity, gflops }: Point): [x: number, y: number] {
   return [axes.x(intensity), axes.y(gflops)];
 }
 
@@ -78,37 +74,14 @@ function leadAlong({ axes, layers, labels, content: { steps } }: Drawn) {
   });
 }
 
-/** Join each kernel's levels, and lead from what was predicted to what was measured. */
-function joinLevels(drawn: Drawn) {
-  for (const kernel of new Set(drawn.content.visible.map((point) => point.kernel))) {
-    const mine = drawn.content.visible.filter((point) => point.kernel === kernel);
-    joinKinds(drawn, kernel, mine);
-    leadToMeasured(drawn, kernel, mine);
-  }
-}
-
-function joinKinds({ axes, layers, labels }: Drawn, kernel: string, mine: PlacedPoint[]) {
-  for (const kind of ["predicted", "measured"]) {
-    const row = mine.filter((one) => one.kind === kind).sort((a, b) => a.intensity - b.intensity);
-    for (let i = 1; i < row.length; i++) {
-      const [[x1, y1], [x2, y2]] = [placeOf(axes, row[i - 1]), placeOf(axes, row[i])];
-      layers.links.draw(`${kernel}-${kind}-${i}`, "path", {
-        class: `lab-join lab-${kind}`,
-        "data-kernel": kernel,
-        d: `M${x1} ${y1}L${x2} ${y2}`,
-      });
-      labels.blockLine(x1, y1, x2, y2, true);
-    }
-  }
-}
-
-function leadToMeasured({ axes, layers, labels }: Drawn, kernel: string, mine: PlacedPoint[]) {
-  for (const from of mine.filter(({ kind }) => kind === "predicted")) {
-    const to = mine.find(({ kind, level }) => kind === "measured" && level === from.level);
+/** Lead from what was predicted to what was measured. */
+function leadToMeasured({ axes, layers, labels, content: { visible } }: Drawn) {
+  for (const from of visible.filter(({ kind }) => kind === "predicted")) {
+    const to = visible.find(({ kind, kernel }) => kind === "measured" && kernel === from.kernel);
     const d = to && arrow(placeOf(axes, from), placeOf(axes, to));
     if (!d) continue;
-    const look = { class: "lab-arrow", "data-kernel": kernel, d };
-    layers.links.draw(`${kernel}-${from.level}-arrow`, "path", look);
+    const look = { class: "lab-arrow", "data-kernel": from.kernel, d };
+    layers.links.draw(`${from.kernel}-arrow`, "path", look);
     labels.blockLine(...placeOf(axes, from), ...placeOf(axes, to), true);
   }
 }
@@ -116,12 +89,12 @@ function leadToMeasured({ axes, layers, labels }: Drawn, kernel: string, mine: P
 function drawPoints({ axes, layers, labels, content: { visible } }: Drawn) {
   for (const point of visible) {
     const [x, y] = placeOf(axes, point);
-    const node = layers.points.draw(point.index, "g", {
+    const node = layers.points.draw(nameOf(point), "g", {
       class: `lab-point lab-${point.kind} lab-${HUES[point.level]}`,
       role: "img",
-      "data-index": point.index,
+      "data-name": nameOf(point),
       "data-kernel": point.kernel,
-      "aria-label": `${point.label}, ${LEVEL_NAMES[point.level]}, ${point.kind}`,
+      "aria-label": `${point.kernel}, ${LEVEL_NAMES[point.level]}, ${point.kind}`,
       style: `transform:translate(${x.toFixed(1)}px,${y.toFixed(1)}px)`,
     });
     if (!node.firstChild) node.append(svg("circle", { class: "lab-ring", r: 13 }), svg("path"));
@@ -131,43 +104,27 @@ function drawPoints({ axes, layers, labels, content: { visible } }: Drawn) {
   layers.points.finish();
 }
 
-/** Name the points: at one level each of them, with all levels each kernel once. */
+/** Name the points, of each kernel the measured one first. */
 function labelKernels(drawn: Drawn) {
-  const { level, visible } = drawn.content;
+  const { visible } = drawn.content;
   for (const kernel of new Set(visible.map((point) => point.kernel))) {
     const mine = visible.filter((point) => point.kernel === kernel);
-    const measured = mine.filter(({ kind }) => kind === "measured");
-    const predicted = mine.filter(({ kind }) => kind === "predicted");
-    const [{ label }] = mine;
-    if (!level || !measured.length || !predicted.length) {
-      name(drawn, measured.length ? measured : predicted, label, `kernel-${kernel}`);
-    } else {
-      name(drawn, measured, label, `kernel-${kernel}`);
-      name(drawn, predicted, `${label}, predicted`, `predicted-${kernel}`);
+    for (const point of mine.sort((a, b) => (a.kind < b.kind ? -1 : 1))) {
+      const both = mine.length > 1 && point.kind === "predicted";
+      name(drawn, point, both ? `${kernel}, predicted` : kernel);
     }
   }
 }
 
-/**
- * Write a name beside one of some points; where there is no room, further off with a line to it.
- * @param points of one kernel
- */
-function name(
-  { axes, box, layers, labels }: Drawn,
-  points: PlacedPoint[],
-  words: string,
-  key: string,
-) {
-  const places = [...points]
-    .sort((a, b) => b.intensity - a.intensity)
-    .map((point) => placeOf(axes, point));
-  const near = places.flatMap((place) => spotsNextTo(...place));
-  const far = spotsAround(...places[0]);
-  const spot = labels.place(words, SIZE * BOLD, [...near, ...far]);
+/** Write a name beside a point; where there is no room, further off with a line to it. */
+function name({ axes, box, layers, labels }: Drawn, point: Point, words: string) {
+  const [x, y] = placeOf(axes, point);
+  const far = spotsAround(x, y);
+  const key = nameOf(point);
+  const spot = labels.place(words, SIZE * BOLD, [...spotsNextTo(x, y), ...far]);
   if (!spot) return;
-  const { kernel } = points[0];
+  const { kernel } = point;
   if (far.includes(spot)) {
-    const [x, y] = places[0];
     const width = textWidth(words, SIZE * BOLD);
     const end = {
       start: spot.x - 3,

@@ -3,19 +3,19 @@
 import { roofAt } from "../formulas/roofs.ts";
 import { limitWords } from "../models/limits.ts";
 import { number, percent } from "../text.ts";
-import type { Content, PlacedPoint } from "./roofline_model.ts";
+import type { Content, Point } from "./roofline_model.ts";
 import { html, present, svg } from "./shared/dom.ts";
 import { HUES, LEVEL_NAMES, mark } from "./shared/levels.ts";
 
-export function pointText({ gpu, here, steps }: Content, point: PlacedPoint) {
-  const { label, kind, level, intensity, gflops, note, href } = point;
+export function pointText({ gpu, here, steps }: Content, point: Point) {
+  const { kernel, kind, level, intensity, gflops, note } = point;
   const roof = roofAt(gpu, level, intensity);
-  const source = roof.roof && !roof.capped ? roof.roof.source : `FP32 peak, ${gpu.peak_source}`;
+  const source = roof.roof && !roof.capped ? roof.roof.source : `FP32 peak, ${gpu.peaks[0].source}`;
   const share = percent(gflops / roof.gflops);
   const path = stepWords(steps, point);
-  const kernel = here.filter((one) => one.kernel === point.kernel);
+  const places = here.filter((one) => one.kernel === kernel);
   return present([
-    html("p", { class: "lab-headline" }, html("strong", {}, label), ` · ${kind}`),
+    html("p", { class: "lab-headline" }, html("strong", {}, kernel), ` · ${kind}`),
     html(
       "p",
       {},
@@ -24,24 +24,23 @@ export function pointText({ gpu, here, steps }: Content, point: PlacedPoint) {
       html("strong", {}, `${number(gflops)} GFLOP/s`),
       ` · ${share} of the roof there, ${number(roof.gflops)} (${source})`,
     ),
-    html("p", {}, limitWords(gpu, kernel)),
+    html("p", {}, limitWords(gpu, places)),
     path && html("p", {}, path),
     note && html("p", { class: "lab-note" }, note),
-    href && html("a", { href }, `Read about ${label}`),
   ]);
 }
 
 /** How far a path has come from the kernel before. */
-function stepWords(steps: PlacedPoint[], point: PlacedPoint) {
+function stepWords(steps: Point[], point: Point) {
   const before = steps[steps.indexOf(point) - 1];
   if (!before) return "";
   const speed = number(point.gflops / before.gflops);
   const reuse = number(point.intensity / before.intensity);
-  return `From ${before.label} to here: ${speed} times the speed at ${reuse} times the FLOP/B.`;
+  return `From ${before.kernel} to here: ${speed} times the speed at ${reuse} times the FLOP/B.`;
 }
 
 /** What the roofs leave at one intensity. */
-export function probeText({ gpu, here, offered, visible }: Content, intensity: number) {
+export function probeText({ gpu, here, level, visible }: Content, intensity: number) {
   const at = html("strong", {}, `${number(intensity)} FLOP/B`);
   const line = (hue: string, name: string, gflops: number, more: string | false): Node =>
     html(
@@ -52,44 +51,39 @@ export function probeText({ gpu, here, offered, visible }: Content, intensity: n
       html("strong", {}, `${number(gflops)} GFLOP/s`),
       more,
     );
-  const levels = offered.map(({ id, label }) => {
-    const { gflops, capped } = roofAt(gpu, id, intensity);
-    return line(HUES[id], label, gflops, capped && " (FP32 peak)");
-  });
+  const { gflops, capped } = roofAt(gpu, level.id, intensity);
+  const memory = line(HUES[level.id], level.label, gflops, capped && " (FP32 peak)");
   const operands = " (FP32 peak, operands in registers)";
   const peak = line("peak", "Registers", gpu.peak_gflops, operands);
   const hint =
     "Point at the chart or drag in it. By keyboard: Tab to the points or the probe, then arrow keys.";
-  const measured = ({ kind }: PlacedPoint) => kind === "measured";
+  const measured = ({ kind }: Point) => kind === "measured";
   const uncounted =
     `No kernel has a measured place here: the bytes that this level of ${gpu.name} moves were not ` +
     "counted. L1 and shared memory need no counters.";
   return present([
     html("p", { class: "lab-headline" }, "At ", at, ` the roof of ${gpu.name} is`),
-    html("ul", { class: "lab-roofs" }, levels, peak),
+    html("ul", { class: "lab-roofs" }, memory, peak),
     here.some(measured) && !visible.some(measured) && html("p", { class: "lab-hint" }, uncounted),
     visible.length > 0 && html("p", { class: "lab-hint" }, hint),
   ]);
 }
 
-/** The roofs at one intensity, for the slider. */
-export function probeValue({ gpu, offered }: Content, intensity: number) {
-  const roofs = offered.map(
-    ({ id, label }) => `${label} ${number(roofAt(gpu, id, intensity).gflops)} GFLOP/s`,
-  );
-  return `${number(intensity)} FLOP/B: ${roofs.join(", ")}`;
+/** The roof at one intensity, for the slider. */
+export function probeValue({ gpu, level: { id, label } }: Content, intensity: number) {
+  const { gflops } = roofAt(gpu, id, intensity);
+  return `${number(intensity)} FLOP/B: ${label} ${number(gflops)} GFLOP/s`;
 }
 
 /** Explain only those signs that the picture uses in two forms. */
-export function keyEntries({ gpu, visible, level, offered }: Content) {
+export function keyEntries({ gpu, visible, level }: Content) {
   const kinds = new Set(visible.map(({ kind }) => kind));
-  const ids = offered.map(({ id }) => id);
-  const drawn = [...gpu.levels.filter(({ id }) => ids.includes(id)), ...gpu.peaks];
+  const drawn = [...gpu.levels.filter(({ id }) => id === level.id), ...gpu.peaks];
   const roofs = new Set(drawn.map(({ measured }) => measured));
   const marks = new Set(visible.map((point) => point.mark));
   const outline = (id: string) =>
     svg("path", { d: mark(id, 5), transform: "translate(13 7)", class: `lab-${HUES[id]}` });
-  const both = level?.id === "shared" && marks.has("l1");
+  const both = level.id === "shared" && marks.has("l1");
   const entry = (name: string, shape: SVGElement, words: string): Node => {
     const frame = { viewBox: "0 0 26 14", width: 26, "aria-hidden": true };
     const sample = svg("svg", { class: `lab-sample ${name}`, ...frame }, shape);
@@ -120,11 +114,11 @@ function hueOf(unit: string) {
  * A bar for each measured kernel at the level shown: its speed, and how far its bound would let it.
  * Where points of the picture coincide, these tell them apart.
  */
-export function barRows({ level, visible }: Content) {
+export function barRows({ visible }: Content) {
   const measured = visible.filter(({ kind }) => kind === "measured");
-  if (!level || !measured.length) return [];
+  if (!measured.length) return [];
   const most = Math.max(...measured.map((point) => Math.max(point.gflops, point.bound_gflops)));
-  return measured.map(({ kernel, label, gflops, bound_by: unit, bound_gflops: bound }) => {
+  return measured.map(({ kernel, gflops, bound_by: unit, bound_gflops: bound }) => {
     const width = (amount: number) => `width:${((100 * amount) / most).toFixed(2)}%`;
     const track = html(
       "span",
@@ -136,6 +130,6 @@ export function barRows({ level, visible }: Content) {
       bound > 0 ? ` of at most ${number(bound)} · ${unit} · ${percent(gflops / bound)}` : "";
     const numbers = html("span", {}, html("strong", {}, number(gflops)), `${of}`);
     const look = { role: "listitem", "data-kernel": kernel };
-    return html("div", look, html("span", { class: "lab-of" }, label), track, numbers);
+    return html("div", look, html("span", { class: "lab-of" }, kernel), track, numbers);
   });
 }

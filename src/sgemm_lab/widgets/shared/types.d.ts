@@ -68,7 +68,6 @@ interface RoofedGpu {
   id: string;
   name: string;
   peak_gflops: number;
-  peak_source: string;
   peaks: Peak[];
   levels: Roof[];
 }

@@ -1,12 +1,12 @@
-// The roofs of a GPU on log-log axes, shared by the widgets that show them.
+// The roofs of a GPU on log-log axes: those of one memory level, and the peaks.
 
-import { levelRoof } from "../../formulas/roofs.ts";
-import { number } from "../../text.ts";
-import type { Axes, Limits, Names } from "./axes.ts";
-import type { Labels } from "./labels.ts";
-import { spotsAround, textWidth } from "./labels.ts";
-import { HUES } from "./levels.ts";
-import type { Scene } from "./scene.ts";
+import { levelRoof } from "../formulas/roofs.ts";
+import { number } from "../text.ts";
+import type { Axes, Names } from "./shared/axes.ts";
+import type { Labels } from "./shared/labels.ts";
+import { spotsAround, textWidth } from "./shared/labels.ts";
+import { HUES } from "./shared/levels.ts";
+import type { Scene } from "./shared/scene.ts";
 
 interface Line {
   x1: number;
@@ -36,36 +36,19 @@ export const ROOF_AXES: Names = {
   tick: number,
 };
 
-/** Axis limits that hold every roof of every GPU and all `points`: nothing moves but the roofs. */
-export function chartLimits(
-  gpus: RoofedGpu[],
-  points: { intensity: number; gflops: number }[],
-): Limits {
-  const slopes = gpus.flatMap((gpu) => gpu.levels.map((roof) => roof.gbs));
-  const ridges = gpus.flatMap((gpu) => gpu.levels.map((roof) => gpu.peak_gflops / roof.gbs));
-  const peaks = gpus.flatMap((gpu) => gpu.peaks.map((peak) => peak.gflops));
-  const xs = points.map((point) => point.intensity);
-  const left = Math.min(0.2, ...xs) / 2;
-  const ys = [Math.min(...slopes) * left, ...points.map((point) => point.gflops)];
-  return {
-    x: [left, Math.max(4, ...ridges, ...xs) * 4],
-    y: [Math.min(...ys) / 1.6, Math.max(...peaks, ...ys) * 2.2],
-  };
-}
-
 /**
  * Draw the roofs of `gpu` without their labels and keep the room they take.
- * @param hidden ids of levels
+ * @param shown id of a level
  * @returns what labelRoofs() needs
  */
 export function drawRoofs(
   scene: Scene,
   axes: Axes,
   gpu: RoofedGpu,
-  hidden: string[],
+  shown: string,
   labels: Labels,
 ): DrawnRoof[] {
-  const slanted = slantedRoofs(axes, gpu, hidden);
+  const slanted = slantedRoofs(axes, gpu, shown);
   const roofs = [...slanted, ...flatRoofs(axes, gpu, slanted)];
   for (const roof of [...roofs].sort((a, b) => Number(a.main) - Number(b.main))) {
     const { level, measured } = roof;
@@ -88,9 +71,9 @@ export function drawRoofs(
 }
 
 /** The roofs of memory: from the left edge, or the floor, up to the peak. */
-function slantedRoofs({ x, y }: Axes, gpu: RoofedGpu, hidden: string[]): DrawnRoof[] {
+function slantedRoofs({ x, y }: Axes, gpu: RoofedGpu, shown: string): DrawnRoof[] {
   return gpu.levels
-    .filter(({ id }) => !hidden.includes(id))
+    .filter(({ id }) => id === shown)
     .map((level) => {
       const { gbs, measured } = level;
       const main = levelRoof(gpu, level.id) === level;
@@ -103,11 +86,11 @@ function slantedRoofs({ x, y }: Axes, gpu: RoofedGpu, hidden: string[]): DrawnRo
     });
 }
 
-/** The roofs of the arithmetic, from the steepest roof of memory on. */
+/** The roofs of the arithmetic, from the roof of memory on. */
 function flatRoofs({ x, y }: Axes, gpu: RoofedGpu, slanted: DrawnRoof[]): DrawnRoof[] {
-  const steepest = Math.max(...slanted.filter(({ main }) => main).map(({ amount }) => amount));
+  const steepest = slanted.find(({ main }) => main)?.amount ?? 0;
   return gpu.peaks.map(({ gflops, measured }, i) => {
-    const x1 = x(Math.max(x.low, gflops / steepest)); // from the left where no level is shown
+    const x1 = x(Math.max(x.low, gflops / steepest));
     const line = { x1, y1: y(gflops), x2: x(x.high), y2: y(gflops) };
     return { ...line, gpu, main: i === 0, measured, amount: gflops, ridge: Infinity };
   });

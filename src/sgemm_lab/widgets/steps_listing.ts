@@ -46,9 +46,10 @@ export class Listing {
     const { element } = this;
     const [height, above] = [line.offsetHeight, line.offsetTop - element.scrollTop];
     if (above < height || above > element.clientHeight - 2 * height) {
-      const shown = Math.floor(element.clientHeight / height); // whole lines
-      const padding = (element.clientHeight - shown * height) / 2;
-      element.scrollTop = line.offsetTop - Math.floor((shown - 1) / 2) * height - padding;
+      const half = Math.floor((element.clientHeight / height - 1) / 2) * height;
+      const lines = [...this.lines.values()];
+      const top = lines.find(({ offsetTop }) => offsetTop >= line.offsetTop - half);
+      element.scrollTop = (top ?? line).offsetTop; // a line that wraps is not cut
     }
   }
 }

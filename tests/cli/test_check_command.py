@@ -40,7 +40,7 @@ def test_a_file_of_another_kind_is_refused(
     (tmp_path / "axpy.txt").write_text(AXPY)
     assert main(["check", str(tmp_path / "axpy.txt"), *ARGUMENTS]) == 2
     said = capsys.readouterr().err
-    assert "axpy.txt' is no CUDA file: its name must end in .cu or .cuh." in said
+    assert "axpy.txt' is not a CUDA file: its name must end in .cu or .cuh." in said
 
 
 def test_wrong_sizes_are_named_once_for_each_line(

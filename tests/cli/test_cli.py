@@ -66,7 +66,7 @@ def test_the_module_is_the_command() -> None:
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 2
-    assert done.stderr == "sgemm-lab: No record is of a GPU whose name contains 'nothing'.\n"
+    assert done.stderr == "sgemm-lab: No record has a GPU whose name contains 'nothing'.\n"
 
 
 # What it answers.

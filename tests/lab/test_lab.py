@@ -40,14 +40,17 @@ def test_measure_says_what_is_missing():
 @pytest.mark.parametrize(
     ("verb", "sentence"),
     [
-        (lambda: lab.mine(5), "5 is no source. Give it as text, such as lab.source"),
+        (lambda: lab.mine(5), "5 is not source code. Give it as text, such as lab.source"),
         (
             lambda: lab.compare(5, "tiled"),
-            "5 is no kernel. Give a name such as 'tiled', or lab.mine",
+            "5 is not a kernel. Give a name such as 'tiled', or lab.mine",
         ),
         (lambda: lab.compare("tilde", "tiled"), "no kernel called 'tilde'. Did you mean 'tiled'"),
         (lambda: lab.compare("naive", 5), "5 is no kernel"),
-        (lambda: lab.count("tiled", size="64"), "'64' is no size. Give a whole number such as 64"),
+        (
+            lambda: lab.count("tiled", size="64"),
+            "'64' is not a size. Give a whole number such as 64",
+        ),
         (lambda: lab.count("tiled", size=True), "True is no size"),
         (lambda: lab.count("tiled", size=(8, 8)), r"\(8, 8\) is no size"),
         (lambda: lab.count("tiled", size=0), "0 is no size"),

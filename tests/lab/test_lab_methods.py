@@ -31,8 +31,8 @@ def test_a_change_is_against_the_books_way() -> None:
 
 
 def test_the_picture_tells_drift_from_steadiness() -> None:
-    assert "moved by +20.0 % to +20.0 %" in repr(Effects(sample_record(drift=1.2)).turns())
-    assert "no way moved by more than 0.0 %" in repr(Effects(sample_record()).turns())
+    assert "changed by +20.0 % to +20.0 %" in repr(Effects(sample_record(drift=1.2)).turns())
+    assert "no method changed by more than 0.0 %" in repr(Effects(sample_record()).turns())
 
 
 def test_what_was_not_measured_is_a_sentence() -> None:

@@ -21,7 +21,7 @@ def test_speeds_come_from_the_record_and_say_why(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(session, "measure_here", _never)
     speed = lab.measure("column_order", "stages")
     assert speed.note.startswith(
-        "This GPU is sm_75 and cannot run stages: that takes sm_80 or newer. So this is the record."
+        "This GPU is sm_75 and cannot run stages: it needs sm_80 or newer. So this is the record."
     )
     assert {score.device.name for score in speed} == {"NVIDIA H200"}
     assert {score.kernel for score in speed} == {"column_order", "stages"}

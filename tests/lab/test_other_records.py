@@ -159,5 +159,5 @@ def test_a_record_is_found_by_a_part_of_its_gpus_name() -> None:
     assert [lab.recorded(record.gpu.name.lower()).record for record in session.book_records()] == (
         session.book_records()
     )
-    with pytest.raises(LabError, match="No record is of a GPU whose name contains 'T4'"):
+    with pytest.raises(LabError, match="No record has a GPU whose name contains 'T4'"):
         lab.recorded("T4")

@@ -26,7 +26,7 @@ def test_a_stray_sample_is_told_with_what_the_mean_would_lose(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     said = said_of(monkeypatch, 1e-3, 1e-3, 4e-3)
-    assert "One sample of 3 of Naive" in said
+    assert "Of 3 samples of Naive 1 is an outlier" in said
     assert "took 4.00 times as long" in said
     assert "report 50.0 % less speed" in said  # (1 + 1 + 4) / 3 is twice the median
     assert "2 samples of 5 of Naive" in said_of(monkeypatch, 1e-3, 1e-3, 1e-3, 4e-3, 2e-3)

@@ -62,7 +62,7 @@ def add_count_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--hazards", action=argparse.BooleanOptionalAction, default=True,
-        help="look for races in shared memory, which costs some time",
+        help="look for races in shared memory, which takes extra time",
     )  # fmt: skip
     parser.add_argument(
         "--schedule", choices=("lockstep", "warps"), default="lockstep",
@@ -71,7 +71,7 @@ def add_count_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--order", type=natural, default=None, metavar="SEED",
         help="run blocks, and warps with --schedule warps, in an order drawn with this seed; "
-        "for a CUDA file of anybody",
+        "for any CUDA file",
     )  # fmt: skip
     add_time_limit(parser, "the launch", TIME_LIMIT)
     other = parser.add_argument_group(EXTERNAL_GROUP)

@@ -131,7 +131,7 @@ def _about_no_gpu(facts: Facts) -> str:
     if facts.seen:
         return (
             f"The driver finds {facts.seen}, but CUDA cannot use it: {facts.fault} Most often the "
-            "driver is older than CuPy's CUDA, or was updated since the machine started. Restart "
+            "driver is older than CuPy's CUDA, or was updated after the machine started. Restart "
             "the machine; if that does not help, install a newer driver."
         )
     if facts.colab:

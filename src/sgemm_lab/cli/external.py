@@ -13,7 +13,7 @@ from sgemm_lab.kernel import has_head_comment, terms
 if TYPE_CHECKING:
     from sgemm_lab.external_cuda import ExternalKernel
 
-EXTERNAL_GROUP = "a CUDA file of anybody, without the book's head comment"
+EXTERNAL_GROUP = "any CUDA file, without the book's head comment"
 """Title of these arguments in the help."""
 
 SEVERITIES = ("error", "warning", "information")
@@ -87,7 +87,7 @@ def external_kernel(options: argparse.Namespace, name: str) -> "ExternalKernel":
 
     if not name.endswith(FILES):
         if Path(name).suffix and Path(name).is_file():
-            raise LabError(f"'{name}' is no CUDA file: its name must end in .cu or .cuh.")
+            raise LabError(f"'{name}' is not a CUDA file: its name must end in .cu or .cuh.")
         raise LabError(
             "--entry, --grid, --block and --args apply to your own files only. Set constants of a "
             "book kernel by name: 'tiled:TILE=16'."

@@ -213,7 +213,7 @@ def run_scoreboard(options: argparse.Namespace) -> int:
     strassen = STRASSEN_RECORDS.load_all(options.records)
     found = lines(records, strassen, options.gpu or "", bounds=options.json)
     if not found and options.gpu:
-        raise LabError(f"No record is of a GPU whose name contains '{options.gpu}'.")
+        raise LabError(f"No record has a GPU whose name contains '{options.gpu}'.")
     if options.json:
         print_json([asdict(line) for line in found])
     else:

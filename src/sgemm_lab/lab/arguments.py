@@ -29,7 +29,7 @@ def kernel_of(kernel: str | Kernel | ExternalKernel) -> Kernel:
                        "lab.count; no other verb knows it.")  # fmt: skip
     if isinstance(kernel, str):
         return load_kernel(kernel)
-    raise LabError(f"{kernel!r} is no kernel. Give a name such as 'tiled', or lab.mine(text).")
+    raise LabError(f"{kernel!r} is not a kernel. Give a name such as 'tiled', or lab.mine(text).")
 
 
 def size_of(size: AnySize) -> Size:
@@ -44,7 +44,7 @@ def size_of(size: AnySize) -> Size:
     )
     if not whole or len(sizes) != 3:
         raise LabError(
-            f"{size!r} is no size. Give a whole number such as 64, or three: (1000, 999, 64)."
+            f"{size!r} is not a size. Give a whole number such as 64, or three: (1000, 999, 64)."
         )
     m, n, k = sizes
     return m, n, k

@@ -126,9 +126,9 @@ class Card:
         strides, useful = list(self.strided), list(self.strided.values())
         factor = useful[strides.index(2)] / useful[strides.index(8)]
         conclusion = (
-            f"From stride 2 to 8 the useful bytes per second fall to 1 / {factor:.1f}, for each "
-            "float brings a whole 32-byte sector with it. At stride 1 DRAM is not the limit, but a "
-            "thread that asks for 4 bytes at a time."
+            f"From stride 2 to 8 the useful bytes per second fall to 1 / {factor:.1f}, because each "
+            "float brings a whole 32-byte sector with it. At stride 1 DRAM could deliver more, but "
+            "a thread asks for only 4 bytes at a time."
         )
         return PictureOfTwoWidths(
             partial(_draw_stride, self), "Useful bandwidth over stride", conclusion
@@ -138,9 +138,9 @@ class Card:
         """Draw DRAM bandwidth over the width of a load, for one and four loads on their way."""
         one, four = self.wide[1], self.wide[4]
         conclusion = (
-            f"One load of 4 bytes at a time gets {one[4] / four[16]:.0%} of what four of 16 get, "
-            f"four of 4 bytes get {four[4] / four[16]:.0%}: what counts is how many bytes are in "
-            f"flight, not the width of a load. {self.device.name}."
+            "What counts is how many bytes are in flight, not the width of a load. One load of 4 "
+            f"bytes at a time gets {one[4] / four[16]:.0%} of what four of 16 bytes get, four of 4 "
+            f"bytes get {four[4] / four[16]:.0%}. {self.device.name}."
         )
         return PictureOfTwoWidths(
             partial(_draw_width, self), "Bandwidth over the width of a load", conclusion

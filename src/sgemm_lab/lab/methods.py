@@ -64,13 +64,13 @@ class Effects:
         low, high = min(drifts), max(drifts)
         if max(abs(low), abs(high)) < _STEADY:
             conclusion = (
-                f"The card was steady: from the first sample to the last no way moved by more "
+                f"The card was steady: from the first sample to the last no method changed by more "
                 f"than {max(abs(low), abs(high)):.1%}."
             )
         else:
             conclusion = (
-                f"From the first sample to the last the ways moved by {low:+.1%} to {high:+.1%}, "
-                "all together. Whatever is measured first pays for that; in turns, all pay alike."
+                f"From the first sample to the last the methods changed by {low:+.1%} to "
+                f"{high:+.1%}, all together. Measured in turns, all are affected alike."
             )
         return sample_picture(series, f"Ways of measuring in turns at {size}³", conclusion)
 

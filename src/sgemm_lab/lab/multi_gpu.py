@@ -285,10 +285,10 @@ def _draw_roof(found: MultiGpuResults, *, phone: bool) -> tuple[Figure, str]:
     right, graph = min(one for one in _SIZES if one[0] > max(bound_by_links, default=0))
     near, near4 = (found.product(gpus, right, layouts(gpus)[0], graph=graph) for gpus in (2, 4))
     conclusion = (
-        f"Right of the ridge, {number(rate / link)} FLOP for each byte, the link is no limit, but "
-        f"that alone does not reach the roof. From {right}³ on all sizes stand there, and "
-        f"{right}³ is still far below, at {number(near.tflops)} and {number(near4.tflops)} "
-        "TFLOP/s: no roof shows starts, latency, and too few tiles for all SMs. Large ones "
-        f"reach it: {number(large.tflops)} and {number(large4.tflops)} TFLOP/s."
+        f"Right of the ridge, {number(rate / link)} FLOP for each byte, the link does not set the "
+        f"limit. Large products there reach the roof, at {number(large.tflops)} and "
+        f"{number(large4.tflops)} TFLOP/s. Small ones such as {right}³ stay far below it, at "
+        f"{number(near.tflops)} and {number(near4.tflops)}: starts, latency and too few tiles for "
+        "all SMs are in no roof."
     )
     return fig, conclusion

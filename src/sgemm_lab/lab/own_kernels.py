@@ -61,7 +61,9 @@ def mine(
         LabError: it is no text, or the head comment lacks a field.
     """
     if not isinstance(text, str):
-        raise LabError(f"{text!r} is no source. Give it as text, such as lab.source('tiled').")
+        raise LabError(
+            f"{text!r} is not source code. Give it as text, such as lab.source('tiled')."
+        )
     if grid or block or entry or args:
         return external_kernel(text, name, entry, grid, block, args, shared_bytes, define)
     source = text.strip() + "\n"

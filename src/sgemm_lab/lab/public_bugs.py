@@ -41,8 +41,8 @@ class ShownBugs:
     @property
     def _note(self) -> str:
         return (
-            f"Run on an {self.known.gpu}. Each link leads to the newest commit that was at hand on "
-            f"{self.known.seen}, which has the line still."
+            f"Run on an {self.known.gpu}. Each link leads to the newest commit of "
+            f"{self.known.seen}, which still has the line."
         )
 
 

@@ -106,7 +106,7 @@ def recorded(gpu: str = "") -> Recorded:
     for record in session.book_records():
         if gpu.lower() in record.gpu.name.lower():
             return Recorded(record)
-    raise LabError(f"No record is of a GPU whose name contains '{gpu}'.")
+    raise LabError(f"No record has a GPU whose name contains '{gpu}'.")
 
 
 def runs() -> Output:

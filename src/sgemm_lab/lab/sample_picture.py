@@ -82,8 +82,8 @@ def _draw(series: Mapping[str, Sequence[float]], phone: bool) -> Figure:
 def _conclusion(title: str, samples: Sequence[float], library: Sequence[float]) -> str:
     halves = (
         f"Half of the samples of {title} lie within {_middle_half(samples):.1%} of their median, "
-        f"half of those of cuBLAS within {_middle_half(library):.1%}. Medians that differ by less "
-        "tell nothing."
+        f"half of those of cuBLAS within {_middle_half(library):.1%}. A smaller difference "
+        "between medians means nothing."
     )
     strayed = [
         _straying(name, taken)
@@ -97,10 +97,10 @@ def _conclusion(title: str, samples: Sequence[float], library: Sequence[float]) 
 
 def _straying(name: str, samples: Sequence[float]) -> str:
     middle, strays = statistics.median(samples), _strays(samples)
-    taken = "One sample" if strays == 1 else f"{strays} samples"
+    taken = "1 is an outlier" if strays == 1 else f"{strays} are outliers"
     lost = 1 - mean_rate(samples) / middle
     return (
-        f"{taken} of {len(samples)} of {name} strayed; the slowest took "
+        f"Of {len(samples)} samples of {name} {taken}; the slowest took "
         f"{middle / min(samples):.2f} times as long as the median sample. "
         f"The mean of the times would report {lost:.1%} less speed. The median hardly notices."
     )

@@ -65,7 +65,7 @@ def lacking_words(kernels: Sequence[Kernel]) -> str:
     """Say that this machine's GPU lacks what kernels need, without what follows from it."""
     needs = max(str(kernel.needs) for kernel in kernels)
     names = ", ".join(kernel.name for kernel in kernels)
-    return f"This GPU is {device_target()} and cannot run {names}: that takes {needs} or newer."
+    return f"This GPU is {device_target()} and cannot run {names}: it needs {needs} or newer."
 
 
 def _print_over(text: str) -> None:

@@ -116,6 +116,6 @@ def barrier_ring(name: str | Kernel, *, stages: int, tiles: int) -> BarrierRing:
             "stages": stages,
         },
         note=f"By the overlap model, with the times of a K tile of {kernel.name} on "
-        f"{measured_card().device.name}. In a stage's row a dashed bar is "
-        "a requested K tile, blue one that arrives, purple one that is multiplied.",
+        f"{measured_card().device.name}. In a stage's row a K tile is "
+        "requested (dashed), arrives (blue) and is multiplied (purple).",
     )

@@ -82,7 +82,7 @@ def verdicts(rows: Iterable[Sequence[str]], *, more: Iterable[Sequence[str]] = (
     keys: set[str] = set()
     for claim in (*shown, *folded):
         if claim.key in keys:
-            raise LabError(f"The key '{claim.key}' stands twice. Give each claim its own.")
+            raise LabError(f"The key '{claim.key}' is used twice. Give each claim its own.")
         keys.add(claim.key)
     return Verdicts(shown, folded)
 

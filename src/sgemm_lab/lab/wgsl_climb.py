@@ -64,7 +64,7 @@ def wgsl_climb() -> WgslClimb:
     note = (
         f"{gpu} at {size_text((card.size,) * 3)}, in WGSL through Vulkan, {card.date[:10]}. × is "
         "the factor over the row that it builds on. In CUDA blocks and windows may be larger, "
-        "and a chapter may set a kernel against other constants than those of its row."
+        "and a chapter may compare a kernel with other constants than those of its row."
     )
     shown = table(_HEADS, rows, note=note)
     return WgslClimb(shown.html, shown.text, wgsl)

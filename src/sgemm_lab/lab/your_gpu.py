@@ -35,7 +35,7 @@ def my_gpu(*sizes: AnySize) -> Speeds | Output:
     kernels = [kernel for kernel in load_kernels(variants=True) if _runs_here(kernel)]
     has_card = any(record.readings("rate.fma") for record in session.here())
     run = session.measure_here(kernels, shapes, micro=not has_card)
-    ended = "" if run.complete else " Stopped early: what was measured until then is kept."
+    ended = "" if run.complete else " Stopped early: what was measured so far is saved."
     note = f"{session.provenance(current_device(), run)} cuBLAS: {run.cublas_call}.{ended}"
     return Speeds(tuple(find_scores(kernels, shapes, session.all_records())), note)
 

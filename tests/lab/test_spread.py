@@ -29,7 +29,9 @@ def test_a_stray_sample_is_told_with_what_the_mean_would_lose(
     assert "Of 3 samples of Naive 1 is an outlier" in said
     assert "took 4.00 times as long" in said
     assert "report 50.0 % less speed" in said  # (1 + 1 + 4) / 3 is twice the median
-    assert "2 samples of 5 of Naive" in said_of(monkeypatch, 1e-3, 1e-3, 1e-3, 4e-3, 2e-3)
+    assert "Of 5 samples of Naive 2 are outliers" in said_of(
+        monkeypatch, 1e-3, 1e-3, 1e-3, 4e-3, 2e-3
+    )
 
 
 def test_a_kernel_that_was_not_measured_is_a_sentence() -> None:

@@ -126,7 +126,7 @@ class Card:
         strides, useful = list(self.strided), list(self.strided.values())
         factor = useful[strides.index(2)] / useful[strides.index(8)]
         conclusion = (
-            f"From stride 2 to 8 the useful bytes per second fall to 1 / {factor:.1f}, because each "
+            f"From stride 2 to 8 the useful bytes per second fall to 1 / {factor:.1f}: each "
             "float brings a whole 32-byte sector with it. At stride 1 DRAM could deliver more, but "
             "a thread asks for only 4 bytes at a time."
         )

@@ -42,5 +42,5 @@ def test_claims_that_few_will_meet_are_folded_up_and_travel_all_the_same() -> No
     assert "1 more claim of this kind" in folded
     assert '<tr id="verdict-more-any-k">' in folded
     assert [claim["key"] for claim in made[VERDICTS_MIME]] == ["001-align-4", "more-any-k"]
-    with pytest.raises(LabError, match="stands twice"):
+    with pytest.raises(LabError, match="is used twice"):
         lab.verdicts([WINDOW], more=[WINDOW])

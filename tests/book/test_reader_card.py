@@ -162,7 +162,7 @@ def test_a_measurement_ends_by_a_button_or_a_hidden_tab_and_begins_again(
       document.dispatchEvent(new Event("visibilitychange"));
     }"""
     for stop, said in (
-        (place.part("measure").click, "Stopped. Nothing was kept."),
+        (place.part("measure").click, "Stopped. Nothing was saved."),
         (lambda: place.page.evaluate(hide), "you turned to another tab"),
     ):
         place.part("measure").click()
@@ -270,7 +270,7 @@ def test_closing_boxes_tell_how_a_kept_card_took_the_step(opened: Any) -> None:
     [
         ([0.001], "It helped there and not here."),
         ([0.0009], "times."),  # 1.11 times: may be noise
-        ([0.0005, 0.0008, 0.001], "so what the step brings cannot be told."),
+        ([0.0005, 0.0008, 0.001], "too much to tell what the step gains."),
     ],
 )
 def test_a_closing_box_judges_a_step_by_what_was_measured(

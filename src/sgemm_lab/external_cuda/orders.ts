@@ -89,7 +89,7 @@ function different(prepared: Prepared, name: string, count: number, order: strin
   const differ = `${plural(count, "element")} ${count > 1 ? "differ" : "differs"}`;
   const message =
     `${name} depends on the order in which blocks and warps run: ${differ}.` +
-    (takes ? " Threads take places by an atomic; where any order will do, all is well." : "");
+    (takes ? " Threads take places by an atomic. If any order will do, this is no error." : "");
   const severity = takes ? "information" : "warning";
   return { severity, kind: ORDER, message, file, line, otherLine: null, array: name, order };
 }

@@ -103,7 +103,7 @@ export function render({ model, el }: View<State>) {
   const heading = html(
     "p",
     { class: "lab-heading" },
-    "Share of the SMs' time that makes C, by size",
+    "Share of the SMs' time that is used, by size",
   );
   const root = tool(
     el,
@@ -238,7 +238,7 @@ function factsOf({ product, sms, found, even }: Plan): [string, string][] {
 function measuredWords({ measured, full }: Plan) {
   if (!measured.length) return "";
   return (
-    `Beside the curve are measured speeds, as shares of ${number(full)} GFLOP/s, which the fastest ` +
+    `Squares are measured speeds, as shares of ${number(full)} GFLOP/s, which the fastest ` +
     `kernel would reach if no SM were ever idle${measured[0].note ? ` (${measured[0].note})` : ""}.`
   );
 }
@@ -246,7 +246,7 @@ function measuredWords({ measured, full }: Plan) {
 function curveWords({ product, sms }: Plan) {
   const shares = [false, true].map((even) => percent(usefulShare(product, sms, even)));
   return (
-    `Share of the SMs' time that makes elements of C, by size. At ${comma(product.m)} whole tiles ` +
+    `Share of the SMs' time that is used for elements of C, by size. At ${comma(product.m)} whole tiles ` +
     `reach ${shares[0]}, even shares ${shares[1]}.`
   );
 }

@@ -339,7 +339,7 @@ function setUp(box: Box) {
       pass(box);
       moveOn(box);
     });
-    const note = "Until then the result is hidden, and what repeats it further down.";
+    const note = "Until then the result is hidden, here and further down.";
     const saysAll = "Show all results in the book";
     const all = html("button", { type: "button", "data-lab": "pass-all" }, saysAll);
     all.addEventListener("click", () => {

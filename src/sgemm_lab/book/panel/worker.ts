@@ -33,7 +33,7 @@ function loaded(file: string, make: (address: string) => HTMLElement): Promise<v
       element.onload = () => done();
       element.onerror = () => {
         loads.delete(address);
-        fail(new LabError(`The file ${file} could not be loaded. Is the network there?`));
+        fail(new LabError(`The file ${file} could not be loaded. Check the network.`));
       };
       document.head.append(element);
     });

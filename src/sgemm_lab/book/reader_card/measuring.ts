@@ -8,9 +8,9 @@ import { climb } from "../../wgsl/climb.ts";
 import type { Measured } from "../../wgsl/form.ts";
 import { html } from "../../widgets/shared/dom.ts";
 
-const STOPPED = "Stopped. Nothing was kept.";
+const STOPPED = "Stopped. Nothing was saved.";
 const HIDDEN =
-  "Stopped, because you turned to another tab: browsers slow down pages that nobody sees. " +
+  "Stopped, because you turned to another tab: browsers slow down pages in the background. " +
   "Measure again, and stay here until it is done.";
 const BROKEN = "The card did something that this page does not expect";
 

@@ -77,8 +77,8 @@ function carriesOver(rows: Row[], book: BookCard) {
   const worst = Math.max(...rows.map(({ spread }) => spread));
   if (worst > TOO_FAR_APART) {
     return [
-      `The samples of one step lie ${percent(worst)} apart, so what a step brings here cannot be ` +
-        "told. Close what else is running, and measure again.",
+      `The samples of one step differ by ${percent(worst)}, too much to tell what a step gains here. ` +
+        "Close what else is running, and measure again.",
     ];
   }
   const [thereOnly, hereOnly] = ["there", "here"].map((where) =>
@@ -90,7 +90,7 @@ function carriesOver(rows: Row[], book: BookCard) {
   return [
     thereOnly.length && `Helped on the ${book.name} and not here: ${list(thereOnly)}.`,
     hereOnly.length && `Helped here and not on the ${book.name}: ${list(hereOnly)}.`,
-    `CUDA goes on where WGSL ends: “${book.best.title}” makes ${number(book.best.gflops)} GFLOP/s ` +
+    `CUDA goes further than WGSL: “${book.best.title}” reaches ${number(book.best.gflops)} GFLOP/s ` +
       `on the ${book.name}.`,
   ].filter((text) => typeof text === "string");
 }

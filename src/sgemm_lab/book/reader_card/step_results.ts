@@ -46,7 +46,7 @@ export function lineOf(measured: Measured, book: BookCard, row: Row, before: Row
   const where = helpedWhere(row);
   const verdict =
     apart > TOO_FAR_APART
-      ? `The samples here lie ${percent(apart)} apart, so what the step brings cannot be told.`
+      ? `The samples here differ by ${percent(apart)}, too much to tell what the step gains.`
       : where && VERDICTS[where];
   return [
     html("strong", {}, `${measured.card}, WGSL`),

@@ -225,7 +225,7 @@ export class KernelSection {
       );
       const results = compared
         ? `All ${comma(compared.length)} elements of ${compared.name} equal ${compared.by}.`
-        : "Results are not compared: say under Launch what is expected, or add a function to the file with the kernel’s name and _cpu behind it.";
+        : "Results are not compared: say under Launch what is expected, or add a function to the file, named after the kernel with _cpu at the end.";
       const orders = first.orders.length
         ? [html("p", {}, `Warps and blocks also ran ${first.orders.join(", ")}.`)]
         : [];

@@ -3,6 +3,7 @@
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -10,12 +11,15 @@ from sgemm_lab.errors import LabError
 from sgemm_lab.external_cuda.compile_file import open_file
 from sgemm_lab.external_cuda.cuda_file import own_kernels, read_sources
 from sgemm_lab.external_cuda.launch import ExternalKernel, for_node
+from sgemm_lab.external_cuda.program import Program, follow_program
 from sgemm_lab.external_cuda.report import KERNEL_SECONDS, KernelReport, Options, report_of
 from sgemm_lab.simulator import worker
 
 _LATE = (
     "Left out: the {seconds:g} seconds for the file were over. Check it alone with --entry {entry}."
 )
+
+_NOT_RUN = {"verdict": "not run", "findings": [], "sizes": [], "limits": []}
 
 NOT_COMPARED = "Results not compared: nothing says what they should be."
 OFFER = (
@@ -47,6 +51,10 @@ def check_file(
     if pasted.entry is not None or len(own) < 2:
         entries = [(pasted.entry, own[0]["line"] if len(own) == 1 else 0)]
     left = max(options.seconds, options.time_limit)
+    program: Program | None = None
+    if not (kernel.arguments or kernel.grid or kernel.block or options.sizes or options.expect):
+        with suppress(LabError):
+            program = follow_program(pasted)
     for number, (entry, line) in enumerate(entries, 1):
         begun = time.process_time()
         share = max(left / (len(entries) + 1 - number), min(left, KERNEL_SECONDS))
@@ -59,15 +67,20 @@ def check_file(
             limit = min(options.time_limit, math.ceil(share))
             report, seconds = _check(chosen, replace(options, seconds=share, time_limit=limit))
             left -= seconds
-            yield report
         except LabError as refused:
-            if len(entries) == 1:
+            name = entry or (own[0]["name"] if len(own) == 1 else "")
+            if len(entries) == 1 and not (program and program["launched"]):
                 raise
-            yield KernelReport(entry or "", pasted.name, line, "not run", said=(str(refused),))
+            report = {**_NOT_RUN, "kernel": name, "file": pasted.name, "line": line}
+            report["said"] = [str(refused)]
+        if program is not None:
+            asked = {"report": report, "program": program, "isLast": number == len(entries)}
+            report = worker.ask("with_program", asked)
+        yield report_of(report)
         left -= time.process_time() - begun
 
 
-def _check(kernel: ExternalKernel, options: Options) -> tuple[KernelReport, float]:
+def _check(kernel: ExternalKernel, options: Options) -> tuple[dict[str, Any], float]:
     """Return the report on a kernel, and the processor time of Node."""
     chosen = asdict(options)
     chosen["timeLimit"] = chosen.pop("time_limit")
@@ -85,7 +98,7 @@ def _check(kernel: ExternalKernel, options: Options) -> tuple[KernelReport, floa
         asked = {**given, "report": report, "references": references}
         compared = worker.ask("compare_kernel", asked)
         report, seconds = compared["report"], seconds + compared["seconds"]
-    return report_of(report), seconds
+    return report, seconds
 
 
 def _compiled(kernel: ExternalKernel, text: Mapping[str, Any]) -> dict[str, Any] | str:

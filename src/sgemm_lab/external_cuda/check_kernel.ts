@@ -42,7 +42,7 @@ import { atEmptyRows, countAssumed, isStuck, lasting, launchOf, NeverEndsError }
 /** M, N and K of a kernel whose arguments name them but which is no product. */
 const SIZE: Size = [64, 64, 64];
 const EMPTY_ROWS = "It happens where the last rows, of equal offsets, are empty.";
-const NO_PRODUCT =
+export const NO_PRODUCT =
   "It looks like a matrix product, but no launch that was tried makes C the product.";
 const NOT_COMPARED = "Results not compared: nothing says what they should be.";
 const COOPERATIVE = /LaunchCooperativeKernel|LaunchKernelEx|\bis_valid\b/;

@@ -3,7 +3,7 @@
 import type { Placed, Question, Tasks } from "../simulator/worker.ts";
 import { packedResult, plainHazard } from "../simulator/worker.ts";
 import { textsOf } from "./arguments.ts";
-import { checkKernel, compareKernel } from "./check_kernel.ts";
+import { checkKernel, compareKernel, NO_PRODUCT } from "./check_kernel.ts";
 import { secondsNow } from "./clock.ts";
 import { countKernel } from "./count_kernel.ts";
 import type { SourceText } from "./cuda_file.ts";
@@ -17,6 +17,9 @@ import { isWrong } from "./one_launch.ts";
 import type { Opened } from "./open_kernel.ts";
 import { openKernel } from "./open_kernel.ts";
 import { otherOrders } from "./orders.ts";
+import { follow } from "./program/program.ts";
+import { withProgram } from "./program/report.ts";
+import { smallerSizes } from "./program/sizes.ts";
 import { referencesOf } from "./references.ts";
 import type { KernelReport } from "./report.ts";
 import { assumedOf, notesOf, SETTINGS, sentencesOf } from "./report.ts";
@@ -142,6 +145,9 @@ export const readingTasks: Tasks = {
     const report = checkKernel(kernel, question.given.options);
     return { report, references: references(report, kernel), seconds: secondsNow() - begun };
   },
+  follow_program: ({ given }) => follow(read(given).file, given.kernels, given.seconds),
+  smaller_sizes: ({ given }) => smallerSizes(read(given).file, given.halvings),
+  with_program: ({ given }) => withProgram(given.report, given.program, given.isLast, NO_PRODUCT),
   compare_kernel: (question) => {
     const begun = secondsNow();
     const { kernel, report, references, options } = question.given;

@@ -166,7 +166,6 @@ function placeSome(
  */
 function withoutIllegal(access: Access) {
   const { site, memory, addresses } = access;
-  const { hazards } = access.group.launch;
   const last = memory.size - site.width;
   const where = (test: (relative: number) => boolean, of: Access) =>
     Uint8Array.from(of.positions, (_, i) => {
@@ -174,7 +173,8 @@ function withoutIllegal(access: Access) {
       return test(addresses[lane] - memory.base) ? 1 : 0;
     });
   const outside = where((relative) => relative < 0 || relative > last, access);
-  const inside = without(access, outside, (one, lanes) => hazards.outOfBounds(one, lanes));
+  const inside = without(access, outside, reportOutside);
+  const { hazards } = access.group.launch;
   const crooked = where((relative) => (relative & (site.width - 1)) !== 0, inside);
   return without(inside, crooked, (one, lanes) => hazards.misaligned(one, lanes));
 }
@@ -191,11 +191,20 @@ function checkState(access: Access) {
       lowest[i] = Math.min(lowest[i], memory.state[positions[i] + word * site.wordBytes]);
     }
   }
-  const { hazards, uninitialized } = access.group.launch;
+  const { uninitialized } = access.group.launch;
   const unwritten = lowest.map((state) => (state === UNWRITTEN ? 1 : 0));
   if (reads && unwritten.includes(1)) uninitialized.onRead(access, chosenLanes(access, unwritten));
   const outside = lowest.map((state) => (state === OUTSIDE ? 1 : 0));
-  return without(access, outside, (one, lanes) => hazards.outOfBounds(one, lanes));
+  return without(access, outside, reportOutside);
+}
+
+/** Report lanes outside of all arrays, but for those in what is not held of a large one. */
+function reportOutside(access: Access, lanes: Int32Array) {
+  const { memory, addresses, group } = access;
+  const found = memory.unheld.length
+    ? lanes.filter((lane) => !memory.isUnheld(addresses[lane]))
+    : lanes;
+  if (found.length) group.launch.hazards.outOfBounds(access, found);
 }
 
 function allWritten(state: Uint8Array, positions: Int32Array, words: number, wordBytes: number) {

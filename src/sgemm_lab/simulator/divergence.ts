@@ -12,6 +12,7 @@ import { END } from "./control_flow.ts";
 import type { Tally } from "./execution_counts.ts";
 import type { ThreadGroup } from "./group.ts";
 import { both, countNonzero, less } from "./group.ts";
+import type { Hazard } from "./hazard.ts";
 import type { Step } from "./operations.ts";
 import type { Instruction } from "./ptx.ts";
 import type { Mask } from "./registers.ts";
@@ -90,6 +91,9 @@ export class DeadlockError extends StuckError {
 
 /** A simulation that took longer than it may. The message says how far it came. */
 export class TimeLimitError extends LabError {
+  /** What was found until then. */
+  hazards: Hazard[] = [];
+
   constructor({ launch }: ThreadGroup, block: BasicBlock) {
     const { timeLimit: seconds, blocksDone: done, blocks } = launch;
     super(sentence("run.time", { seconds, done, blocks, where: where(block) }));

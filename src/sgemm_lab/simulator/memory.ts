@@ -19,12 +19,16 @@ export type TypedArray =
 
 /**
  * An array of any number of axes; none of a single number. `isHalf`: its 16 bits are floats of half
- * precision, for which JavaScript has no array.
+ * precision, for which JavaScript has no array. `state`: of each byte, where that is known: WRITTEN,
+ * or UNWRITTEN. Two arrays with the same state are the same array, under two names. `whole`: the
+ * bytes of an array of which `data` is only the start.
  */
 export interface ShapedArray {
   data: TypedArray | BigInt64Array | BigUint64Array;
   shape: number[];
   isHalf?: boolean;
+  state?: Uint8Array;
+  whole?: number;
 }
 
 /** A shared or local array. `bytes` is 0 for dynamic shared memory. */
@@ -76,6 +80,8 @@ export class Memory {
   bytes;
   state;
   arrays: NamedArray[] = [];
+  /** What large arrays have beyond what is held of them, from byte to byte. */
+  unheld: { start: number; end: number }[] = [];
   /** The whole memory as 32-bit words, and four states at once. */
   words;
   stateWords;
@@ -119,6 +125,12 @@ export class Memory {
     }
   }
 
+  /** Whether an address is in a large array, beyond what is held of it. */
+  isUnheld(address: number) {
+    const place = address - this.base;
+    return this.unheld.some(({ start, end }) => start <= place && place < end);
+  }
+
   /** The array that a byte (counted from the slot's start) belongs to, else the nearest one. */
   arrayAt(position: number) {
     let [nearest, least] = [null as NamedArray | null, Number.POSITIVE_INFINITY];
@@ -149,21 +161,31 @@ export function globalMemory(
 ) {
   let start = GUARD;
   const placed: NamedArray[] = [];
-  for (const [name, { data, shape, isHalf = false }] of arrays) {
+  const known = new Map<Uint8Array, NamedArray>();
+  // Behind the last array there is room for what is not held of a large one.
+  const inOrder = [...arrays].sort(([, one], [, other]) => (one.whole ?? 0) - (other.whole ?? 0));
+  for (const [name, { data, shape, state, isHalf = false }] of inOrder) {
     const make = data.constructor as ElementType["make"];
     const dtype = { make, itemsize: data.BYTES_PER_ELEMENT, isHalf };
-    placed.push({ name, start, bytes: data.byteLength, dtype, shape });
+    const same = state && known.get(state);
+    const where = { name, start: same?.start ?? start, bytes: data.byteLength, dtype, shape };
+    placed.push(where);
+    if (same) continue;
+    if (state) known.set(state, where);
     start += roundUp(data.byteLength, ALLOCATION) + GUARD;
   }
   const memory = new Memory("global", GLOBAL_BASE, start);
   memory.state.fill(OUTSIDE);
   memory.arrays = placed;
   for (const where of placed) {
-    const { data } = arrays.get(where.name) as ShapedArray;
+    const { data, state } = arrays.get(where.name) as ShapedArray;
     const filled = where.start + Math.min(where.bytes, filledTo.get(where.name) ?? where.bytes);
     memory.state.fill(WRITTEN, where.start, filled);
     memory.state.fill(UNWRITTEN, filled, where.start + where.bytes);
     memory.bytes.set(new Uint8Array(data.buffer, data.byteOffset, data.byteLength), where.start);
+    if (state) memory.state.set(state, where.start);
+    const { whole } = arrays.get(where.name) as ShapedArray;
+    if (whole) memory.unheld.push({ start: where.start + where.bytes, end: where.start + whole });
   }
   return memory;
 }

@@ -147,7 +147,8 @@ function loadParameter(group: ThreadGroup, instruction: Instruction, match: Matc
   const name = origin?.kind === "address" && origin.base.kind === "symbol" ? origin.base.name : "";
   const value = group.parameters.get(name);
   if (value === undefined) {
-    if (group.registers.symbols.has(name)) return load(group, instruction, match);
+    const isPlace = origin?.kind === "address" && origin.base.kind === "register";
+    if (isPlace || group.registers.symbols.has(name)) return load(group, instruction, match);
     throw new PtxError(sentence("run.parameter", { place: instruction.location }));
   }
   const { kind, bytes } = typeOf(match.type);

@@ -11,7 +11,7 @@ import { mergeSharedAccesses } from "./access_merging.ts";
 import type { BasicBlock } from "./control_flow.ts";
 import type { Counts } from "./counts.ts";
 import { collect, RequestCounter } from "./counts.ts";
-import { DeadlockError } from "./divergence.ts";
+import { DeadlockError, TimeLimitError } from "./divergence.ts";
 import { Tally } from "./execution_counts.ts";
 import { fuseProducts } from "./fma_contraction.ts";
 import { GlobalRaceDetector } from "./global_races.ts";
@@ -105,11 +105,13 @@ export interface Options {
 
 /**
  * What a simulated launch did. `arrays`: all arrays after the launch; those passed in are
- * unchanged. `hazards`: what is wrong with the kernel, in the order in which it was found.
+ * unchanged. `states`: of the arrays that came with the states of their bytes those after the launch.
+ * `hazards`: what is wrong with the kernel, in the order in which it was found.
  * `warnings`: what is odd, but right on a GPU.
  */
 export interface Result {
   arrays: Record<string, TypedArray>;
+  states: Record<string, Uint8Array>;
   counts: Counts;
   hazards: Hazard[];
   warnings: Hazard[];
@@ -171,7 +173,7 @@ export function simulate(
     grid: three(grid, "grid"),
     block: three(block, "block"),
     parameters: parametersOf(kernel, given, addresses, options.starts ?? {}),
-    variables: filled(memory, kernel, given, addresses, variables),
+    variables: filled(memory, kernel, given, addresses, variables, options.starts ?? {}),
     images: imagesOf(memory, options.images ?? {}),
     globalMemory: memory,
     sharedBytes,
@@ -201,12 +203,18 @@ export function simulate(
     }
   } catch (error) {
     // What was found before says more than where the threads wait.
+    if (error instanceof TimeLimitError) error.hazards = log.found;
     if (!(error instanceof DeadlockError)) throw error;
     uninitialized.reportAll();
     if (!log.found.length) throw error;
   }
   return {
     arrays: readBack(memory),
+    states: Object.fromEntries(
+      memory.arrays.flatMap(({ name, start, bytes }) =>
+        arrays.get(name)?.state ? [[name, memory.state.slice(start, start + bytes)]] : [],
+      ),
+    ),
     counts: collect(counter, kernel.instructions, blocks, tally),
     hazards: log.found,
     warnings: log.warnings,
@@ -312,8 +320,10 @@ function filled(
   args: Arguments,
   addresses: Addresses,
   variables: Record<string, ShapedArray>,
+  starts: Record<string, number>,
 ) {
   const at = (name: string) => addresses.get(name) ?? 0;
+  const pointed = new Map([...addresses].map(([name, to]) => [name, to + (starts[name] ?? 0)]));
   for (const { name, addresses: held } of kernel.variables) {
     for (const [start, other] of name in variables ? [] : held) {
       const bytes = new Uint8Array(new BigUint64Array([BigInt(at(other))]).buffer);
@@ -322,7 +332,7 @@ function filled(
   }
   const parameters = inMemory(kernel, args);
   for (const { name, value } of parameters) {
-    if (isStruct(value)) memory.write(at(name), bytesOf(value, addresses));
+    if (isStruct(value)) memory.write(at(name), bytesOf(value, pointed));
   }
   return new Map([...kernel.variables, ...parameters].map(({ name }) => [name, at(name)]));
 }

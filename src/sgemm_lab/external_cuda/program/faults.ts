@@ -1,0 +1,14 @@
+// Why a host program is not followed any further.
+
+/** The program cannot be followed from here on. */
+export class UnfollowedError extends Error {}
+
+/** The program does what no right program does, at a line. */
+export class ProgramFault extends Error {
+  constructor(
+    message: string,
+    public kind: string,
+  ) {
+    super(message);
+  }
+}

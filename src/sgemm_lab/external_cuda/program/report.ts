@@ -1,0 +1,49 @@
+// What a file's own main showed, in the report on a kernel.
+
+import { plural } from "../../text.ts";
+import type { KernelReport } from "../report.ts";
+import type { Finding } from "../severity.ts";
+import { verdictOf } from "../severity.ts";
+import type { Followed } from "./program.ts";
+
+const nameOf = (kernel: string) => kernel.split("<")[0].split("::").at(-1) ?? "";
+
+/**
+ * Add what the file's own main showed of a kernel; what is of no kernel goes to the last. Of two
+ * findings of a line the graver is kept.
+ * @param doubted what is said of a kernel that may be meant otherwise; not where its program ends well
+ */
+export function withProgram(
+  report: KernelReport,
+  program: Followed,
+  isLast: boolean,
+  doubted: string,
+): KernelReport {
+  const name = nameOf(report.kernel);
+  const times = program.launched[name] ?? 0;
+  const found = [
+    ...(program.findings[name] ?? []),
+    ...(isLast ? (program.findings[""] ?? []) : []),
+  ];
+  if (!times && !found.length) return report;
+  const isError = ({ severity }: Finding) => severity === "error";
+  const endsWell = !program.stopped && !found.some(isError);
+  const place = ({ kind, file, line }: Finding) => `${kind} ${file} ${line}`;
+  const kept = new Map(found.map((one) => [place(one), one]));
+  for (const one of report.findings) {
+    const known = kept.get(place(one));
+    if (endsWell && one.message === doubted) continue;
+    if (!known || (isError(one) && !isError(known))) kept.set(place(one), one);
+  }
+  const findings = [...kept.values()];
+  const clean = report.verdict === "right" ? "right" : "no fault found";
+  const said = [
+    `The file's main was followed on its own data: it launches ${name} ${plural(times, "time")}.`,
+    program.sizes,
+    program.stopped && `It was followed up to here: ${program.stopped}`,
+  ].filter(Boolean);
+  return {
+    ...{ ...report, findings, verdict: verdictOf(findings, clean) },
+    said: [...report.said, said.join(" ")],
+  };
+}

@@ -33,7 +33,7 @@ Products
     ``run_on_gpus``.
 Records
     ``recorded``, ``runs``, ``card``, ``find_gpu``, ``agreement``, ``effects``, ``errors``,
-    ``part`` (a kernel without some parts), ``contributions``, ``library`` (cuBLAS),
+    ``part`` (a kernel without some parts), ``power``, ``contributions``, ``library`` (cuBLAS),
     ``external_kernels``, ``public_bugs``, ``sanitizer``; ``each_gpu`` shows one thing for each
     recorded GPU.
 Text
@@ -59,7 +59,7 @@ from sgemm_lab.lab.exercise import exercise, predict
 from sgemm_lab.lab.fragment_map import fragment_map
 from sgemm_lab.lab.hardware_counters import Hardware, bytes_moved, hardware, issue_slots
 from sgemm_lab.lab.kernel_choice import kernel_choice
-from sgemm_lab.lab.kernel_parts import part
+from sgemm_lab.lab.kernel_parts import part, power
 from sgemm_lab.lab.ladders import ladder, ladder_strip
 from sgemm_lab.lab.library_chart import other_libraries
 from sgemm_lab.lab.listing import show, wgsl

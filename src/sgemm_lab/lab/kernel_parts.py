@@ -1,4 +1,4 @@
-"""Times of kernels on tensor cores without some of their parts, from the records."""
+"""Kernels on tensor cores, from the records: without some of their parts, and their power."""
 
 import statistics
 from typing import NamedTuple
@@ -6,6 +6,7 @@ from typing import NamedTuple
 from sgemm_lab.errors import LabError
 from sgemm_lab.lab import session
 from sgemm_lab.measuring.parts import PARTS, SIZE
+from sgemm_lab.measuring.power import POWER_CAP, POWER_SIZE
 
 
 class TimedPart(NamedTuple):
@@ -33,3 +34,28 @@ def part(name: str) -> TimedPart:
         if times and clocks:
             return TimedPart(statistics.median(times.samples), clocks.samples[0])
     raise LabError(f"No record has the part '{name}'. Take one with 'sgemm-lab record' on a GPU.")
+
+
+class Power(NamedTuple):
+    """What a product draws without pauses, and what clock and speed the GPU then has."""
+
+    watts: float
+    cap: float
+    """Watts that the driver allows."""
+    mhz: float
+    gflops: float
+
+
+def power(name: str) -> Power:
+    """Return the power of a kernel, or of "cublas", "cublas_tf32" or "cublas_fp16", at 8192³.
+
+    Raises:
+        LabError: no record has it.
+    """
+    for record in session.book_records():
+        found = [record.readings(f"power.{name}.{what}") for what in ("watts", "clock", "gflops")]
+        cap = record.readings(POWER_CAP).get(0)
+        if cap and all(POWER_SIZE in one for one in found):
+            watts, mhz, gflops = (one[POWER_SIZE].median for one in found)
+            return Power(watts, cap.median, mhz, gflops)
+    raise LabError(f"No record has the power of {name}. Take one with 'sgemm-lab record' on a GPU.")

@@ -37,6 +37,10 @@ _ONLY_COPIES: tuple[Edit, ...] = (
     ("float acc[128];", "float acc[128] = {};"),
     ("if (r < M && c < N) C[", "if (acc[i] == 1.0f) C["),
 )
+_NO_STORES: tuple[Edit, ...] = (
+    ("if (boxesOfC) {", "if (M > 0) {\n            } else if (boxesOfC) {"),
+)
+_NO_ADDS: tuple[Edit, ...] = (("for (int i = 0; i < 64; ++i) acc[i] += part[i];", ""),)
 
 
 @dataclass(frozen=True)
@@ -71,7 +75,10 @@ PARTS = {
     "3xfp16.first_pass": Part(
         "wgmma_3xfp16", (("    if (tid < STAGES) {\n", "    return;\n    if (tid < STAGES) {\n"),)
     ),
+    "3xfp16.no_adds": Part("wgmma_3xfp16", _NO_ADDS),
     "fp16": Part("wgmma_fp16:INPUT=16"),
+    "fp16.no_stores": Part("wgmma_fp16:INPUT=16", _NO_STORES),
+    "fp16.no_copies_or_stores": Part("wgmma_fp16:INPUT=16", _NO_COPIES + _NO_STORES),
     "fp16.threads_store": Part(
         "wgmma_fp16:INPUT=16",
         (("boxesOfC = N % 4 == 0 && size_t(C) % 16 == 0", "boxesOfC = false"),),

@@ -37,6 +37,7 @@ from sgemm_lab.measuring.interleaved import (
 from sgemm_lab.measuring.methods import effects as measure_effects
 from sgemm_lab.measuring.microbench import microbenchmarks
 from sgemm_lab.measuring.parts import parts as measure_parts
+from sgemm_lab.measuring.power import power as measure_power
 from sgemm_lab.measuring.sizes import Pace, fits_memory, measured_before
 from sgemm_lab.records.gpu_record import (
     CUBLAS,
@@ -197,8 +198,8 @@ def measure_run(
     time_limit: float = math.inf,
     progress: Progress = lambda _: None,
 ) -> Run:
-    """Measure kernels and cuBLAS; on request run the microbenchmarks, ``effects``
-    and ``parts``.
+    """Measure kernels and cuBLAS; on request run the microbenchmarks, ``effects``,
+    ``parts`` and ``power``.
 
     Small products are measured as CUDA graphs (``interleaved.is_graphed``). Products that would
     exceed the total ``time_limit`` in seconds, and sizes that do not fit into the GPU's memory, are
@@ -244,7 +245,7 @@ def measure_run(
             raise LabError("No size could be measured here: choose smaller ones, or more time.")
         for reading in microbenchmarks(progress) if micro else ():
             taken.readings.append(reading)
-        for effect in (measure_effects, measure_parts) if effects else ():
+        for effect in (measure_effects, measure_parts, measure_power) if effects else ():
             taken.readings += effect(progress)
     prints = {kernel.name: kernel.fingerprint for kernel in kernels}
 

@@ -65,7 +65,7 @@ TENSOR_CORE_SIZES: dict[Size, int] = {
 }
 """Sizes for that leaf, each with the maximum number of levels."""
 
-ERROR_SIZES = {1024: 3, 4096: 3, 16384: 4}
+ERROR_SIZES = {1024: 3, 4096: 3, 16384: 4, 32768: 3}
 """Extents of square matrices for errors, each with the maximum number of levels."""
 
 MOST_LEVELS = 4

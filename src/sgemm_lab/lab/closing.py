@@ -334,7 +334,7 @@ def closing(
         gap: why the factor is what it is: one cause, in a sentence or two.
         why: why the kernel does not reach all of its bound, in place of what its warps wait for;
             with ``by``, in place of the box's own account of its time, too.
-        by: what bounds it, where that is neither a unit of the GPU nor latency, such as "the clock".
+        by: what bounds it, where that is no unit of the GPU and not latency: "the clock".
         was: the same of the kernel before.
         estimate: returns a quotient of a model that is no bound: two numbers, and what they count.
         size: where the kernel belongs, if that is not 4096³. Its parent is compared there, if it

@@ -128,7 +128,7 @@ function neverEnding(prepared: Prepared, { message, location }: NeverEndsError["
  * Report on one launch of a kernel that is no product, or has a single size. After `end` nothing further
  * is begun. `suspicions` become warnings.
  */
-function ofLaunch(done: Done, settings: Settings, end: number, suspicions: string[] = []) {
+export function ofLaunch(done: Done, settings: Settings, end: number, suspicions: string[] = []) {
   const { prepared, size, result, verdicts, changed } = done;
   const certain = lasting(done, settings);
   const findings = withFurther(
@@ -230,8 +230,8 @@ export function compareKernel(
     return { ...report, said: [...said, found || NOT_COMPARED] };
   }
   const name = `${found.reference.name} (line ${found.reference.line})`;
-  for (const [array, wrong] of Object.entries(found.wrong)) {
-    const all = comma(found.elements[array]);
+  for (const { name: array, wrong, elements } of Object.values(found.arrays)) {
+    const all = comma(elements);
     if (!wrong) said.push(`${array} is right: all ${all} elements are those of ${name}.`);
     else {
       const severity = prepared.certain && found.certain ? "error" : "warning";
@@ -239,7 +239,7 @@ export function compareKernel(
       findings.push(ofKernel(prepared, severity, WRONG_RESULT, text, array));
     }
   }
-  for (const [array, wrong] of Object.entries(found.special)) {
+  for (const { name: array, wrong } of found.special) {
     const text =
       `Where inputs hold infinity, NaN and -0, ${array} differs from ${name} at ` +
       `${plural(wrong, "element")}.`;

@@ -11,7 +11,8 @@ import { Drawing } from "./drawing.ts";
 import { isWhole } from "./elements.ts";
 import type { Arrays, Kernel, Prepared, Settings } from "./launch.ts";
 import { elementIn, namesAt, prepare, run } from "./launch.ts";
-import { isSame, numbersIn } from "./one_launch.ts";
+import type { Compared } from "./one_launch.ts";
+import { isSame, numbersIn, summed } from "./one_launch.ts";
 import { writtenElements } from "./orders.ts";
 import type { Reference } from "./references.ts";
 
@@ -33,12 +34,10 @@ export interface CompiledReference extends Reference {
 /** How a kernel's arrays compare with those of a reference, by name. */
 export interface ComparedWith {
   reference: Reference;
-  /** elements that differ; arrays without a difference too */
-  wrong: Record<string, number>;
-  /** elements that the reference writes */
-  elements: Record<string, number>;
+  /** how those compare that the reference writes, of `elements` that it writes */
+  arrays: Record<string, Compared>;
   /** elements that differ where inputs hold infinity, NaN and -0 */
-  special: Record<string, number>;
+  special: Compared[];
   /** the reference's own launch is known */
   certain: boolean;
 }
@@ -117,27 +116,28 @@ function compared(
   const right = run(other, size, arraysFor(start, other), { ...watched, checkHazards });
   const [hazard] = right.result.hazards;
   if (hazard) throw new LabError(hazard.message);
-  const [wrong, elements]: Record<string, number>[] = [{}, {}];
+  const arrays: Record<string, Compared> = {};
   const judged = new Map<string, Uint8Array>();
   for (const [name, { numbers }] of right.after) {
     const [byOwn, byReference] = [own, right].map((ran) => writtenElements(ran, name));
     if (byOwn.some((is, at) => is && !byReference[at])) return null;
     const written = prepared.clipped ? byOwn : byReference;
     if (!written.some(Boolean)) continue;
-    wrong[name] = differing(prepared, name, numbersIn(own.after, name), numbers, written);
-    elements[name] = written.filter(Boolean).length;
+    const found = differing(prepared, name, numbersIn(own.after, name), numbers, written);
+    arrays[name] = { ...found, elements: written.filter(Boolean).length };
     judged.set(name, written);
   }
   if (!judged.size) return null;
-  const isRight = () => !Object.values(wrong).some(Boolean);
-  let special: Record<string, number> = {};
+  const isRight = () => !Object.values(arrays).some(({ wrong }) => wrong);
+  let special: Compared[] = [];
   if (isRight() && performance.now() - begun < 1000 * SPECIAL_SECONDS) {
     const again = (change: (numbers: Float64Array) => Float64Array) =>
       withOtherValues(prepared, other, start, change, judged, size, settings);
-    Object.assign(wrong, again(distinct));
+    for (const one of again(distinct))
+      arrays[one.name] = { ...one, elements: arrays[one.name].elements };
     if (isRight()) special = again(withSpecials);
   }
-  return { reference, wrong, elements, special, certain: other.certain };
+  return { reference, arrays, special, certain: other.certain };
 }
 
 function arraysFor({ values, unwritten }: Arrays, { given, variables }: Prepared): Arrays {
@@ -148,7 +148,7 @@ function arraysFor({ values, unwritten }: Arrays, { given, variables }: Prepared
   };
 }
 
-/** How many of the judged elements differ. */
+/** How the judged elements compare. */
 function differing(
   prepared: Prepared,
   name: string,
@@ -160,14 +160,12 @@ function differing(
   const allowed = (given && TOLERANCE[elementIn(prepared, given).name]) ?? 0;
   // What cancels keeps the rounding of its terms, which are as large as other elements.
   const usual = Math.max(1, medianSize(right));
-  let count = 0;
-  for (const [at, one] of got.entries()) {
-    const other = right[at];
-    const most = allowed * Math.max(usual, Math.abs(other));
-    const isClose = Math.abs(one - other) <= most && Number.isFinite(other);
-    if (judged[at] && !isSame(one, other) && !isClose) count++;
-  }
-  return count;
+  const wrong = Uint8Array.from(got, (one, at) => {
+    const most = allowed * Math.max(usual, Math.abs(right[at]));
+    const isClose = Math.abs(one - right[at]) <= most && Number.isFinite(right[at]);
+    return Number(judged[at] && !isSame(one, right[at]) && !isClose);
+  });
+  return summed(name, got, right, wrong);
 }
 
 function medianSize(numbers: Float64Array) {
@@ -186,7 +184,7 @@ function withOtherValues(
   judged: Map<string, Uint8Array>,
   size: Size,
   settings: Settings,
-): Record<string, number> {
+): Compared[] {
   const arrays = changed(start, prepared, (element, numbers) =>
     isWhole(element) ? numbers : change(numbers),
   );
@@ -194,18 +192,17 @@ function withOtherValues(
     const [own, right] = [prepared, other].map((one) =>
       run(one, size, arraysFor(arrays, one), settings),
     );
-    const found = [...judged].flatMap(([name, written]): [string, number][] => {
+    return [...judged].flatMap(([name, written]) => {
       const given = prepared.given.find((one) => isArray(one) && one.name === name);
       // Whole numbers that floats are rounded to may differ by one.
       if (!given || isWhole(elementIn(prepared, given))) return [];
       const numbers = [own, right].map(({ after }) => numbersIn(after, name));
-      const count = differing(prepared, name, numbers[0], numbers[1], written);
-      return count ? [[name, count]] : [];
+      const found = differing(prepared, name, numbers[0], numbers[1], written);
+      return found.wrong ? found : [];
     });
-    return Object.fromEntries(found);
   } catch (error) {
     if (!(error instanceof LabError)) throw error;
-    return {};
+    return [];
   }
 }
 

@@ -9,12 +9,13 @@ import type { Given, Names } from "./arguments.ts";
 import { elementsOf, isArray, isFile, LARGEST_ARRAY, namedNumbers, textOf } from "./arguments.ts";
 import { Drawing } from "./drawing.ts";
 import type { Element } from "./elements.ts";
-import { bytesOf, exactOf, isBool, isWhole, limitsOf, pack, unpack } from "./elements.ts";
+import { bytesOf, isBool, isWhole, limitsOf } from "./elements.ts";
 import type { Values } from "./expected.ts";
 import { rolesOf } from "./index_arrays.ts";
 import type { Arrays, Prepared } from "./launch.ts";
 import { elementIn, everyArray, hasBeta, multiplies, namesAt, numbersOf } from "./launch.ts";
 import { lettersOf } from "./open_kernel.ts";
+import { exactOf, pack, unpack } from "./packing.ts";
 
 /** The numbers of an array lie between this and its negative. */
 export const SPREAD = 8;
@@ -137,14 +138,16 @@ const flat = (numbers: Float64Array): Values => ({ sides: [numbers.length], numb
  * The least and the largest number that an array is filled with. Text is filled with letters from one
  * that the kernel names on: "a" to "z" where it has 'a'.
  */
-function spreadOf({ opened }: Prepared, element: Element): [number, number] {
+function spreadOf({ opened, isPositive }: Prepared, element: Element): [number, number] {
   if (element.name === "char") {
     const least = Math.min(...lettersOf(opened.kernel).map((letter) => letter.charCodeAt(0)));
     const end = [..."9Zz"].map((one) => one.charCodeAt(0)).find((one) => one >= least);
     if (end && Number.isFinite(least)) return [least, end];
   }
   if (isBool(element)) return [0, 1];
-  return [element.stored.startsWith("u") ? 0 : -SPREAD, SPREAD];
+  if (isPositive && element.stored === "u1") return [0, limitsOf(element)[1]];
+  const isUp = element.stored.startsWith("u") || (isPositive && isWhole(element));
+  return [isUp ? 0 : -SPREAD, SPREAD];
 }
 
 /** Indices below `bound`, or offsets of rows, which ascend from 0 to `length`. */
@@ -163,10 +166,11 @@ function leading(
 }
 
 /** The arrays of assumed arguments that hold indices or row offsets. */
-function indexRoles({ given, fields, argumentsGiven, opened }: Prepared): Roles {
+function indexRoles({ given, fields, argumentsGiven, opened, isPositive }: Prepared): Roles {
   const whole = given.flatMap((one, at) => {
     const { element } = fields[at] ?? { element: null };
-    return isArray(one) && isWhole(element) && element.name !== "char" ? one.name : [];
+    const isText = element?.name === "char" || (isPositive && element?.stored === "u1");
+    return isArray(one) && isWhole(element) && !isText ? one.name : [];
   });
   if (argumentsGiven || !whole.length) return {};
   const roles = rolesOf(opened.kernel);

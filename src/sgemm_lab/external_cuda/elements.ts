@@ -1,8 +1,6 @@
-// Element types of a kernel's arrays, and how numbers lie in memory.
+// Element types of a kernel's arrays.
 
 import { LabError } from "../errors.ts";
-import type { ShapedArray } from "../simulator/memory.ts";
-import { fromHalf, toHalf } from "../simulator/registers.ts";
 import type { CudaFile } from "./cuda_file.ts";
 import TYPES from "./elements.json";
 
@@ -51,53 +49,6 @@ export function resolve(type: string, file: CudaFile, values: Map<string, string
 }
 
 export const FLOAT: Element = { name: "float", stored: "f4", lanes: 1 };
-
-type Stored = ShapedArray["data"];
-/** By NumPy's names. Halves and bfloat16 are their bits. */
-const ARRAYS: Record<string, { from: (numbers: ArrayLike<number>) => Stored }> = {
-  ...{ f4: Float32Array, f8: Float64Array, i1: Int8Array, u1: Uint8Array, i2: Int16Array },
-  ...{ u2: Uint16Array, i4: Int32Array, u4: Uint32Array },
-  "?": { from: (numbers) => Uint8Array.from(numbers, (one) => Number(one !== 0)) },
-  f2: { from: (numbers) => Uint16Array.from(numbers, toHalf) },
-  i8: { from: (numbers) => BigInt64Array.from(Array.from(numbers, long)) },
-  u8: { from: (numbers) => BigUint64Array.from(Array.from(numbers, long)) },
-};
-/** Bits of a whole number that a float type holds. */
-const EXACT: Record<string, number> = { f2: 11, f4: 24, f8: 53 };
-const EXACT_BFLOAT16 = 8;
-
-const long = (one: number) => BigInt(Number.isFinite(one) ? Math.trunc(one) : 0);
-
-const isBrief = ({ name }: Element) => name === "bfloat16";
-
-/** Numbers as they lie in memory, rounded to nearest. */
-export function pack(element: Element, numbers: Float64Array): Stored {
-  if (!isBrief(element)) return ARRAYS[element.stored].from(numbers);
-  const bits = new Uint32Array(Float32Array.from(numbers).buffer);
-  return Uint16Array.from(bits, (one) => (one + 0x7fff + ((one >>> 16) & 1)) >>> 16);
-}
-
-/** What lies in memory as numbers. */
-export function unpack(element: Element, stored: Stored): Float64Array {
-  if (isBrief(element)) {
-    const bits = Uint32Array.from(stored as Uint16Array, (one) => one << 16);
-    return Float64Array.from(new Float32Array(bits.buffer));
-  }
-  if (element.stored === "f2") return Float64Array.from(stored as Uint16Array, fromHalf);
-  return Float64Array.from(stored as Float32Array, Number);
-}
-
-/** Memory of any type as elements of this one. */
-export function viewed(element: Element, { buffer }: Stored): Stored {
-  const empty = pack(element, new Float64Array(0));
-  return new (empty.constructor as new (buffer: ArrayBufferLike) => Stored)(buffer);
-}
-
-/** The largest n such that every integer up to n is representable. */
-export function exactOf(element: Element) {
-  const bits = isBrief(element) ? EXACT_BFLOAT16 : EXACT[element.stored];
-  return bits ? 2 ** bits : limitsOf(element)[1];
-}
 
 /** The element type called so, such as "half". Throws a LabError where there is none. */
 export function namedElement(text: string) {

@@ -31,20 +31,12 @@ import {
 import { assumedBlock, type Compiled, covering } from "./assumed_launch.ts";
 import { Drawing } from "./drawing.ts";
 import type { Element } from "./elements.ts";
-import {
-  bytesOf,
-  FLOAT,
-  isBool,
-  isWhole,
-  limitsOf,
-  namedElement,
-  pack,
-  unpack,
-} from "./elements.ts";
+import { bytesOf, FLOAT, isBool, isWhole, limitsOf, namedElement } from "./elements.ts";
 import type { Values } from "./expected.ts";
 import { launchText } from "./kernels.ts";
 import type { GivenNumber, HostShape, Opened } from "./open_kernel.ts";
 import { hostShape } from "./open_kernel.ts";
+import { pack, unpack } from "./packing.ts";
 import { isNamedProduct, productArguments, suggestion } from "./signatures.ts";
 import type { Field, Slot } from "./structs.ts";
 import { slotsOf } from "./structs.ts";
@@ -105,6 +97,8 @@ export interface Prepared extends Kernel {
   contentsAssumed: boolean;
   /** only a few blocks of the file's own grid run */
   clipped: boolean;
+  /** drawn integers are 0 and more, as they may be indices, and bytes take every value */
+  isPositive: boolean;
   /** arrays that hold nothing from a byte on, as the file's `cudaMemset` ends there */
   filledTo: Record<string, number>;
   /** the `__constant__` and `__device__` variables of numbers that it uses */
@@ -123,6 +117,8 @@ export interface Settings {
   /** only the blocks at the corners of the grid run */
   corners: boolean;
   watch: WatchName[];
+  /** a block and a warp of it whose memory requests are wanted */
+  requestsOf: [number, number] | null;
   /** when usual causes of a wrong C are tried */
   explain: "always" | "without hazards" | "never";
   progress: Progress | null;
@@ -236,7 +232,7 @@ function bare(kernel: Kernel): Prepared {
   return {
     ...{ ...kernel, compiled, slots, fields, variables, given: [], argumentsGiven: args !== null },
     ...{ host: null, assumed: "", argued: "", certain: true, numbersTold: false, filledTo: {} },
-    ...{ contentsAssumed: false, clipped: false },
+    ...{ contentsAssumed: false, clipped: false, isPositive: false },
   };
 }
 
@@ -477,9 +473,10 @@ export function run(prepared: Prepared, size: Size, arrays: Arrays, settings: Se
   ];
   const inArrays = prepared.given.filter(isArray);
   const starts = inArrays.filter(({ start }) => start);
-  const { checkHazards, countRequests, schedule, order, timeLimit, watch, progress } = settings;
+  const { checkHazards, countRequests, schedule, order, timeLimit, progress } = settings;
   const result = simulateWatched(prepared.ptx, prepared.symbol, shape.grid, shape.block, args, {
-    ...{ checkHazards, countRequests, schedule, timeLimit, watch, progress },
+    ...{ checkHazards, countRequests, schedule, timeLimit, progress },
+    ...{ watch: settings.watch, requestsOf: settings.requestsOf },
     sharedBytes: shape.sharedBytes,
     unwritten: arrays.unwritten,
     filledTo: prepared.filledTo,

@@ -62,10 +62,14 @@ export interface Done extends Ran {
   settled: Hazard[];
 }
 
-/** Expected arrays, such as "y = 2 * x", and their tolerance; null for TOLERANCE of their type. */
+/**
+ * Expected arrays, such as "y = 2 * x", and their tolerance; null for TOLERANCE of their type. `names`:
+ * numbers that they may name besides those of the arguments.
+ */
 export interface Expectations {
   expect: string[];
   tolerance: number | null;
+  names?: Record<string, number>;
 }
 
 export const NOTHING: Expectations = { expect: [], tolerance: null };
@@ -77,7 +81,7 @@ export const isWrong = ({ verdicts, changed }: Done) =>
 export function countPrepared(
   prepared: Prepared,
   size: Size,
-  { expect, tolerance }: Expectations,
+  { expect, tolerance, names = {} }: Expectations,
   settings: Settings,
   before?: Arrays,
 ): Done {
@@ -88,7 +92,7 @@ export function countPrepared(
   const arrays = before ?? arraysAt(prepared, size);
   const expected = expect.map((text) => {
     const [name, value] = readExpectation(text);
-    return expectedOf(prepared, size, arrays, name || onlyResult(prepared), value);
+    return expectedOf(prepared, size, arrays, name || onlyResult(prepared), value, names);
   });
   const done = runAndWeigh(prepared, size, arrays, settings);
   const { after, result } = done;
@@ -159,7 +163,13 @@ function comparedProduct(prepared: Prepared, arrays: Arrays, got: Float64Array) 
   return summed("C", got, right, wrongElements(prepared, got, right));
 }
 
-function summed(name: string, got: Float64Array, right: Float64Array, wrong: Uint8Array): Compared {
+/** Count the elements that are marked as wrong. */
+export function summed(
+  name: string,
+  got: Float64Array,
+  right: Float64Array,
+  wrong: Uint8Array,
+): Compared {
   const found: Compared = { name, wrong: 0, elements: got.length, maxAbsError: 0, ...NOWHERE };
   for (const [at, one] of got.entries()) {
     if (!wrong[at]) continue;
@@ -183,8 +193,15 @@ function onlyResult(prepared: Prepared) {
   );
 }
 
-function expectedOf(prepared: Prepared, size: Size, arrays: Arrays, name: string, text: string) {
-  const numbers = Object.entries(namesAt(prepared, size));
+function expectedOf(
+  prepared: Prepared,
+  size: Size,
+  arrays: Arrays,
+  name: string,
+  text: string,
+  more: Record<string, number>,
+) {
+  const numbers = Object.entries({ ...more, ...namesAt(prepared, size) });
   const names = new Map(numbers.map(([one, value]) => [one, single(value)]));
   for (const [one, values] of arrays.values) names.set(one, values);
   const begun = arrays.values.get(name);

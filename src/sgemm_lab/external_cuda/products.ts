@@ -1,9 +1,10 @@
 // The product that a kernel should compute, and which elements of C differ from it.
 
 import { productOf } from "../checking/judge.ts";
-import { FLOAT, pack, unpack } from "./elements.ts";
+import { FLOAT } from "./elements.ts";
 import type { Arrays, Prepared } from "./launch.ts";
 import { elementIn, factorsOf, numbersOf, valuesOf } from "./launch.ts";
+import { pack, unpack } from "./packing.ts";
 
 /** alpha·A·B + beta·C, from what the launch started with. */
 export function productIn(prepared: Prepared, arrays: Arrays, factors = factorsOf(prepared)) {

@@ -43,14 +43,23 @@ export interface KernelReport {
 
 export const SETTINGS: Settings = {
   ...{ checkHazards: true, countRequests: true, schedule: "lockstep", order: null },
-  ...{ timeLimit: TIME_LIMIT, corners: false, watch: [], explain: "always", progress: null },
+  ...{
+    timeLimit: TIME_LIMIT,
+    corners: false,
+    watch: [],
+    requestsOf: null,
+    explain: "always",
+    progress: null,
+  },
 };
 
 export const SAME_VALUE = "All write the same value, so any order will do.";
 export const NOT_JUDGED = "The result was not judged, for nothing was expected of an array.";
 
+export const IN_OTHER_ORDERS = "Blocks and warps also ran in other orders";
+
 export const inOtherOrders = (tried: string[]) =>
-  tried.length ? [`Blocks and warps also ran in other orders: ${tried.join(", ")}.`] : [];
+  tried.length ? [`${IN_OTHER_ORDERS}: ${tried.join(", ")}.`] : [];
 
 export const toldArguments = ({ given, argumentsGiven }: Prepared) =>
   given.length && !argumentsGiven

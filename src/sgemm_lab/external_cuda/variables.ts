@@ -8,8 +8,9 @@ import { comma, plural } from "../text.ts";
 import type { Given, GivenArray, Names } from "./arguments.ts";
 import { isArray, isFile, numberOf, textOf } from "./arguments.ts";
 import type { Element } from "./elements.ts";
-import { bytesOf, elementOfVariable, isWhole, unpack, viewed } from "./elements.ts";
+import { bytesOf, elementOfVariable, isWhole } from "./elements.ts";
 import type { Opened } from "./open_kernel.ts";
+import { unpack, viewed } from "./packing.ts";
 
 /** A variable that the kernel uses. */
 export interface Variable {

@@ -18,8 +18,7 @@ import { bound } from "../../models/bound.ts";
 import { simulatedDemand } from "../../models/demand.ts";
 import { TimeLimitError } from "../../simulator/divergence.ts";
 import { startOf } from "../../widgets/steps_start.ts";
-import type { ResolvedLaunch } from "../workbench/launch.ts";
-import type { ReferenceLaunch } from "../workbench/run_launch.ts";
+import type { LaunchRequest } from "../workbench/run_launch.ts";
 import { runLaunch } from "../workbench/run_launch.ts";
 
 /**
@@ -74,13 +73,9 @@ interface AskRequest {
   books: Record<string, Sent>;
 }
 
-interface LaunchRequest {
+interface RunRequest extends LaunchRequest {
   id: number;
   task: "launch";
-  ptx: string;
-  entry: string;
-  launch: ResolvedLaunch;
-  references: ReferenceLaunch[];
 }
 
 /**
@@ -135,7 +130,7 @@ function answer(
     | StepTraceRequest
     | LinesRequest
     | AskRequest
-    | LaunchRequest,
+    | RunRequest,
 ) {
   if (request.task === "launch") return { found: launched(request) };
   if (request.task === "verdict") return { verdict: verdictOn(request.results) };
@@ -160,9 +155,9 @@ function answer(
   return { counted: { ...asked, ...boundOf(kernel, request.ptx, request.gpu) } };
 }
 
-function launched({ ptx, entry, launch, references }: LaunchRequest) {
+function launched(request: LaunchRequest) {
   try {
-    return runLaunch(ptx, entry, launch, TIME_LIMIT, references);
+    return runLaunch(request, TIME_LIMIT);
   } catch (error) {
     if (!(error instanceof TimeLimitError)) throw error;
     throw new LabError(

@@ -6,17 +6,24 @@ import type { FoundFunction } from "../../external_cuda/kernels.ts";
 import { lastName } from "../../external_cuda/kernels.ts";
 import { openKernel } from "../../external_cuda/open_kernel.ts";
 import { referencesOf } from "../../external_cuda/references.ts";
+import type { Finding, Verdict } from "../../external_cuda/severity.ts";
 import { comma } from "../../text.ts";
 import { html } from "../../widgets/shared/dom.ts";
 import { compiled, SourceError } from "../panel/compiled.ts";
 import { HEADS, say, TOLD, withoutFile } from "../panel/results.ts";
-import { judgeLaunch } from "./judge_launch.ts";
 import type { LaunchPlan, Setting } from "./launch.ts";
 import { assumptions, deviceText, planLaunch, resolve, TOO_LARGE } from "./launch.ts";
-import type { Compared, Finding, LaunchFindings, ReferenceLaunch } from "./run_launch.ts";
+import type { LaunchFindings, LaunchRequest, SentKernel } from "./run_launch.ts";
 
 /** An assumed size is tried a second time, this much smaller: no multiple of a tile. */
 const RAGGED = 3;
+
+type Judged = LaunchFindings["compared"];
+
+const STATES: Record<Verdict, "error" | "warning" | "none"> = {
+  ...{ wrong: "error", "would be wrong": "warning", right: "none" },
+  ...{ "no fault found": "none", "not run": "none" },
+};
 
 /** An engine that runs launches. */
 interface Asks {
@@ -126,17 +133,21 @@ export class KernelSection {
         const [have, all] = [done, total].map((bytes) => Math.round(bytes / 1e6));
         loading(`Loading the compiler: ${have} of ${all} MB`);
       });
-      const entry = entryOf(ptx, this.kernel.name);
       const references = plan.expected.text.trim() ? [] : await this.#references(plan);
       say(this.#verdict, "busy", "Running on your processor …");
+      const assumed = assumptions(plan);
       const ask = async (one: typeof launch) => {
-        const request = { task: "launch", ptx, entry, launch: one, references };
-        return (await engine.ask<{ found: LaunchFindings }>(request)).found;
+        const kernel = this.#sent(this.file, plan.opened.name, ptx, this.kernel.name, one);
+        const request: LaunchRequest = {
+          ...{ kernel, assumed: assumed.length > 0, sizes: one.sizes, expected: one.expected },
+          ...{ templateAssumed: plan.template?.assumed ?? false, references },
+        };
+        return (await engine.ask<{ found: LaunchFindings }>({ task: "launch", ...request })).found;
       };
       const first = await ask(launch);
       const ragged = this.#ragged(plan);
       const other = ragged && (await ask(resolve(ragged)));
-      return this.#tell(first, other, assumptions(plan), ragged, source, by);
+      return this.#tell(first, other, assumed, ragged, source, by);
     } catch (error) {
       if (error instanceof SourceError) {
         const where = error.line ? ` at line ${error.line}` : "";
@@ -149,34 +160,42 @@ export class KernelSection {
     }
   }
 
-  /** The ways to run what else in the file computes what this kernel should, the fastest first. */
-  async #references({ opened, args }: LaunchPlan): Promise<ReferenceLaunch[]> {
-    const fields = args.map(({ argument }) => argument.field);
-    const [found] = referencesOf(opened, fields);
-    const launches: ReferenceLaunch[] = [];
-    for (const { text, entry, grid, block } of found?.texts ?? []) {
+  #sent(
+    file: CudaFile,
+    entry: string,
+    ptx: string,
+    name: string,
+    launch: Pick<SentKernel, "grid" | "block" | "sharedBytes"> & { args?: string },
+  ): SentKernel {
+    const { grid, block, sharedBytes, args = null } = launch;
+    const { text } = file.files[0];
+    return { text, entry, ptx, symbol: entryOf(ptx, name), grid, block, sharedBytes, args };
+  }
+
+  /** What else in the file computes what this kernel should, compiled. */
+  async #references({ opened, args }: LaunchPlan): Promise<LaunchRequest["references"]> {
+    const [found] = referencesOf(
+      opened,
+      args.map(({ argument }) => argument.field),
+    );
+    if (!found) return [];
+    const kernels: (SentKernel | string)[] = [];
+    for (const { text, entry, grid, block } of found.texts) {
       try {
         const file = new CudaFile([{ name: this.file.files[0].name, text }]);
         const own = openKernel(file, entry);
         const { ptx } = await compiled(deviceText(own), () => {});
         const told =
           grid && block
-            ? { grid: [grid], block: [block], sharedBytes: 0 }
+            ? { grid: [`${grid}`], block: [`${block}`], sharedBytes: "0" }
             : resolve(planLaunch(file, own.kernel, new Map()));
-        launches.push({
-          ptx,
-          entry: entryOf(ptx, entry),
-          grid: told.grid,
-          block: told.block,
-          sharedBytes: told.sharedBytes,
-          places: found.places,
-          says: `those of ${found.name} (line ${found.line})`,
-        });
+        kernels.push(this.#sent(file, own.name, ptx, entry, told));
       } catch (error) {
         if (!(error instanceof LabError)) throw error;
+        kernels.push(error.message);
       }
     }
-    return launches;
+    return [{ ...found, compiled: kernels }];
   }
 
   /** The plan at assumed sizes that no tile divides; null if no size was assumed. */
@@ -197,45 +216,45 @@ export class KernelSection {
     source: string[],
     by: string,
   ) {
-    const { severity, findings } = judgeLaunch(first, other, assumed.length > 0);
-    this.state = severity;
+    const { compared, report } = first;
+    const isWrong = (compared?.wrong ?? 0) > 0;
+    const worst = isWrong && report.verdict !== "wrong" ? compared : null;
+    const state = worst && !assumed.length ? "error" : worst ? "warning" : STATES[report.verdict];
+    this.state = state;
+    const hazards = report.findings.filter(({ severity }) => severity === state);
     const note = (text: string) => html("p", { class: "lab-bench-by" }, text);
     const assumption = assumed.length
       ? [note(`Assumed: ${assumed.join("; ")}. Set them under Launch.`)]
       : [];
-    const told = findings.map((one) => findingOf(one, source));
-    const lines = findings.flatMap((one) => one.lines);
-    const { compared } = first;
-    if (!findings.length && compared?.wrong) told.push(html("p", {}, differenceOf(compared)));
-    const kind = findings.length ? (HEADS[findings[0].kind] ?? "Wrong") : "Wrong result";
-    if (severity === "error") {
+    const told = hazards.map((one) => findingOf(one, source));
+    if (!told.length && compared?.wrong) told.push(html("p", {}, differenceOf(compared)));
+    const kind = hazards.length ? (HEADS[hazards[0].kind] ?? "Wrong") : "Wrong result";
+    if (state === "error") {
       say(this.#verdict, "wrong", kind, ...told, ...assumption, note(by));
-    } else if (severity === "warning") {
+    } else if (state === "warning") {
       const head = `Would happen with this launch: ${kind.toLowerCase()}`;
       say(this.#verdict, "none", head, ...told, ...assumption, note(by));
     } else {
       const at = ragged?.sizes.map(({ label, text }) => `${label} = ${text}`).join(", ");
-      const also = findings.length
-        ? [html("p", {}, `At ${at}, where tiles are not full:`), ...told]
-        : [];
-      const tried = at && !findings.length ? ` Also tried at ${at}.` : "";
+      const edges =
+        other?.report.findings.filter(({ severity }) => severity !== "information") ?? [];
+      const also = edges.length ? [html("p", {}, `At ${at}, where tiles are not full:`)] : [];
+      also.push(...edges.map((one) => findingOf(one, source)));
+      const tried = at && !edges.length ? ` Also tried at ${at}.` : "";
       const writes = first.outputs.map(
         ({ name, first: values, length }) =>
           `${name} = ${values.map((one) => Number(one.toPrecision(6))).join(", ")}${length > values.length ? ", …" : ""}`,
       );
       const results = compared
-        ? `All ${comma(compared.length)} elements of ${compared.name} equal ${compared.by}.`
+        ? `All ${comma(compared.elements)} elements of ${compared.name} equal ${compared.by}.`
         : "Results are not compared: say under Launch what is expected, or add a function to the file, named after the kernel with _cpu at the end.";
-      const orders = first.orders.length
-        ? [html("p", {}, `Warps and blocks also ran ${first.orders.join(", ")}.`)]
-        : [];
       say(
         this.#verdict,
         "right",
         compared ? "Right" : "No race, overrun or unwritten read found",
         html("p", {}, `${results}${tried}`),
-        ...first.information.map((one) => findingOf(one, source)),
-        ...orders,
+        ...report.findings.map((one) => findingOf(one, source)),
+        ...(first.isOrdered ? [html("p", {}, "Blocks and warps also ran in other orders.")] : []),
         html("p", {}, "On small whole numbers that this page draws, not on the file’s own data:"),
         html("pre", { tabindex: 0 }, writes.join("\n")),
         ...also,
@@ -244,7 +263,7 @@ export class KernelSection {
       );
     }
     this.#count(first, source);
-    return severity === "error" ? lines : [];
+    return state === "error" ? hazards.flatMap(linesOf) : [];
   }
 
   /** Counts by line, with a sentence where lanes share a bank. */
@@ -294,19 +313,23 @@ export class KernelSection {
   }
 }
 
-function differenceOf({ name, by, wrong, length, at, got, expected }: Compared) {
+function differenceOf({ name, by, wrong, elements, at, got, expected }: NonNullable<Judged>) {
   const first = `${name}[${at}] is ${got}, expected is ${expected}`;
-  return `${comma(wrong)} of ${comma(length)} elements of ${name} differ from ${by}: ${first}.`;
+  return `${comma(wrong)} of ${comma(elements)} elements of ${name} differ from ${by}: ${first}.`;
 }
 
-function findingOf({ message, lines }: Finding, source: string[]) {
-  const named = lines
+/** The lines that a finding names, in order. */
+const linesOf = ({ line, otherLine }: Finding) =>
+  [...new Set([line, otherLine ?? 0])].filter(Boolean).sort((one, other) => one - other);
+
+function findingOf(finding: Finding, source: string[]) {
+  const named = linesOf(finding)
     .filter((line) => line <= source.length)
     .map((line) => html("span", {}, html("i", {}, `${line}`), `${source[line - 1].trim()}\n`));
   return html(
     "div",
     {},
-    html("p", {}, withoutFile(message)),
+    html("p", {}, withoutFile(finding.message)),
     named.length ? html("pre", { tabindex: 0 }, ...named) : "",
   );
 }

@@ -2,18 +2,18 @@
 // the reader can change it.
 
 import { LabError } from "../../errors.ts";
+import { readArguments, textOf } from "../../external_cuda/arguments.ts";
 import type { Argument, Attempt, Compiled } from "../../external_cuda/assumed_launch.ts";
 import { attempts } from "../../external_cuda/assumed_launch.ts";
 import type { CudaFile } from "../../external_cuda/cuda_file.ts";
 import { devicePart } from "../../external_cuda/device_part.ts";
-import { resolve as resolveType } from "../../external_cuda/elements.ts";
+import { isWhole, resolve as resolveType } from "../../external_cuda/elements.ts";
 import type { Value } from "../../external_cuda/host_values.ts";
 import { HostReader, wholeNumber } from "../../external_cuda/host_values.ts";
 import type { FoundFunction } from "../../external_cuda/kernels.ts";
 import { kernelDeclarations } from "../../external_cuda/kernels.ts";
 import type { Opened } from "../../external_cuda/open_kernel.ts";
 import { isName, openKernel } from "../../external_cuda/open_kernel.ts";
-import type { Field } from "../../external_cuda/structs.ts";
 import { bytesOfType, slotsOf } from "../../external_cuda/structs.ts";
 import { inside, split, tokensOf } from "../../external_cuda/tokens.ts";
 import { STATIC_SHARED } from "../../hardware.py";
@@ -43,24 +43,13 @@ export interface LaunchPlan {
   expected: Setting;
 }
 
-/** An argument as the engine takes it. `stored`: the type of elements, as NumPy names it. */
-export type LaunchArgument =
-  | { kind: "number"; name: string; value: number }
-  | {
-      kind: "array";
-      name: string;
-      stored: string;
-      length: number;
-      start: number;
-      constant: boolean;
-    };
-
+/** A launch as `--args`, `--grid` and `--block` have it. */
 export interface ResolvedLaunch {
-  grid: number[];
-  block: number[];
-  sharedBytes: number;
-  args: LaunchArgument[];
-  /** of the plan, by name */
+  grid: string[];
+  block: string[];
+  sharedBytes: string;
+  args: string;
+  /** of the plan, and the numbers that the kernel takes, by name */
   sizes: Record<string, number>;
   expected: string;
 }
@@ -202,39 +191,37 @@ export function resolve(plan: LaunchPlan): ResolvedLaunch {
   if (threads > MAX_THREADS) {
     throw new LabError(`Block: ${threads} threads. A block has at most ${MAX_THREADS}.`);
   }
-  const args = plan.args.map(({ argument: { field, start }, setting }): LaunchArgument => {
-    refuse(field);
-    const { name, pointer, constant, element } = field;
+  const numbers: [string, number][] = [];
+  const args = plan.args.map(({ argument, setting }) => {
+    const [given] = readArguments(argument.text);
+    if (given.kind === "array" && given.modes) {
+      throw new LabError(
+        `${given.name} is a ${given.use}. The command takes those, the page does not.`,
+      );
+    }
     const value = numberOf(setting);
-    if (!pointer) return { kind: "number", name, value };
+    if (given.kind !== "array") {
+      numbers.push([argument.field.name, value]);
+      return textOf({ kind: "number", text: `${value}`, name: given.name });
+    }
     const count = Math.trunc(value);
     if (!(count >= 1)) throw new LabError(`${setting.label}: an array has at least one element.`);
-    const lanes = element?.lanes ?? 1;
-    const [stored, length] = [element?.stored ?? "i4", count * lanes];
-    return {
-      kind: "array",
-      name,
-      stored,
-      length,
-      start: start < count ? start * lanes : 0,
-      constant,
-    };
+    // Integers that are changed begin with zeros: they may be counters.
+    const isCounter = given.use === "inout" && isWhole(argument.field.element);
+    const use = isCounter ? "zero" : given.use;
+    const start = argument.start < count ? given.start : "";
+    const { name } = argument.field; // of a field of a struct "p.x"
+    const called = /^\w+$/.test(name) ? name : given.name;
+    return textOf({ ...given, name: called, use, size: `${count}`, start });
   });
-  const numbers = args.flatMap((one) => (one.kind === "number" ? [[one.name, one.value]] : []));
   return {
-    grid: dimensions(plan.grid),
-    block,
-    sharedBytes: numberOf(plan.shared),
-    args,
+    grid: dimensions(plan.grid).map(String),
+    block: block.map(String),
+    sharedBytes: `${numberOf(plan.shared)}`,
+    args: args.join(" "),
     sizes: Object.fromEntries([...sizes, ...numbers]),
     expected: plan.expected.text,
   };
-}
-
-function refuse({ image, of, name }: Field) {
-  if (image)
-    throw new LabError(`${name} is a ${image}. The command takes those, the page does not.`);
-  if (of) throw new LabError(`${of} is a struct. The command takes those, the page does not.`);
 }
 
 /** The value of what a reader wrote; null if it is not known. */

@@ -1,14 +1,8 @@
-"""Safe evaluation of arithmetic expressions such as ``ceil(N / BN)``.
-
-A ``Meaning`` defines the allowed syntax and its semantics for ``evaluate``: exact numbers, integers
-as in C, or arrays.
-"""
+"""Safe evaluation of arithmetic expressions such as ``ceil(N / BN)``."""
 
 import ast
 import json
-import operator
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil, trunc
@@ -22,151 +16,27 @@ _SENTENCES: dict[str, str] = json.loads(Path(__file__).with_suffix(".json").read
 """Error messages, shared with ``expression.ts``."""
 
 
+_OPERATORS: Mapping[type[ast.AST], str] = {
+    ast.Add: "({} + {})",
+    ast.Sub: "({} - {})",
+    ast.Mult: "({} * {})",
+    ast.Div: "_Fraction({}, {})",
+}
+_AS_C = {
+    **_OPERATORS,
+    ast.Div: "_divide({}, {})",
+    ast.Mod: "_rest({}, {})",
+    ast.BitAnd: "({} & {})",
+}
+"""Operators by node class, and the Python that they become."""
+
+
 class UnreadableError(ValueError):
-    """An invalid expression. The message continues a sentence that quotes the text.
-
-    ``part`` is the invalid syntax node, or None.
-    """
-
-    def __init__(self, message: str, part: ast.AST | None = None) -> None:
-        super().__init__(message)
-        self.part = part
-
-
-Inner = Callable[[ast.AST], Any]
-"""Evaluates a part of an expression."""
-
-
-@dataclass(frozen=True)
-class Meaning:
-    """Allowed syntax of an expression, and its semantics."""
-
-    numbers: tuple[type, ...]
-    """Types of number literals: int, float."""
-    number: Callable[[Any], Any]
-    """Converts a literal or the value of a name."""
-    operators: Mapping[type[ast.AST], Callable[..., Any]]
-    """Unary and binary operators by node class, such as ``ast.Add``."""
-    call: Callable[[ast.Call, Inner], Any]
-    """Evaluates a call; NotImplemented for an unknown function."""
-    other: Callable[[ast.AST, Inner], Any] = lambda node, inner: NotImplemented
-    """Evaluates any other node; NotImplemented if it is not allowed."""
-
-
-def evaluate(text: str, names: Mapping[str, Any], meaning: Meaning) -> Any:
-    """Evaluate an expression.
-
-    Raises:
-        UnreadableError: invalid syntax, a node that ``meaning`` does not allow, an unknown name, or
-            too deep nesting.
-    """
-
-    def value(node: ast.AST, depth: int = 0) -> Any:
-        if depth > DEEPEST:
-            raise UnreadableError(_SENTENCES["deep"])
-
-        def inner(part: ast.AST) -> Any:
-            return value(part, depth + 1)
-
-        found = NotImplemented
-        match node:
-            case ast.Constant(value=number) if type(number) in meaning.numbers:
-                found = meaning.number(number)
-            case ast.Name(id=name) if name in names:
-                found = meaning.number(names[name])
-            case ast.UnaryOp(op=op, operand=operand) if type(op) in meaning.operators:
-                found = meaning.operators[type(op)](inner(operand))
-            case (
-                ast.BinOp(left=left, op=op, right=right)
-                | ast.Compare(left=left, ops=[op], comparators=[right])
-            ) if type(op) in meaning.operators:
-                found = meaning.operators[type(op)](inner(left), inner(right))
-            case ast.Call():
-                found = meaning.call(node, inner)
-            case _:
-                found = meaning.other(node, inner)
-        if found is NotImplemented:
-            raise UnreadableError(_SENTENCES["other"].format(names=", ".join(names)), node)
-        return found
-
-    return value(_parse(text))
-
-
-@lru_cache(maxsize=1024)
-def _parse(text: str) -> ast.AST:
-    try:
-        return ast.parse(text, mode="eval").body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise UnreadableError(_SENTENCES["unreadable"]) from None
-
-
-def _divide_as_c(left: Fraction, right: Fraction) -> Fraction:
-    return Fraction(trunc(left / right))
-
-
-def _call(node: ast.Call, inner: Inner) -> Any:
-    match node:
-        case ast.Call(func=ast.Name(id="ceil"), args=[argument], keywords=[]):
-            return Fraction(ceil(inner(argument)))
-        case ast.Call(func=ast.Name(id="min"), args=[one, other], keywords=[]):
-            return min(inner(one), inner(other))
-        case ast.Call(func=ast.Name(id="max"), args=[one, other], keywords=[]):
-            return max(inner(one), inner(other))
-    return NotImplemented
-
-
-_EXACT = Meaning(
-    numbers=(int,),
-    number=Fraction,
-    operators={
-        ast.USub: operator.neg, ast.Add: operator.add, ast.Sub: operator.sub,
-        ast.Mult: operator.mul, ast.Div: operator.truediv,
-    },
-    call=_call,
-)  # fmt: skip
-
-
-def _code(operator: str) -> Callable[..., str]:
-    return lambda *sides: "(" + operator.join(("",) * (len(sides) == 1) + sides) + ")"
-
-
-def _code_of_call(node: ast.Call, inner: Inner) -> Any:
-    match node:
-        # Floor division is exact, so a quotient that is rounded up needs no fraction.
-        case ast.Call(
-            func=ast.Name(id="ceil"), args=[ast.BinOp(left=left, op=ast.Div(), right=right)]
-        ) if not node.keywords:
-            return f"-(-{inner(left)} // {inner(right)})"
-        case ast.Call(func=ast.Name(id="ceil"), args=[argument], keywords=[]):
-            return f"_ceil({inner(argument)})"
-        case ast.Call(func=ast.Name(id="min" | "max" as name), args=[one, other], keywords=[]):
-            return f"_{name}({inner(one)}, {inner(other)})"
-    return NotImplemented
-
-
-_PYTHON = Meaning(
-    numbers=(int,),
-    number=str,
-    operators={
-        ast.USub: _code("-"), ast.Add: _code("+"), ast.Sub: _code("-"), ast.Mult: _code("*"),
-        ast.Div: lambda left, right: f"_Fraction({left}, {right})",
-    },
-    call=_code_of_call,
-)  # fmt: skip
-"""Translates an expression to Python."""
-_AS_C = replace(
-    _EXACT,
-    operators={
-        **_EXACT.operators,
-        ast.Div: _divide_as_c,
-        ast.Mod: lambda left, right: left - right * _divide_as_c(left, right),
-        ast.BitAnd: lambda left, right: Fraction(int(left) & int(right)),
-    },
-)
+    """An invalid expression. The message continues a sentence that quotes the text."""
 
 
 def compiled(
-    text: str, constants: Mapping[str, int], variables: tuple[str, ...]
+    text: str, constants: Mapping[str, int], variables: tuple[str, ...], *, floor: bool = False
 ) -> Callable[..., int]:
     """Return ``whole_number`` of an expression as a function of some of its names.
 
@@ -177,12 +47,21 @@ def compiled(
             result that is not an integer.
     """
     names = {**constants, **{name: f"_{place}" for place, name in enumerate(variables)}}
-    code = evaluate(text, names, _PYTHON)
     arguments = ", ".join(f"_{place}" for place in range(len(variables)))
-    functions = {"_ceil": ceil, "_min": min, "_max": max, "_Fraction": Fraction}
     # The code holds nothing but integers, the variables, arithmetic and these functions.
-    function = eval(f"lambda {arguments}: {code}", {"__builtins__": {}, **functions})
-    return lambda *values: _checked(lambda: function(*values))
+    code = f"lambda {arguments}: {_code(_parse(text), names, _AS_C if floor else _OPERATORS)}"
+    function = eval(code, {"__builtins__": {}, **_FUNCTIONS})
+
+    def whole(*values: int) -> int:
+        try:
+            result = function(*values)
+        except ZeroDivisionError:
+            raise UnreadableError(_SENTENCES["zero"]) from None
+        if result.denominator != 1:
+            raise UnreadableError(_SENTENCES["broken"])
+        return int(result)
+
+    return whole
 
 
 def whole_number(text: str, names: Mapping[str, int], *, floor: bool = False) -> int:
@@ -195,14 +74,57 @@ def whole_number(text: str, names: Mapping[str, int], *, floor: bool = False) ->
         UnreadableError: an invalid expression, a division by zero, or a result that is not an
             integer.
     """
-    return _checked(lambda: evaluate(text, names, _AS_C if floor else _EXACT))
+    return compiled(text, names, (), floor=floor)()
 
 
-def _checked(evaluated: Callable[[], Any]) -> int:
+@lru_cache(maxsize=1024)
+def _parse(text: str) -> ast.AST:
     try:
-        result = evaluated()
-    except ZeroDivisionError:
-        raise UnreadableError(_SENTENCES["zero"]) from None
-    if result.denominator != 1:
-        raise UnreadableError(_SENTENCES["broken"])
-    return int(result)
+        return ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise UnreadableError(_SENTENCES["unreadable"]) from None
+
+
+def _divide(left: int, right: int) -> int:
+    return trunc(Fraction(left, right))
+
+
+_FUNCTIONS = {
+    "_ceil": ceil,
+    "_min": min,
+    "_max": max,
+    "_Fraction": Fraction,
+    "_divide": _divide,
+    "_rest": lambda left, right: left - right * _divide(left, right),
+}
+
+
+def _code(
+    node: ast.AST, names: Mapping[str, Any], operators: Mapping[type[ast.AST], str], depth: int = 0
+) -> str:
+    """Translate an expression to Python."""
+    if depth > DEEPEST:
+        raise UnreadableError(_SENTENCES["deep"])
+
+    def inner(part: ast.AST) -> str:
+        return _code(part, names, operators, depth + 1)
+
+    match node:
+        case ast.Constant(value=number) if type(number) is int:
+            return f"({number})"
+        case ast.Name(id=name) if name in names:
+            return f"({names[name]})"
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return f"(-{inner(operand)})"
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in operators:
+            return operators[type(op)].format(inner(left), inner(right))
+        # Floor division is exact, so a quotient that is rounded up needs no fraction.
+        case ast.Call(
+            func=ast.Name(id="ceil"), args=[ast.BinOp(left=left, op=ast.Div(), right=right)]
+        ) if not node.keywords and operators is _OPERATORS:
+            return f"(-(-{inner(left)} // {inner(right)}))"
+        case ast.Call(func=ast.Name(id="ceil"), args=[argument], keywords=[]):
+            return f"_ceil({inner(argument)})"
+        case ast.Call(func=ast.Name(id="min" | "max" as name), args=[one, other], keywords=[]):
+            return f"_{name}({inner(one)}, {inner(other)})"
+    raise UnreadableError(_SENTENCES["other"].format(names=", ".join(names)))

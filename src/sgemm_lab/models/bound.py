@@ -263,7 +263,7 @@ def _busiest_sm_demand(kernel: Kernel, size: Size, gpu: Gpu) -> float:
     down, across = m // rows, n // columns
     x, y = kernel.launch_shape(down * rows, across * columns, k, sms=_ENDLESS).grid
     pieces, tiles = x * y, down * across
-    if pieces == _ENDLESS:  # as many blocks as SMs, which take whole tiles in turn
+    if x == _ENDLESS:  # as many blocks as SMs, which take whole tiles in turn
         pieces = tiles
     least = kernel.values.get("WORTH")
     if least is not None and not worth_sharing(tiles, ceil(k / tile.bk), gpu.sms, least):

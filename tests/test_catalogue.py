@@ -14,7 +14,6 @@ from sgemm_lab.catalogue import (
     load_kernel_file,
     load_kernels,
 )
-from sgemm_lab.cli.main import main
 from sgemm_lab.files import data_folder
 from sgemm_lab.records.dispatch_table import TABLES
 from sgemm_lab.records.json_files import CHAPTERS_RECORD
@@ -54,14 +53,6 @@ def test_a_file_with_a_former_name_is_the_kernel_of_the_book(tmp_path: Path) -> 
     for name in ("old_tiles.cu", "030_old_tiles.cu"):
         (tmp_path / name).write_text(load_kernel("tiled").source)
         assert load_kernel_file(tmp_path / name) == load_kernel("tiled")
-
-
-@pytest.mark.usefixtures("old_tiles")
-def test_a_command_accepts_a_former_name(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["count", "old_tiles", "--size", "32"]) == 0
-    assert "C is right" in capsys.readouterr().out
-    assert main(["check", "old_tiles:TILE=16", "--size", "5,6,7"]) == 0
-    assert "tiled:TILE=16: right" in capsys.readouterr().out
 
 
 @pytest.mark.usefixtures("old_tiles")

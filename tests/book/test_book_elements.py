@@ -3,9 +3,8 @@
 from typing import Any
 
 import pytest
-from sites import WAYS, Site
+from sites import Site
 
-from accessible import faults
 from browser import PHONE
 
 pytestmark = pytest.mark.browser
@@ -52,16 +51,3 @@ def test_wide_formula_scrolls_from_its_beginning(specimen: Site, contexts: Any) 
     assert [box["wide"] for box in place] == [False, True]
     assert place[1]["start"] >= -1
     assert place[1]["focus"] == 0
-
-
-@pytest.mark.parametrize(("device", "colours"), WAYS)
-def test_elements_are_accessible_and_fit(
-    specimen: Site, contexts: Any, colours: str, device: str
-) -> None:
-    options = PHONE if device == "phone" else {}
-    page = (
-        contexts(color_scheme=colours, reduced_motion="reduce", **options).goto(specimen, PAGE).page
-    )
-    page.evaluate("document.querySelectorAll('details').forEach(box => { box.open = true; })")
-    assert faults(page) == []
-    assert page.evaluate("document.documentElement.scrollWidth") <= page.viewport_size["width"]

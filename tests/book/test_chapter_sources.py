@@ -27,17 +27,6 @@ def cells(chapter: Path) -> list[str]:
 
 
 @each_chapter
-def test_a_chapter_imports_the_lab_and_nothing_else(chapter: Path) -> None:
-    imports = [
-        ast.unparse(node)
-        for cell in cells(chapter)
-        for node in ast.walk(ast.parse(cell))
-        if isinstance(node, (ast.Import, ast.ImportFrom))
-    ]
-    assert imports == (["from sgemm_lab import lab"] if cells(chapter) else [])
-
-
-@each_chapter
 def test_a_chapter_names_public_verbs_alone(chapter: Path) -> None:
     text = chapter.read_text(encoding="utf-8")
     code = "\n".join([*cells(chapter), *_VALUE.findall(text)])

@@ -7,12 +7,7 @@ from pathlib import Path
 import pytest
 from sites import ROOT
 
-from sgemm_lab.book.exercises import (
-    ExerciseDirective,
-    Written,
-    answer_lines,
-    parts,
-)
+from sgemm_lab.book.exercises import ExerciseDirective, Written, answer_lines, parts
 from sgemm_lab.errors import LabError
 from sgemm_lab.exercises import (
     CHOICES,

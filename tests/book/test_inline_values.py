@@ -46,12 +46,8 @@ def test_what_is_no_expression_is_refused_in_a_sentence(content: str) -> None:
 
 def test_a_value_that_does_not_say_how_is_written_as_the_book_writes_it() -> None:
     assert [lab.written(x) for x in (63712.4, 0.1875, 23.0, 4096, "word")] == [
-        "63,712",
-        "0.188",
-        "23",
-        "4096",
-        "word",
-    ]
+        "63,712", "0.188", "23", "4096", "word",
+    ]  # fmt: skip
 
 
 def test_the_page_has_values_in_every_element_and_reads_a_text_as_markdown(specimen: Site) -> None:

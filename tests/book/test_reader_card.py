@@ -319,19 +319,6 @@ def test_a_step_of_a_chapter_is_measured_where_the_reader_asks(
     assert not place.complaints
 
 
-def test_what_a_card_lacks_is_said(opened: Any) -> None:
-    place = opened()
-    place.keep(MEASURED | {"rungs": [one | {"fingerprint": "old"} for one in MEASURED["rungs"]]})
-    place.goto()
-    expect(place.part("result")).to_contain_text("All programs have changed since")
-    why = "the card, as it is offered here, has no floats of two bytes, f16"
-    place.keep(MEASURED | {"left_out": [{"name": "half_windows", "why": why}]})
-    place.goto()
-    said = place.part("result")
-    expect(said).to_contain_text(f"“Windows in half precision” was left out: {why}.")
-    expect(said).to_contain_text(f"their programs are newer: {len(STEPS) - len(SECONDS) - 1} steps")
-
-
 @pytest.mark.parametrize(("width", "mode"), in_turn(("1280", "390"), (("light",), ("dark",))))
 def test_a_shown_card_is_at_home_on_every_screen(opened: Any, mode: str, width: str) -> None:
     place = opened(viewport={"width": int(width), "height": 844})

@@ -173,22 +173,6 @@ def test_a_result_that_depends_on_the_order_is_found(add: str, found: list[Any])
     assert weights(run(TOTAL.replace("ADD", add))) == found
 
 
-def test_places_taken_by_an_atomic_may_come_in_any_order() -> None:
-    taking = TOTAL.replace("ADD", "y[atomicAdd(taken, 1)] = x[i]")
-    [one] = run(taking.replace("&y, 4", "&y, 4 * n"))["findings"]
-    assert one["severity"] == "information"
-    assert "Threads take places by an atomic" in one["message"]
-
-
-def test_writes_of_the_same_value_are_information() -> None:
-    flag = "{ __shared__ int any;\nany = VALUE;\n__syncthreads();\ny[i] = any; }"
-    text = TOTAL.replace("&y, 4", "&y, 4 * n").replace("n = 300", "n = 512")
-    [same] = run(text.replace("ADD", flag.replace("VALUE", "1")))["findings"]
-    assert same["severity"] == "information"
-    assert "All write the same value" in same["message"]
-    assert ("error", "race") in weights(run(text.replace("ADD", flag.replace("VALUE", "i"))))
-
-
 def test_a_product_is_expected_by_its_matrices() -> None:
     source = examples()["Matrix product"].source
     assert run(source, "C = A @ B")["compared"]["wrong"] == 0
@@ -246,23 +230,6 @@ def test_a_size_too_large_for_a_page_shrinks_and_keeps_its_remainder() -> None:
     assert max(m, n, k) <= 128
     [edited] = plans(source, {"size M": "20", "size N": "40", "size K": "8"})
     assert edited["grid"] == ["3", "2"]
-
-
-@pytest.mark.parametrize(
-    ("wrong", "right", "named"),
-    [
-        (TOTAL.replace("ADD", "*y += x[i]"), TOTAL.replace("ADD", "atomicAdd(y, x[i])"), [4]),
-        (TOTAL.replace("ADD", "*y = x[i]"), TOTAL.replace("ADD", "*y = 1.0f"), [4]),
-    ],
-    ids=["an atomic", "one value"],
-)
-def test_blocks_that_race_are_found_and_what_orders_them_is_known(
-    wrong: str, right: str, named: list[int]
-) -> None:
-    [race] = run(wrong)["findings"]
-    assert (race["kind"], lines(race)) == ("race", named)
-    assert "Blocks run in any order, and nothing orders the two." in race["message"]
-    assert run(right)["findings"] == []
 
 
 @pytest.fixture(scope="module")

@@ -51,10 +51,7 @@ def _node() -> subprocess.Popen[str]:
     write_whole(compiler, bundled(_COMPILER))
     served = [_HERE / "compile_on_request.js", compiler, package() / "bundle.js"]
     return subprocess.Popen(
-        [program, *served],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        encoding="utf-8",
+        [program, *served], stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8"
     )
 
 

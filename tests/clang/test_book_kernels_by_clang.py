@@ -56,18 +56,9 @@ KNOWN = "clang knows the address as a constant, so that ptxas can prove how it i
 MERGED_LOADS = ("shared_load_requests", "shared_load_wavefronts", "shared_load_bank_conflicts")
 AS_WRITTEN = tuple(f"{name}_as_written" for name in MERGED_LOADS)
 TIMES_ONE = (
-    "double_buffer",
-    "warp_tile",
-    "unrolled",
-    "hoisted_guard",
-    "column_order",
-    "async_copy",
-    "stages",
-    "register_prefetch",
-    "serpentine",
-    "small_tile",
-    "producers",
-)
+    "double_buffer", "warp_tile", "unrolled", "hoisted_guard", "column_order", "async_copy",
+    "stages", "register_prefetch", "serpentine", "small_tile", "producers",
+)  # fmt: skip
 DIFFERENCES: dict[str, dict[str, str]] = {
     **{name: {"flop": ONES} for name in TIMES_ONE},
     **{name: dict.fromkeys(AS_WRITTEN, JOINED) for name in ("mma_tf32", "promoted")},
@@ -80,7 +71,7 @@ DIFFERENCES: dict[str, dict[str, str]] = {
 
 OTHER_FAULT = {
     "missing_filled_wait": "The same line reads too early. Which of its loads comes first, one of "
-    "what another thread writes or of what nothing has written yet, is the compiler's choice.",
+    "what another thread writes or of what nothing has written yet, is the compiler's choice."
 }
 """Wrong kernels whose first fault differs, at the same line."""
 

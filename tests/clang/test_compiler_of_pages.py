@@ -15,19 +15,11 @@ from sgemm_lab.simulator import Result, simulate
 OWNERS = (
     "Catherine <whitequark@whitequark.org>",
     "provided that the above\ncopyright notice and this permission notice appear in all copies",
-    "Pooya Parsa",
-    "LLVM Exceptions to the Apache 2.0 License",
-    "University of Illinois at Urbana-Champaign",
-    "Henry Spencer",
-    "Regents of the University of California",
-    "Yann Collet",
-    "Unicode, Inc.",
-    "Alexander Peslyak",
-    "wasi-libc as a whole",
-    "Nuxi",
-    "Rich Felker",
-    "Doug Lea",
-)
+    "Pooya Parsa", "LLVM Exceptions to the Apache 2.0 License",
+    "University of Illinois at Urbana-Champaign", "Henry Spencer",
+    "Regents of the University of California", "Yann Collet", "Unicode, Inc.", "Alexander Peslyak",
+    "wasi-libc as a whole", "Nuxi", "Rich Felker", "Doug Lea",
+)  # fmt: skip
 """Whose work is in the package: its own, what bundle.js joins, LLVM and what LLVM has of others,
 the C library that it is linked with."""
 

@@ -18,11 +18,7 @@ from sgemm_lab.counting.step_trace import trace_steps
 from sgemm_lab.counting.warp_requests import warp_requests
 from sgemm_lab.cuda import shipped_ptx
 from sgemm_lab.cuda.compiler import compile_to_ptx
-from sgemm_lab.cuda.shipped_ptx import (
-    kernel_ptx,
-    shipped_kernels,
-    shipped_text,
-)
+from sgemm_lab.cuda.shipped_ptx import kernel_ptx, shipped_kernels, shipped_text
 from sgemm_lab.errors import LabError, MissingToolError
 from sgemm_lab.kernel import ENTRY, Kernel, Size, parse_kernel
 from sgemm_lab.records.store import load_records
@@ -67,7 +63,7 @@ MORE_ON_THE_GPU = {
         "global_load_requests": 4 * 255 * 9,
         "shared_store_requests": 4 * 256 * 9,
         "shared_store_wavefronts": 4 * 256 * 9,
-    },
+    }
 }
 """What the GPU counted more than the simulator: all that is known to differ."""
 

@@ -7,14 +7,7 @@ from typing import Any
 import pytest
 
 from sgemm_lab.catalogue import load_kernel, load_kernels
-from sgemm_lab.cuda.compiler import (
-    TARGETS,
-    CompileError,
-    compile_kernel,
-    compile_source,
-    load_nvrtc,
-    suits,
-)
+from sgemm_lab.cuda.compiler import TARGETS, CompileError, compile_kernel, compile_source, suits
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Kernel, parse_kernel
 
@@ -156,15 +149,3 @@ def test_a_kernel_for_one_target_alone_is_built_for_it_and_no_other() -> None:
     for target in ("sm_80", "sm_100"):
         with pytest.raises(LabError, match=rf"a GPU has of sm_90 only\. It cannot .+ {target}"):
             compile_kernel(producers, target)
-
-
-@pytest.mark.parametrize("error", [ImportError, OSError, RuntimeError])
-def test_missing_nvrtc_is_a_sentence(
-    error: type[Exception], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def absent() -> Any:
-        raise error("libnvrtc.so.12: cannot open shared object file")
-
-    monkeypatch.setattr(load_nvrtc(), "getVersion", absent)
-    with pytest.raises(LabError, match=r"NVRTC is not installed. Install it with 'pip install"):
-        compile_source("// never compiled before", "mine.cu", "sm_90")

@@ -77,19 +77,6 @@ def test_missing_cupy_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
         require_gpu()
 
 
-def test_no_gpu_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    import cupy
-
-    def no_driver() -> int:
-        raise cupy.cuda.runtime.CUDARuntimeError(35)
-
-    for count in (no_driver, lambda: 0):
-        monkeypatch.setattr(cupy.cuda.runtime, "getDeviceCount", count)
-        with pytest.raises(LabError, match=r"no NVIDIA GPU that CUDA can use .+ but not run"):
-            require_gpu()
-        assert not launch.has_gpu()
-
-
 @pytest.fixture
 def sms(monkeypatch: pytest.MonkeyPatch) -> int:
     """Let the GPU have as many SMs."""

@@ -26,7 +26,6 @@ from sgemm_lab.exercises import (
     checked_prediction,
     exercises,
     find_exercise,
-    find_prediction,
     lines,
     predictions,
 )
@@ -185,16 +184,6 @@ def test_a_prediction_that_a_page_cannot_pass_is_refused() -> None:
     number = next(one for one in EXERCISES if isinstance(one, Number))
     with pytest.raises(LabError, match=r"of the kind Number\. .* make it an Estimate or a Choice"):
         checked_prediction(number)
-
-
-def test_unknown_name_is_told_with_the_nearest() -> None:
-    assert find_exercise("3.2").name == "3.2"
-    with pytest.raises(LabError, match=r"no exercise called '3\.22'\. Did you mean '3\.2'\?"):
-        find_exercise("3.22")
-    with pytest.raises(LabError, match=r"no exercise called 'x'\. There are 1\.1, "):
-        find_exercise("x")
-    with pytest.raises(LabError, match=r"no prediction called 'windowgain'\. Did you mean 'w"):
-        find_prediction("windowgain")
 
 
 # Kernels

@@ -63,15 +63,6 @@ def test_the_file_tells_arguments_and_launch(main: str) -> None:
     assert "Launch, told by line" in said
 
 
-def test_an_index_beyond_arrays_that_the_file_allocates_is_found() -> None:
-    done = counted(
-        ADD.replace("i < n", "i <= n")
-        + "int main() { int n = 1000; float *a, *b; cudaMalloc(&a, n * 4); cudaMalloc(&b, n * 4);"
-        "add<<<8, 128>>>(a, b, n); }"
-    )
-    assert {hazard.kind for hazard in done.result.hazards} == {OUT_OF_BOUNDS}
-
-
 def test_sizes_that_are_too_large_are_divided() -> None:
     """Those that only numbers make, so that grid, arrays and numbers go on fitting together."""
     done = counted(
@@ -203,25 +194,6 @@ def test_hostile_host_code_ends_soon() -> None:
     assert done.assumed
 
 
-@pytest.mark.parametrize("launch", ["<<<8, 128>>>", "<< <8, 128 >> >"])
-def test_a_launch_that_a_formatter_took_apart(launch: str) -> None:
-    done = counted(
-        f"{ADD}int main() {{ float *a, *b; cudaMalloc(&a, 4000); cudaMalloc(&b, 4000);"
-        f"add {launch} (a, b, 1000); }}"
-    )
-    assert launched(done) == ("x:in:1000 y:inout:1000 n=1000", ("8",), ("128",))
-
-
-def test_what_has_no_field_takes_no_argument() -> None:
-    done = counted(
-        "#include <type_traits>\n"
-        "template <bool DOUBLE> __global__ void scale(float* x, std::bool_constant<DOUBLE>) {"
-        "  x[threadIdx.x] *= DOUBLE ? 2 : 3; }"
-        "void run(float* x) { scale<true><<<1, 64>>>(x, std::bool_constant<true>{}); }"
-    )
-    assert launched(done)[0].startswith("x:inout:")
-
-
 def test_of_several_launches_one_whose_block_fits_gives_the_values() -> None:
     done = counted(
         "template <int SIDE> __global__ void fill(float* x) {"
@@ -247,17 +219,6 @@ def test_threads_of_a_block_are_never_divided() -> None:
     )
     assert launched(done)[2] == ("512",)
     assert not done.result.hazards
-
-
-def test_names_that_tell_nothing_make_no_product() -> None:
-    """Three arrays and three numbers are not enough: no wrong C may be said of this one."""
-    done = counted(
-        "__global__ void deviation(float* rstd, const float* inp, const float* mean,"
-        "  int rows, int width, int threads) {"
-        "  int i = blockIdx.x; if (i < rows) rstd[i] = inp[i * width] - mean[i]; }"
-    )
-    assert not done.multiplies
-    assert not done.verdicts
 
 
 def test_a_few_blocks_run_where_the_kernel_knows_its_sizes() -> None:
@@ -305,15 +266,6 @@ def test_a_block_that_is_too_large_for_shared_arrays_is_halved() -> None:
         counted(source.replace("BARRIER", ""))
 
 
-def test_threads_that_are_numbered_by_a_library_stand_in_a_row() -> None:
-    """Cooperative groups read threadIdx.y, and the file itself never does."""
-    done = counted(
-        '__global__ void fill(float* x, int n) { int y; asm("mov.u32 %0, %%tid.y;" : "=r"(y));'
-        "  int i = blockIdx.x * blockDim.x + threadIdx.x + y; if (i < n) x[i] = 1; }"
-    )
-    assert launched(done)[2] == ("256",)
-
-
 def test_arrays_are_large_enough_for_sizes_that_were_made_smaller_apart() -> None:
     done = counted(
         "__global__ void add(float* x, int nx, int ny) {"
@@ -334,15 +286,6 @@ def test_an_array_of_structs_has_as_many_bytes_as_the_file_says() -> None:
         "int main() { Both* d; cudaMalloc(&d, sizeof(Both)); sum<<<8, 128>>>(d, LEN); }"
     )
     assert launched(done)[0] == f"b:inout:{3 * 1024 + 8}:float n=1024"
-    assert not done.result.hazards
-
-
-def test_far_behind_an_assumed_array_lies_a_variable_that_is_not_blamed() -> None:
-    done = counted(
-        "__device__ int other[64];\n__global__ void far(float* x) {"
-        "  int i = blockIdx.x * blockDim.x + threadIdx.x; x[i + 30000] = other[i % 64]; }"
-        "void run(float* x) { far<<<2, 256>>>(x); }"
-    )
     assert not done.result.hazards
 
 

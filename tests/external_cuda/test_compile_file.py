@@ -156,17 +156,6 @@ def test_headers_are_found_in_usual_folders_above_the_file(tmp_path: Path) -> No
     assert ".param" in opened(text, inner).ptx
 
 
-def test_cudas_headers_may_be_given_with_a_folder(tmp_path: Path) -> None:
-    (tmp_path / "curand_kernel.h").write_text(
-        "#include <curand.h>\ntypedef struct { unsigned v; } curandState;"
-    )
-    (tmp_path / "curand.h").write_text("#define CURAND 1\n")
-    text = "#include <curand_kernel.h>\n__global__ void k(curandState* s) { s->v = CURAND; }"
-    assert ".param" in opened(text, tmp_path / "none", folders=(tmp_path,)).ptx
-    with pytest.raises(CompileError, match=r"pip install .* nvidia-curand-cu12"):
-        opened(text, tmp_path / "none")
-
-
 def test_a_type_that_is_assumed_is_half_where_float_does_not_fit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -49,8 +49,7 @@ def test_an_index_of_64_bits_is_never_outgrown(type_: str) -> None:
 
 def test_bytes_counted_in_32_bits_end_sooner() -> None:
     source = PRODUCT.format(type="size_t").replace(
-        "C[row * N + col] = acc",
-        "*(float*)((char*)C + (unsigned)(row * N + col) * 4u) = acc",
+        "C[row * N + col] = acc", "*(float*)((char*)C + (unsigned)(row * N + col) * 4u) = acc"
     )
     (one,) = found(source)
     assert one.side == 32_769  # 4 · (side² - 1) is beyond 2³² - 1

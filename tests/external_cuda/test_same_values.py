@@ -1,11 +1,9 @@
 """Threads of several warps that write the same value: information, not an error."""
 
-import json
 from pathlib import Path
 
 import pytest
 
-from sgemm_lab.cli.main import main
 from sgemm_lab.external_cuda import ExternalKernel, Pasted, check_file
 
 FLAG = """
@@ -43,24 +41,6 @@ def test_the_same_value_of_several_warps_is_information() -> None:
 )
 def test_another_value_and_a_read_are_errors(value: str, barrier: str) -> None:
     assert "error" in severities(value, barrier)
-
-
-@pytest.mark.parametrize(("fail_on", "status"), [("warning", 0), ("information", 1), ("never", 0)])
-def test_the_status_counts_information_where_it_is_asked_for(
-    fail_on: str, status: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "a.cu").write_text(
-        FLAG.replace("VALUE", "1").replace("BARRIER", "__syncthreads();")
-    )
-    call = [str(tmp_path / "a.cu"), "--args", LAUNCH["arguments"], "--grid", "1", "--block", "128"]
-    call += ["--fail-on", fail_on]
-    assert main(["check", *call]) == status
-    assert "information: a.cu, line 6: " in capsys.readouterr().out
-    assert main(["count", *call, "--json"]) == status
-    (finding,) = json.loads(capsys.readouterr().out)["findings"]
-    assert (finding["kind"], finding["severity"]) == ("race", "information")
-    assert main(["count", *call]) == status
-    assert "All write the same value, so any order will do." in capsys.readouterr().out
 
 
 def test_a_store_of_which_every_lane_leaves_the_array_is_a_finding() -> None:

@@ -8,12 +8,7 @@ import pytest
 
 from sgemm_lab.catalogue import load_kernels
 from sgemm_lab.errors import LabError
-from sgemm_lab.formulas.occupancy import (
-    LIMITS,
-    Launch,
-    occupancy,
-    refusal,
-)
+from sgemm_lab.formulas.occupancy import LIMITS, Launch, occupancy, refusal
 
 DATA = Path(__file__).parents[1] / "data"
 H200 = json.loads((DATA / "occupancy_h200.json").read_text())

@@ -6,8 +6,7 @@ from sgemm_lab.formulas.tile import Tile
 
 
 @pytest.mark.parametrize(
-    ("rows", "columns", "expected"),
-    [(1, 1, 0.25), (16, 16, 4), (32, 32, 8), (128, 64, 64 / 3)],
+    ("rows", "columns", "expected"), [(1, 1, 0.25), (16, 16, 4), (32, 32, 8), (128, 64, 64 / 3)]
 )
 def test_intensity_of_a_tile(rows: int, columns: int, expected: float) -> None:
     assert Tile(rows, columns).block_intensity == pytest.approx(expected)

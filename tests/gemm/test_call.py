@@ -160,12 +160,7 @@ def test_invalid_arrays_raise_errors(asked: Multiplies) -> None:
     away.device = ELSEWHERE
     huge = np.broadcast_to(on_gpu(np.zeros((1, 1))), (MAX_DIMENSION + 1, 5), subok=True)
     for left, right, out, sentence in (
-        (
-            np.ones((4, 5)),
-            b,
-            None,
-            r"a is a numpy.ndarray, not an array on the GPU. .+asarray\(a",
-        ),
+        (np.ones((4, 5)), b, None, r"a is a numpy.ndarray, not an array on the GPU. .+asarray\(a"),
         (a, [[1.0]], None, "b is a builtins.list, not an array on the GPU"),
         (a, on_gpu(b, "float64"), None, r"b holds float64. .+ b.astype\('float32'\)"),
         (a[0], b, None, r"a has 1 dimension\(s\). .+ a\[None, :\]"),

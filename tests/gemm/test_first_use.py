@@ -273,7 +273,9 @@ def test_a_call_or_the_setting_chooses_the_mode(dispatchers: Any) -> None:
     sgemm_lab.set_tune("first")
     assert first_use.dispatcher_for(0, None) is first
     assert first_use.dispatcher_for(0, "model") is dispatchers
-    assert first_use.dispatcher_for(0, "first+cublas") is not first
+    both: Any = first_use.dispatcher_for(0, "first+cublas")
+    assert first._cublas is None
+    assert both._cublas is not None
 
 
 def test_an_unknown_mode_is_refused(dispatchers: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -53,6 +53,8 @@ def test_each_kernel_is_loaded_once_and_alignment_counts(loads: list[str]) -> No
     assert multiply.kernel_for(size).name == "thread_tile"
     assert multiply.kernel_for((64, 63, 64)).name == "double_buffer"
     assert multiply.predicted(size) == 1e-6
+    assert multiply.named("thread_tile") is multiply.best(size, True, 1)[0].loaded
+    assert multiply.named("nothing") is None
 
 
 def test_the_sizes_that_are_remembered_are_limited(

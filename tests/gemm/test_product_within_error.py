@@ -103,9 +103,7 @@ def test_a_choice_on_a_gpu_names_the_dispatchers_kernel(ran: list[str]) -> None:
     assert ran == []
 
 
-def test_without_a_gpu_the_choice_is_for_the_recorded_gpu(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_without_a_gpu_the_choice_is_for_the_recorded_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(product, "has_gpu", lambda: False)
     way = sgemm_lab.choice(4096, 4096, 4096, error="fp32")
     assert (way.name, way.gpu) == ("wgmma_3xfp16", "NVIDIA H200")

@@ -192,29 +192,20 @@ def _column(values: Any) -> str:
 def _requests(requests: list[WarpRequest]) -> list[Any]:
     plain = [
         {
-            "line": request.line,
-            "space": request.space,
-            "array": request.array.name,
-            "isLoad": request.is_load,
-            "width": request.width,
-            "addresses": request.addresses,
+            "line": request.line, "space": request.space, "array": request.array.name,
+            "isLoad": request.is_load, "width": request.width, "addresses": request.addresses,
             "window": request.window,
         }
         for request in requests
-    ]
+    ]  # fmt: skip
     return [len(requests), _sha(json.dumps(plain, sort_keys=True).encode())]
 
 
 def _plain_hazard(hazard: Hazard) -> dict[str, Any]:
     return {
-        "kind": hazard.kind,
-        "location": str(hazard.location),
-        "message": hazard.message,
-        "block": hazard.block,
-        "thread": hazard.thread,
-        "array": hazard.array,
-        "element": hazard.element,
-        "otherThread": hazard.other_thread,
+        "kind": hazard.kind, "location": str(hazard.location), "message": hazard.message,
+        "block": hazard.block, "thread": hazard.thread, "array": hazard.array,
+        "element": hazard.element, "otherThread": hazard.other_thread,
         "otherLocation": hazard.other_location and str(hazard.other_location),
         "acrossWarps": hazard.across_warps,
-    }
+    }  # fmt: skip

@@ -108,8 +108,7 @@ AT_OTHER_SIZES: list[tuple[str, AnySize]] = [
 
 
 @pytest.mark.parametrize(
-    ("name", "size"),
-    [*((name, None) for name in NAMES if name != "naive_rows"), *AT_OTHER_SIZES],
+    ("name", "size"), [*((name, None) for name in NAMES if name != "naive_rows"), *AT_OTHER_SIZES]
 )
 def test_what_a_box_prints_multiplies_to_its_factor(name: str, size: AnySize | None) -> None:
     """On every GPU: factors, or limits and shares; what remains is named."""

@@ -7,13 +7,11 @@ import pytest
 
 from sgemm_lab import lab
 from sgemm_lab.catalogue import load_kernel
-from sgemm_lab.cli.main import main
 from sgemm_lab.errors import LabError
 from sgemm_lab.files import CHECKOUT
 from sgemm_lab.lab import session
-from sgemm_lab.models.ladder import ladder as recorded_steps
 from sgemm_lab.records.gpu_record import Record
-from sgemm_lab.records.store import RECORDS, load_record, not_yet_measured, scores
+from sgemm_lab.records.store import RECORDS, load_record, not_yet_measured
 
 BOOKS = CHECKOUT / "records" / "nvidia-h200.json"
 L4 = "NVIDIA L4"
@@ -89,19 +87,6 @@ def test_a_gpu_of_a_record_alone_is_chosen_by_name_and_by_id(data: Path, name: s
     assert lab.occupancy(threads=256, registers=32, shared=0, gpu=name).gpu == found.gpu
     with pytest.raises(LabError, match="no data sheet of a GPU called 'Example 4243'"):
         lab.roofline("naive", gpu="Example 4243")
-
-
-def waiting() -> list[str]:
-    """The kernels that no record has, as they are."""
-    steps = recorded_steps(session.book_records())
-    return [step.kernel.name for step in steps if step.score is None]
-
-
-def test_the_scoreboard_shows_both(second: Record, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["scoreboard"]) == 0
-    said = capsys.readouterr()
-    assert said.out.count(L4) == said.out.count("NVIDIA H200") == len(scores([second]))
-    assert said.err == (f"{not_yet_measured(waiting())}\n" if waiting() else "")
 
 
 def test_where_nothing_read_a_clock_the_highest_of_the_device_stands_in(

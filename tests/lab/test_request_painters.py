@@ -26,23 +26,15 @@ def wavefronts(painter: Banks) -> dict[str, int]:
 
 def test_the_bank_painter_tells_the_story_of_chapter_6(painted):
     assert wavefronts(painted) == {
-        "register_cache 8 × 8: store of As": 1,
-        "register_cache 8 × 8: store of Bs": 1,
-        "register_cache 8 × 8: load of As": 2,
-        "register_cache 8 × 8: load float4 of Bs": 8,
-        "transposed: store of As": 8,
-        "transposed: store of Bs": 1,
-        "transposed: load float4 of As": 2,
-        "transposed: load float4 of Bs": 8,
-        "float4_tile: store of As": 2,
-        "float4_tile: store float4 of Bs": 4,
-        "float4_tile: load float4 of As": 2,
-        "float4_tile: load float4 of Bs": 8,
-        "split: store of As": 1,
-        "split: store float4 of Bs": 4,
-        "split: load float4 of As": 2,
+        "register_cache 8 × 8: store of As": 1, "register_cache 8 × 8: store of Bs": 1,
+        "register_cache 8 × 8: load of As": 2, "register_cache 8 × 8: load float4 of Bs": 8,
+        "transposed: store of As": 8, "transposed: store of Bs": 1,
+        "transposed: load float4 of As": 2, "transposed: load float4 of Bs": 8,
+        "float4_tile: store of As": 2, "float4_tile: store float4 of Bs": 4,
+        "float4_tile: load float4 of As": 2, "float4_tile: load float4 of Bs": 8,
+        "split: store of As": 1, "split: store float4 of Bs": 4, "split: load float4 of As": 2,
         "split: load float4 of Bs": 4,
-    }
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("kernel", load_kernels(), ids=lambda kernel: kernel.name)

@@ -14,10 +14,7 @@ from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Kernel, parse_kernel
 from sgemm_lab.measuring import recorder
 from sgemm_lab.measuring.interleaved import TimingInterrupted
-from sgemm_lab.measuring.recorder import (
-    record_counters,
-    take_record,
-)
+from sgemm_lab.measuring.recorder import record_counters, take_record
 from sgemm_lab.records.gpu_record import Measurement, Reading
 from sgemm_lab.records.json_files import Kind, record_path
 from sgemm_lab.records.store import RECORDS, load_record
@@ -51,11 +48,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(recorder, "current_device", lambda: DEVICE)
     dates = (f"2026-02-01T00:00:{second:02}Z" for second in range(60))
     monkeypatch.setattr(recorder, "now", lambda: next(dates))
-    monkeypatch.setattr(
-        recorder,
-        "contenders",
-        lambda kernels: dict.fromkeys([*(k.name for k in kernels), "cublas"]),
-    )
+    monkeypatch.setattr(recorder, "contenders", contenders)
     monkeypatch.setattr(recorder, "time_interleaved", time_interleaved)
     monkeypatch.setattr(recorder, "_free_bytes", lambda: FREE_BYTES)
     monkeypatch.setattr(
@@ -99,9 +92,7 @@ class Takes:
         return TILED if len(set(size)) == 1 else NAIVE
 
 
-def test_the_dispatcher_is_measured_with_the_kernels_it_picked(
-    tmp_path: Path,
-) -> None:
+def test_the_dispatcher_is_measured_with_the_kernels_it_picked(tmp_path: Path) -> None:
     path, taken = take_record([NAIVE], tmp_path, sizes=SIZES, micro=False, matmul=Takes())
     told = [(m.kernel, m.picked, m.fingerprint) for m in taken.measurements]
     assert told == [
@@ -126,25 +117,6 @@ def test_small_products_are_measured_as_graphs_and_large_ones_are_not(
     monkeypatch.setattr(recorder, "time_interleaved", watched)
     take_record([NAIVE], tmp_path, sizes=[(8, 8, 8), (4096, 4096, 4096)], micro=False)
     assert asked == [True, False]
-
-
-@pytest.mark.parametrize("carried", [[], [measured("naive", SIZES[1])]])
-def test_ctrl_c_keeps_the_results(
-    carried: list[Measurement], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def interrupted(products: dict[str, Any], size: Any, *_: Any) -> list[Measurement]:
-        if size == SIZES[1]:
-            raise TimingInterrupted(carried)
-        return time_interleaved(products, size)
-
-    monkeypatch.setattr(recorder, "time_interleaved", interrupted)
-    path, taken = take_record([NAIVE], tmp_path, sizes=SIZES)
-    assert not taken.complete
-    assert [m.kernel for m in taken.measurements] == ["naive", "cublas"] + [
-        c.kernel for c in carried
-    ]
-    assert taken.readings == ()
-    assert load_record(path).runs == (taken,)
 
 
 def stopped_at(size: tuple[int, int, int]) -> Callable[..., list[Measurement]]:

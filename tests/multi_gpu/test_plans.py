@@ -38,15 +38,6 @@ def test_a_plan_gives_the_product(plan: Plan) -> None:
 
 
 @given(plans())
-@settings(deadline=None, max_examples=60)
-def test_memory_per_gpu_decreases(plan: Plan) -> None:
-    m, n, k = plan.size
-    own = sum(tile.elements for share in plan.shares for tile in share.own.values())
-    assert own == m * k + k * n
-    assert sum(t.elements for share in plan.shares for t in share.results.values()) == m * n
-
-
-@given(plans())
 @settings(deadline=None, max_examples=100)
 def test_every_received_tile_is_used_before_the_next_one_replaces_it(plan: Plan) -> None:
     for share in plan.shares:

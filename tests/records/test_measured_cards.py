@@ -13,15 +13,10 @@ from sgemm_lab.wgsl.programs import load_program
 
 FORM = json.loads((PACKAGE / "wgsl" / "form.json").read_text(encoding="utf-8"))
 DATA: dict[str, Any] = {
-    "form": FORM,
-    "card": "A card",
-    "date": "2026-11-22T10:00:00+00:00",
-    "clock": "timestamps",
-    "size": 1000,
-    "copy_gbs": 100.5,
-    "multiply_add_gflops": 2000,
+    "form": FORM, "card": "A card", "date": "2026-11-22T10:00:00+00:00", "clock": "timestamps",
+    "size": 1000, "copy_gbs": 100.5, "multiply_add_gflops": 2000,
     "rungs": [{"name": "naive", "fingerprint": "abc", "seconds": [0.004, 0.002, 0.001]}],
-}
+}  # fmt: skip
 
 
 def saved(folder: Path, data: Any) -> Path:

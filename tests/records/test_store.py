@@ -3,8 +3,7 @@
 import json
 import os
 import re
-import subprocess
-import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,18 +15,9 @@ from sgemm_lab.catalogue import book_kernel, current_fingerprint, current_name, 
 from sgemm_lab.errors import LabError
 from sgemm_lab.files import data_folder
 from sgemm_lab.kernel import Kernel
-from sgemm_lab.records.gpu_record import (
-    MATMUL,
-    Counters,
-    Spread,
-)
+from sgemm_lab.records.gpu_record import MATMUL, Counters, Spread
 from sgemm_lab.records.json_files import record_path
-from sgemm_lab.records.store import (
-    RECORDS,
-    load_record,
-    load_records,
-    scores,
-)
+from sgemm_lab.records.store import RECORDS, load_record, load_records, scores
 
 SAMPLE = record(run(samples("naive", 2e-3, 3e-3), samples("cublas", 1e-3)))
 
@@ -229,26 +219,14 @@ def test_measurements_of_another_source_are_not_scores_of_the_kernel() -> None:
 
 
 def test_concurrent_writers_lose_no_run(tmp_path: Path) -> None:
-    """Each process reads the file, adds its run and writes it, under a lock."""
-    script = """
-import sys
-from dataclasses import replace
-from pathlib import Path
-from record_samples import DEVICE, run, samples
-from sgemm_lab.records.store import RECORDS
-for i in range(4):
-    date = f"20{sys.argv[2]}-01-01T00:00:0{i}Z"
-    RECORDS.add_run(Path(sys.argv[1]), DEVICE, run(samples("mine", 1.0), date=date))
-"""
-    places = [str(Path(__file__).parents[1] / "samples"), str(Path(__file__).parents[2] / "src")]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(places)}
-    writers = [
-        subprocess.Popen(
-            [sys.executable, "-c", script, str(tmp_path), str(30 + i)], env=environment
-        )
-        for i in range(4)
-    ]
-    assert [writer.wait(timeout=120) for writer in writers] == [0] * 4
+    """Each reads the file, adds its run and writes it, under a lock."""
+
+    def write(writer: int) -> None:
+        for second in range(4):
+            RECORDS.add_run(tmp_path, DEVICE, run(date=f"20{writer}-01-01T00:00:0{second}Z"))
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(write, range(30, 34)))
     (path,) = tmp_path.iterdir()
     assert len({taken.date for taken in load_record(path).runs}) == 16
 

@@ -316,17 +316,9 @@ def _others() -> list[Case]:
 
 
 CASES = [
-    *_transposes(),
-    *_reductions(),
-    *_scans(),
-    *_histograms(),
-    *_stencils(),
-    *_rows(),
-    *_elementwise(),
-    *_products(),
-    *_tensor_products(),
-    *_others(),
-]
+    *_transposes(), *_reductions(), *_scans(), *_histograms(), *_stencils(), *_rows(),
+    *_elementwise(), *_products(), *_tensor_products(), *_others(),
+]  # fmt: skip
 
 
 def contents_of(done: ExternalRun, case: Case) -> dict[str, npt.NDArray[Any]]:

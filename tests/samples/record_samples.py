@@ -35,17 +35,10 @@ def reading(benchmark: str, parameter: int, *values: float, unit: str = "GB/s") 
 
 def run(*measurements: Measurement, date: str = "2026-01-02T03:04:05Z", **fields: Any) -> Run:
     known: dict[str, Any] = {
-        "driver": "580.1",
-        "cuda": "13.0",
-        "nvrtc": "12.9",
-        "cupy": "14.2.0",
-        "package": "0.1.0",
-        "cublas_call": "cublasSgemm",
-        "complete": True,
-        "measurements": measurements,
-        "readings": (),
-        "clock_mhz": Spread(1900.0, 1950.0, 1980.0),
-    }
+        "driver": "580.1", "cuda": "13.0", "nvrtc": "12.9", "cupy": "14.2.0", "package": "0.1.0",
+        "cublas_call": "cublasSgemm", "complete": True, "measurements": measurements,
+        "readings": (), "clock_mhz": Spread(1900.0, 1950.0, 1980.0),
+    }  # fmt: skip
     return Run(date=date, **{**known, **fields})
 
 

@@ -160,19 +160,9 @@ class Reads:
             at[:4, 0] = (np.nan, np.inf, -np.inf, 1e30)
         if self.places == "odd":
             odd = (
-                np.nan,
-                np.inf,
-                -np.inf,
-                1e30,
-                -1e30,
-                1e9,
-                -1e-9,
-                -1e-40,
-                3e-39,
-                -0.0,
-                2.0**21,
+                np.nan, np.inf, -np.inf, 1e30, -1e30, 1e9, -1e-9, -1e-40, 3e-39, -0.0, 2.0**21,
                 -12345.678,
-            )
+            )  # fmt: skip
             at[: len(odd), 0] = odd
             at[len(odd) : 2 * len(odd), 1] = odd
             near = np.nextafter(at[100:300].astype("f4"), np.float32(np.inf))

@@ -7,14 +7,10 @@ CHIPS: list[Chip] = [
     {"id": "t4", "name": "Tesla T4", "sms": 40},
 ]
 LARGE: TiledKernel = {
-    "name": "large",
-    "bm": 128,
-    "bn": 256,
-    "bk": 8,
-    "gpu": "h200",
+    "name": "large", "bm": 128, "bn": 256, "bk": 8, "gpu": "h200",
     "speeds": [(1024, 12_000.0), (2048, 48_000.0), (4096, 50_000.0)],
     "note": "NVIDIA H200, 2026-11-21",
-}
+}  # fmt: skip
 EVEN: TiledKernel = {
     **LARGE,
     "name": "even",

@@ -159,18 +159,14 @@ def test_what_cannot_be_run_is_a_sentence_with_its_line(line: str, message: str)
         *(
             (f".visible .entry k() {{ .reg .b32 %r<9>; {line} ret; }}", line[-6:-1])
             for line in (
-                "add.s32 %r1, %r2, 12Q;",
-                "shfl.sync.bfly.b32 %r1|%p|%r2, %r1, 16, 31, -1;",
-                "ld.shared.u32 %r1, [{%r1}];",
-                "ld.shared.u32 %r1, [];",
-                "ld.shared.u32 %r1, [%r1+%r2];",
-                ".shared .align 4 .what tile[4];",
-                ".shared .align 4;",
-                ".reg %x;",
+                "add.s32 %r1, %r2, 12Q;", "shfl.sync.bfly.b32 %r1|%p|%r2, %r1, 16, 31, -1;",
+                "ld.shared.u32 %r1, [{%r1}];", "ld.shared.u32 %r1, [];",
+                "ld.shared.u32 %r1, [%r1+%r2];", ".shared .align 4 .what tile[4];",
+                ".shared .align 4;", ".reg %x;",
             )
         ),
     ],
-)
+)  # fmt: skip
 def test_broken_text_is_a_sentence(text: str, message: str) -> None:
     found = blocks_of(text)
     assert found["raised"] == "PtxError"

@@ -15,12 +15,8 @@ def test_every_access_of_a_toy_product() -> None:
     assert {len(column) for column in columns.values()} == {len(trace)}
     arrays = {entry["name"]: number for number, entry in enumerate(trace.arrays)}
     assert {(entry["name"], entry["space"]) for entry in trace.arrays} == {
-        ("A", "global"),
-        ("B", "global"),
-        ("C", "global"),
-        ("As", "shared"),
-        ("Bs", "shared"),
-    }
+        ("A", "global"), ("B", "global"), ("C", "global"), ("As", "shared"), ("Bs", "shared"),
+    }  # fmt: skip
     assert trace.arrays[arrays["A"]]["shape"] == [2, 4]
     assert trace.arrays[arrays["As"]]["shape"] == [64]
     # Every element of A is read once, with its value, by the thread at its place.

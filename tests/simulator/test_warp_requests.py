@@ -1,6 +1,5 @@
 """One warp's requests, drawn from a simulated launch."""
 
-import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -8,55 +7,11 @@ import pytest
 from request_samples import RECORDED
 
 from sgemm_lab.catalogue import load_kernel
-from sgemm_lab.counting.kernel_counts import count
 from sgemm_lab.counting.shared_arrays import shared_shapes
-from sgemm_lab.counting.warp_requests import Request, warp_requests
+from sgemm_lab.counting.warp_requests import warp_requests
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Kernel
 from sgemm_lab.simulator import simulate
-from sgemm_lab.simulator.formulas import global_sectors, shared_wavefronts
-
-
-def cost(request: Request) -> int:
-    """Sectors or wavefronts of a request."""
-    addresses, width = request["addresses"], request["bits"] // 8
-    if request["space"] == "global":
-        return global_sectors(addresses, width)
-    return len(shared_wavefronts(addresses, width, is_load=request["op"] == "load"))
-
-
-@pytest.mark.parametrize(
-    ("name", "size"),
-    [
-        ("naive_rows:BM=32,BN=2", (33, 3, 5)),
-        ("tiled:TILE=8", (16, 9, 10)),
-        ("float4:TILE=8,BK=8", (8, 16, 12)),
-        ("register_cache:BM=16,BN=16,BK=4,TM=4,TN=4", (17, 16, 6)),
-        ("split", (128, 128, 9)),
-    ],
-)
-def test_all_warps_together_cost_what_the_launch_costs(
-    name: str, size: tuple[int, int, int]
-) -> None:
-    kernel = load_kernel(name)
-    shape = kernel.launch_shape(*size)
-    blocks, warps = shape.grid[0] * shape.grid[1], -(-shape.threads // 32)
-    costs = {"global load": 0, "global store": 0, "shared load": 0, "shared store": 0}
-    for block, warp in itertools.product(range(blocks), range(warps)):
-        try:
-            found = warp_requests(kernel, size, block=block, warp=warp, every=True)
-        except LabError:  # a warp outside the matrices asks for nothing
-            found = []
-        for request in found:
-            costs[f"{request['space']} {request['op']}"] += cost(request)
-    total = count(kernel, size).result.counts.total
-    assert costs == {
-        "global load": total.global_load_sectors,
-        "global store": total.global_store_sectors,
-        "shared load": total.shared_load_wavefronts,
-        "shared store": total.shared_store_wavefronts,
-    }
-    assert costs["global load"] > 0
 
 
 def test_a_request_is_described() -> None:

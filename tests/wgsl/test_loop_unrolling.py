@@ -12,10 +12,10 @@ PLACES = {
         "i = 1u",
     ],
     "const N = 8u;\nconst S = N / 3;\nfor (var l = 0u; l < N; l += S) { f(l); }": [
-        *("l = 0u", "l = 2u", "l = 4u", "l = 6u"),
+        *("l = 0u", "l = 2u", "l = 4u", "l = 6u")
     ],
     "for (var i = 0u; i < 2; i++) { for (var j = 0u; j < 2; j++) { f(i, j); } }": [
-        *("i = 0u", "i = 1u", "j = 0u", "j = 1u"),
+        *("i = 0u", "i = 1u", "j = 0u", "j = 1u")
     ],
 }
 KEPT = [

@@ -86,10 +86,7 @@ SAMPLES = {
         painted=True,
     ),
     "occupancy": Sample(
-        occupancy_samples.example,
-        lab.occupancy,
-        ("registers", [128, 255, 1]),
-        painted=True,
+        occupancy_samples.example, lab.occupancy, ("registers", [128, 255, 1]), painted=True
     ),
     "timeline": Sample(
         lambda: Timeline(stages=2),
@@ -98,9 +95,7 @@ SAMPLES = {
         painted=True,
     ),
     "kernel choice": Sample(
-        lambda: KernelChoice(FITTED),
-        lab.kernel_choice,
-        ("m", [1, 256, 16384, 1000]),
+        lambda: KernelChoice(FITTED), lab.kernel_choice, ("m", [1, 256, 16384, 1000])
     ),
     "tile waves": Sample(
         lambda: TileWaves(CHIPS, KERNELS, size=2048),
@@ -108,9 +103,7 @@ SAMPLES = {
         ("size", [64, 4096, 8192, 2048]),
     ),
     "seven products": Sample(
-        lambda: SevenProducts(PRODUCTS),
-        lab.seven_products,
-        ("step", [2, 7, 3, 1]),
+        lambda: SevenProducts(PRODUCTS), lab.seven_products, ("step", [2, 7, 3, 1])
     ),
     "speed over error": Sample(
         lambda: SpeedError(error_samples.WAYS, **error_samples.PLACES),
@@ -134,15 +127,9 @@ SAMPLES = {
         ("size", [[256, 256, 256], [1, 4096, 4096], [4096, 4096, 4096]]),
     ),
     "frames": Sample(
-        lambda: Frames(FRAMES, "k"),
-        lambda: frame_samples.window(),
-        ("frame", [1, 2, 0]),
+        lambda: Frames(FRAMES, "k"), lambda: frame_samples.window(), ("frame", [1, 2, 0])
     ),
-    "turns": Sample(
-        lambda: Turns(CASES),
-        lab.latency_hiding,
-        ("workers", [8, 16, 1]),
-    ),
+    "turns": Sample(lambda: Turns(CASES), lab.latency_hiding, ("workers", [8, 16, 1])),
     "tiles on GPUs": Sample(
         lambda: GpuTiles(gpu_samples.PLANS, plan=1, round=1),
         lambda: lab.gpu_tiles(("rows", 4), ("summa", 4), ("cannon", 4), ("cannon", 9)),
@@ -155,9 +142,7 @@ SAMPLES = {
         painted=True,
     ),
     "many GPUs": Sample(
-        lambda: ManyGpus(50.0, "a sample"),
-        lab.many_gpus,
-        ("gpus", [4, 16384, 64]),
+        lambda: ManyGpus(50.0, "a sample"), lab.many_gpus, ("gpus", [4, 16384, 64])
     ),
     "barrier ring": Sample(
         lambda: BarrierRing(RING),
@@ -165,11 +150,7 @@ SAMPLES = {
         ("time", [0.0, 900.0, 3200.0, 9000.0]),
         painted=True,
     ),
-    "memory ladder": Sample(
-        ladder_samples.memory,
-        lab.memory_ladder,
-        ("gpu", ["t4", "h200"]),
-    ),
+    "memory ladder": Sample(ladder_samples.memory, lab.memory_ladder, ("gpu", ["t4", "h200"])),
 }
 
 

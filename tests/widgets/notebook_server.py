@@ -63,15 +63,11 @@ def served_notebooks(
 def _notebook(sources: Sequence[str]) -> dict[str, object]:
     cells = [
         {
-            "cell_type": "code",
-            "id": f"cell-{i}",
-            "source": source,
-            "metadata": {},
-            "outputs": [],
+            "cell_type": "code", "id": f"cell-{i}", "source": source, "metadata": {}, "outputs": [],
             "execution_count": None,
         }
         for i, source in enumerate(sources)
-    ]
+    ]  # fmt: skip
     kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3"}}
     return {"cells": cells, "metadata": kernel, "nbformat": 4, "nbformat_minor": 5}
 

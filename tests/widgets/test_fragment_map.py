@@ -45,16 +45,6 @@ def test_no_lane_could_make_one_of_its_sums_alone(show: Opener) -> None:
         assert lanes_in(needed[1]) == holders
 
 
-def test_a_lane_lights_what_it_holds(show: Opener, state: State) -> None:
-    page = show(FragmentMap(TF32))
-    assert page.evaluate(MARKED, "lab-mine") == 4 + 2 + 4
-    names = page.locator(".lab-lane-name.lab-mine").all_text_contents()
-    assert sorted(names) == ["a0", "a1", "a2", "a3", "b0", "b1", "c0", "c1", "c2", "c3"]
-    page.get_by_role("slider", name="Lane").press("ArrowRight")
-    assert state(page, "lane") == 6
-    assert page.evaluate(MARKED, "lab-mine") == 4 + 2 + 4
-
-
 def test_the_mouse_shows_who_holds_an_element_and_a_click_keeps_it(
     show: Opener, state: State
 ) -> None:

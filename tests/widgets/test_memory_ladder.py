@@ -8,14 +8,6 @@ from playwright.sync_api import Page
 from widget_page import Opener
 
 
-def test_words_tell_how_far_the_ends_are_apart(page: Page) -> None:
-    assert told(page).startswith(
-        "On NVIDIA H200 a load takes 30 cycles where L1 has the value, 300 from L2 and 800 from "
-        "DRAM: 40 times as long as from shared memory. All SMs together read 6 times as many "
-        "bytes per second from shared memory as from DRAM."
-    )
-
-
 def level(page: Page, name: str) -> Any:
     return page.locator(f'.lab-level[data-name="{name}"]')
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page
 from widget_page import Opener, State, overlapping_texts
 from widget_samples import GPUS, POINTS, point
 
@@ -27,22 +27,6 @@ def centre(page: Page, name: str) -> tuple[float, float]:
     box = page.locator(f'.lab-point[data-name="{name}"] path').bounding_box()
     assert box
     return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-
-
-def test_it_draws_roofs_points_and_what_joins_them(page: Page) -> None:
-    assert page.locator(".lab-point").count() == 8
-    assert page.locator('.lab-roof[data-level="dram"]').count() == 2
-    assert page.locator('.lab-roof[data-level="peak"]').count() == 2
-    assert page.locator(".lab-ridge").count() == 1
-    assert page.locator(".lab-step").count() == 0
-    assert page.locator(".lab-arrow").count() == 4  # from what was predicted to what came out
-    names = page.locator(".lab-name").all_text_contents()
-    kernels = ["naive", "naive_rows", "tiled_16", "tiled_32"]
-    assert sorted(names) == sorted(
-        f"{one}{more}" for one in kernels for more in ("", ", predicted")
-    )
-    expect(page.get_by_text("DRAM 4,190 GB/s")).to_be_visible()
-    expect(page.get_by_text("ridge 15.2")).to_be_visible()
 
 
 def test_a_point_stands_where_its_numbers_say(page: Page) -> None:

@@ -4,15 +4,7 @@ import re
 
 import pytest
 from playwright.sync_api import Page, expect
-from trace_samples import (
-    misaligned,
-    outside,
-    register_cache,
-    roles,
-    sliding_window,
-    toy,
-    wrong,
-)
+from trace_samples import misaligned, outside, register_cache, roles, sliding_window, toy, wrong
 from widget_page import Opener, State
 
 from sgemm_lab.widgets import Steps
@@ -201,18 +193,6 @@ def test_without_the_first_barrier_a_thread_reads_too_early(show: Opener, state:
     assert page.locator(".lab-wrong, .lab-racing").count() == 0
 
 
-def test_without_the_second_barrier_a_thread_reads_too_late(show: Opener, state: State) -> None:
-    page = show(Steps(toy("tiled:TILE=2", 4, 4, 4)))
-    leave_out(page, 37)
-    assert state(page, "thread") == 1
-    expect(page.locator(".lab-danger")).to_have_text(
-        "Too late: thread (0, 0) has overwritten A[0,0] in As[0][0]. Thread (1, 0) finds A[0,2]."
-    )
-    page.get_by_role("button", name="One step on").click()
-    assert product(page)[1] == "acc += A[0,2] × B[0,1]"
-    expect(page.locator(".lab-danger")).to_have_text("Wrong: it should be A[0,0] × B[0,1].")
-
-
 def test_play_pause_and_again(page: Page, state: State) -> None:
     page.clock.install()
     page.get_by_role("button", name="Play").click()
@@ -296,10 +276,6 @@ def rows(page: Page) -> list[tuple[float, float]]:
     return found
 
 
-def place(page: Page) -> str:
-    return page.locator(".lab-place").inner_text()
-
-
 def test_each_party_has_a_row_and_what_is_done_at_the_same_time_stands_above_each_other(
     two: Page,
 ) -> None:
@@ -321,26 +297,3 @@ def test_each_party_has_a_row_and_what_is_done_at_the_same_time_stands_above_eac
         assert lefts[window][-1] < lefts[window + 1][0]
     names = two.locator(".lab-ribbon text").all_text_contents()
     assert {"Warps 8–11", "Warps 0–7"} <= set(names)
-
-
-def test_the_reader_is_told_who_does_what_and_what_the_others_do_meanwhile(two: Page) -> None:
-    options = two.locator("select option").all_text_contents()
-    assert options[:6] == [
-        "Warps 8–11: copy window 0",
-        "Warps 8–11: copy window 1",
-        "Warps 0–7: multiply window 0",
-        "Warps 0–7: multiply the rest of window 0",
-        "Warps 8–11: copy window 2",
-        "Warps 0–7: multiply window 1",
-    ]
-    assert options[-1] == "Warps 0–7: store C"
-    go(two, 2)
-    assert place(two) == "Warps 8–11: copy window 0. Copy 2 of 4."
-    assert told(two) == "32 threads, 256 to 287, write 32 elements of As to shared memory."
-    go(two, 5)
-    assert place(two).endswith("At the same time warps 0–7: multiply window 0.")
-    assert told(two).startswith("Warps 8–11: past a barrier of theirs. ")
-    two.locator("select").select_option("Warps 0–7: multiply window 0")
-    assert place(two).endswith("At the same time warps 8–11: copy window 1.")
-    go(two, 40)
-    assert told(two) == "Thread 0 adds a product to its sum."

@@ -18,13 +18,9 @@ def started(traces: list[Any]) -> list[dict[str, Any]]:
 
 def test_the_first_state_is_that_of_the_widget() -> None:
     traces = [
-        toy("tiled:TILE=2", 4, 4, 4),
-        sliding_window(),
-        wrong("missing_second_barrier"),
-        outside(),
-        late_fault(),
-        roles(),
-    ]
+        toy("tiled:TILE=2", 4, 4, 4), sliding_window(), wrong("missing_second_barrier"), outside(),
+        late_fault(), roles(),
+    ]  # fmt: skip
     names = ("step", "block", "thread", "who", "cells", "left_out")
     widgets = [Steps(trace) for trace in traces]
     meant = [{name: getattr(widget, name) for name in names} for widget in widgets]

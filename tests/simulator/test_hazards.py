@@ -4,7 +4,6 @@ import numpy as np
 from simulator_kernels import gemm_inputs, ptx_of, run_gemm, run_warps
 
 from sgemm_lab.simulator import Hazard, Result, simulate
-from sgemm_lab.simulator.hazards import most_relevant
 
 
 def only(result: Result) -> Hazard:
@@ -53,7 +52,6 @@ def test_of_a_race_two_threads_of_different_warps_are_named() -> None:
     assert named.across_warps
     assert named.other_thread is not None
     assert (named.thread[1] < 4) != (named.other_thread[1] < 4)
-    assert most_relevant(result.hazards) is named
     assert f"thread {named.thread[:2]} of block" in str(named)
 
 

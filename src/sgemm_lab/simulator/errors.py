@@ -1,7 +1,6 @@
 """What the simulator raises besides ``LabError``."""
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.simulator.source_locations import Location
 
 
 class PtxError(LabError):
@@ -12,16 +11,9 @@ class TimeLimitError(LabError):
     """A simulation that took longer than it may. The message says how far it came."""
 
 
-class _StuckError(LabError):
-    def __init__(self, message: str, location: Location | None) -> None:
-        super().__init__(message)
-        self.location = location
-        """The first line of the code that ran or waited, where one is known."""
-
-
-class EndlessLoopError(_StuckError):
+class EndlessLoopError(LabError):
     """A kernel that ran on and on. The message says where it was."""
 
 
-class DeadlockError(_StuckError):
+class DeadlockError(LabError):
     """Threads that wait for something that no thread will do."""

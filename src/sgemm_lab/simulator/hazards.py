@@ -1,6 +1,5 @@
 """Hazards of a launch: data races, accesses out of bounds, uninitialized values."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sgemm_lab.simulator.source_locations import Location
@@ -43,12 +42,3 @@ class Hazard:
 
     def __str__(self) -> str:
         return self.message
-
-
-def most_relevant(hazards: Sequence[Hazard]) -> Hazard:
-    """Return the first of some hazards; of races rather one between two warps.
-
-    Threads of one warp mostly run side by side, but which warp is first is chance.
-    """
-    races = (hazard for hazard in hazards if hazard.across_warps)
-    return next(races, hazards[0]) if hazards[0].kind == RACE else hazards[0]

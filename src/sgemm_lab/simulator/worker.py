@@ -27,7 +27,6 @@ from sgemm_lab.simulator.errors import (
     PtxError,
     TimeLimitError,
 )
-from sgemm_lab.simulator.source_locations import Location
 
 Progress = Callable[[int, int], None]
 
@@ -36,8 +35,10 @@ TABLES = Path(__file__).with_name("approximations_h200.gz")
 """What an H200 answers to ``ex2``, ``rcp`` and ``rsqrt``: see ``measured_functions``."""
 _HEAD = struct.Struct("<QQ")
 _ALIGNMENT = 8
-_RAISED = {"LabError": LabError, "PtxError": PtxError, "TimeLimitError": TimeLimitError}
-_STUCK = {"DeadlockError": DeadlockError, "EndlessLoopError": EndlessLoopError}
+_RAISED: dict[str | None, type[LabError]] = {
+    "DeadlockError": DeadlockError, "EndlessLoopError": EndlessLoopError, "LabError": LabError,
+    "PtxError": PtxError, "TimeLimitError": TimeLimitError,
+}  # fmt: skip
 
 
 class _Process:
@@ -131,11 +132,7 @@ def ask(task: str, given: Mapping[str, Any], progress: Progress | None = None) -
     raise _error(**message)
 
 
-def _error(
-    raised: str | None, message: str, stack: str, location: dict[str, Any] | None
-) -> LabError:
-    if raised in _STUCK:
-        return _STUCK[raised](message, None if location is None else Location(**location))
+def _error(raised: str | None, message: str, stack: str) -> LabError:
     if raised in _RAISED:
         return _RAISED[raised](message)
     error = LabError(f"The simulator failed: {message}.")

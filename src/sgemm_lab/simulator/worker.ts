@@ -74,8 +74,7 @@ function answer(task: Tasks[string], question: Question) {
     if (!(error instanceof Error)) throw error;
     const kinds = Object.entries(RAISED);
     const raised = kinds.find(([, kind]) => error instanceof kind)?.[0] ?? null;
-    const location = "location" in error ? (error.location as Location | null) : null;
-    return { raised, message: error.message, stack: error.stack, location };
+    return { raised, message: error.message, stack: error.stack };
   }
 }
 

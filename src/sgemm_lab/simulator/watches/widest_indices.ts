@@ -1,4 +1,4 @@
-// The largest value of every narrow number in an address: what index_overflow.py extrapolates to
+// The largest value of every narrow number in an address: what index_overflow.ts extrapolates to
 // large matrices.
 
 import type { Access, Observer } from "../group.ts";

@@ -3,11 +3,11 @@
 // on an assumption is a warning, not an error.
 
 import type { Size } from "../kernel.ts";
+import { secondsNow } from "../simulator/clock.ts";
 import { BARRIER, RACE } from "../simulator/hazards.ts";
 import { comma, plural } from "../text.ts";
 import type { Most } from "./assumed_launch.ts";
 import { checkProduct, takesSizes } from "./check_product.ts";
-import { secondsNow } from "./clock.ts";
 import type { CompiledReference } from "./compare.ts";
 import { compare } from "./compare.ts";
 import { streamFaults } from "./host_order.ts";
@@ -23,6 +23,7 @@ import {
   resumed,
   UnknownLaunchError,
 } from "./launch.ts";
+import { withMoreBlocks } from "./more_blocks.ts";
 import type { Done } from "./one_launch.ts";
 import { countPrepared } from "./one_launch.ts";
 import { otherOrders, skippedPlace } from "./orders.ts";
@@ -167,6 +168,7 @@ export function ofLaunch(done: Done, settings: Settings, end: number, suspicions
   if (secondsNow() < end) {
     const [found, tried] = otherOrders(done, settings);
     findings.push(...found, ...skippedPlace(done, settings));
+    if (!found.length) findings.push(...withMoreBlocks(done, settings));
     said.push(...inOtherOrders(tried));
   }
   const isLate = secondsNow() >= end;

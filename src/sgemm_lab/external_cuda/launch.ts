@@ -116,6 +116,8 @@ export interface Settings {
   timeLimit: number;
   /** only the blocks at the corners of the grid run */
   corners: boolean;
+  /** the numbers of the only blocks that run; null for all */
+  only: number[] | null;
   watch: WatchName[];
   /** a block and a warp of it whose memory requests are wanted */
   requestsOf: [number, number] | null;
@@ -550,7 +552,8 @@ export function valuesOf({ values }: Arrays, name: string): Values {
 export const numbersOf = (arrays: Arrays, name: string) => valuesOf(arrays, name).numbers;
 
 /** The numbers of the blocks that are to run, in order; null for all in the order of their numbers. */
-function blocksOf(grid: number[], { corners, order }: Settings) {
+function blocksOf(grid: number[], { corners, order, only }: Settings) {
+  if (only) return only;
   const [x, y = 1, z = 1] = grid;
   if (corners) {
     const ends = (side: number) => [...new Set([0, side - 1])];

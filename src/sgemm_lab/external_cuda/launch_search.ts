@@ -5,9 +5,9 @@
 import { LabError } from "../errors.ts";
 import { WARP } from "../hardware.py";
 import type { Size } from "../kernel.ts";
+import { secondsNow } from "../simulator/clock.ts";
 import { MAX_THREADS } from "../simulator/limits.py";
 import { sizeText } from "../text.ts";
-import { secondsNow } from "./clock.ts";
 import type { Prepared } from "./launch.ts";
 import { hostBlocks, product, sizesIn } from "./launch.ts";
 

@@ -2,10 +2,10 @@
 
 import { LabError } from "../errors.ts";
 import type { Size } from "../kernel.ts";
+import { secondsNow } from "../simulator/clock.ts";
 import { comma } from "../text.ts";
 import type { Given, GivenMatrix } from "./arguments.ts";
 import { readArguments, textsOf } from "./arguments.ts";
-import { secondsNow } from "./clock.ts";
 import type { Arrays, Prepared, Ran, Settings } from "./launch.ts";
 import { factorsOf, hasBeta, numbersOf, productText, run, turned, valuesOf } from "./launch.ts";
 import { productIn, wrongElements } from "./products.ts";

@@ -80,7 +80,7 @@ function differencesOf({ prepared, after }: Done, other: Ran, options: string): 
   });
 }
 
-const isApart = (one: number, other: number) =>
+export const isApart = (one: number, other: number) =>
   !isSame(one, other) && !(Math.abs(one - other) <= TOLERANCE * Math.max(1, Math.abs(one)));
 
 function different(prepared: Prepared, name: string, count: number, order: string): Finding {

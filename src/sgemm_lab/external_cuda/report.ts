@@ -46,6 +46,7 @@ export const SETTINGS: Settings = {
   ...{
     timeLimit: TIME_LIMIT,
     corners: false,
+    only: null,
     watch: [],
     requestsOf: null,
     explain: "always",

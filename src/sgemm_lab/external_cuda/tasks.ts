@@ -1,10 +1,10 @@
 // What Python asks about a CUDA file: see cuda_file.py.
 
+import { secondsNow } from "../simulator/clock.ts";
 import type { Placed, Question, Tasks } from "../simulator/worker.ts";
 import { packedResult, plainHazard } from "../simulator/worker.ts";
 import { textsOf } from "./arguments.ts";
 import { checkKernel, compareKernel, NO_PRODUCT } from "./check_kernel.ts";
-import { secondsNow } from "./clock.ts";
 import { countKernel } from "./count_kernel.ts";
 import type { SourceText } from "./cuda_file.ts";
 import { CudaFile } from "./cuda_file.ts";

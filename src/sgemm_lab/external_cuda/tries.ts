@@ -3,6 +3,7 @@
 
 import { LabError } from "../errors.ts";
 import type { Size } from "../kernel.ts";
+import { secondsNow } from "../simulator/clock.ts";
 import { DeadlockError, EndlessLoopError } from "../simulator/divergence.ts";
 import type { Hazard } from "../simulator/hazard.ts";
 import { OUT_OF_BOUNDS } from "../simulator/hazards.ts";
@@ -59,8 +60,8 @@ export function countAssumed(
   settings: Settings,
   most?: Most,
 ): Done {
-  const end = performance.now() / 1000 + Math.min(TRIES_SECONDS, settings.timeLimit);
-  const left = () => end - performance.now() / 1000;
+  const end = secondsNow() + Math.min(TRIES_SECONDS, settings.timeLimit);
+  const left = () => end - secondsNow();
   let [outside, fault, waiting]: (LabError | null)[] = [null, null, null];
   const said = unknown instanceof NoLaunchError ? NOT_RIGHT : "";
   for (const one of attempts(unknownOf(unknown.prepared), most)) {

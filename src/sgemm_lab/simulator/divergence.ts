@@ -7,6 +7,7 @@
 
 import { LabError } from "../errors.ts";
 import { WARP } from "../hardware.py";
+import { secondsNow } from "./clock.ts";
 import type { BasicBlock } from "./control_flow.ts";
 import { END } from "./control_flow.ts";
 import type { Tally } from "./execution_counts.ts";
@@ -306,7 +307,7 @@ export class Program {
     this.left -= 1;
     if (this.left < 0) throw new EndlessLoopError(block);
     // To ask for the time takes longer than many a block.
-    if (this.begun++ % BLOCKS_BETWEEN_LOOKS === 0 && performance.now() > group.launch.deadline) {
+    if (this.begun++ % BLOCKS_BETWEEN_LOOKS === 0 && secondsNow() > group.launch.deadline) {
       throw new TimeLimitError(group, block);
     }
     tally.blockLanes[block.number] += lanes;

@@ -4,6 +4,7 @@
 import { WARP } from "../hardware.py";
 import type { TensorMap } from "../tensor_map.ts";
 import { placeName } from "../text.ts";
+import { secondsNow } from "./clock.ts";
 import type { Dim3, Suspect } from "./hazard.ts";
 import type { Image } from "./images.ts";
 import type { NamedArray, TypedArray } from "./memory.ts";
@@ -289,7 +290,7 @@ export class Launch {
   earlyUses;
   tensorMaps;
   blocksDone = 0;
-  /** When the time is up, in milliseconds on the clock of `performance.now`. */
+  /** When the time is up, in seconds on the clock of `secondsNow`. */
   deadline;
   sharedArrays;
   localArrays;
@@ -328,7 +329,7 @@ export class Launch {
     this.uninitialized = parts.uninitialized;
     this.earlyUses = parts.earlyUses;
     this.tensorMaps = parts.tensorMaps;
-    this.deadline = performance.now() + 1000 * parts.timeLimit;
+    this.deadline = secondsNow() + parts.timeLimit;
     this.sharedArrays = layOut(this.kernel.shared, this.sharedBytes);
     this.localArrays = layOut(this.kernel.local, 0);
     const [x, y, z] = this.block;

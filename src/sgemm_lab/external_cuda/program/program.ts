@@ -3,8 +3,8 @@
 // code are interpreted, without files, time or network.
 
 import { LabError } from "../../errors.ts";
+import { secondsNow } from "../../simulator/clock.ts";
 import type { Hazard } from "../../simulator/hazard.ts";
-import { secondsNow } from "../clock.ts";
 import type { CudaFile } from "../cuda_file.ts";
 import type { Declaration } from "../declarations.ts";
 import type { Finding, Severity } from "../severity.ts";

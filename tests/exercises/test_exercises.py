@@ -10,7 +10,6 @@ from judged_answers import right_answer, wrong_answers
 from judged_lines import EXPECTED
 from turns import TODAY
 
-from sgemm_lab import lab
 from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.checking.judge import CheckResult
 from sgemm_lab.checking.simulated import check_simulated
@@ -246,16 +245,6 @@ def test_whole_kernel_as_text_is_taken_too(headless: bool) -> None:
     assert_line_is_told(
         text, BARRIERS.judge(f"\n{text.replace('acc += As', 'acc += AS')}", MACHINE)
     )
-
-
-def test_kernel_of_lab_mine_is_taken_too() -> None:
-    source = lab.source("tiled")
-    judged = BARRIERS.judge(lab.mine(source, name="tiled"), MACHINE)
-    assert judged.right, judged.text
-    assert judged.kernel is not None
-    assert judged.kernel.name == "mine", "a race tells it from the book's by its name"
-    broken = lab.mine(source.replace("acc += As", "acc += AS"))
-    assert_line_is_told(source, BARRIERS.judge(broken, MACHINE))
 
 
 def assert_line_is_told(text: str, judged: Judgement) -> None:

@@ -74,18 +74,13 @@ def test_arguments_are_written_as_they_are_read(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("A B", "C is missing"),
-        ("t:texture:8:8:8:8", "'t:texture:8:8:8:8' is no texture"),
-        ("t:texture:float", "is no texture"),
-        ("x:in:4 x:in:4", "'x' stands twice"),
-        ("A A B C", "'A' stands twice"),
-        ("A:up B C", "'A:up' is no matrix"),
-        ("x:in", "'x:in' is no argument"),
-        ("x:in:4:int:5", "names no array"),
-        ("M=4", "names no number"),
-        ("4=n", "names no number"),
+        ("A B", "C is missing"), ("t:texture:8:8:8:8", "'t:texture:8:8:8:8' is no texture"),
+        ("t:texture:float", "is no texture"), ("x:in:4 x:in:4", "'x' stands twice"),
+        ("A A B C", "'A' stands twice"), ("A:up B C", "'A:up' is no matrix"),
+        ("x:in", "'x:in' is no argument"), ("x:in:4:int:5", "names no array"),
+        ("M=4", "names no number"), ("4=n", "names no number"),
     ],
-)
+)  # fmt: skip
 def test_words_that_are_no_arguments(text: str, reason: str) -> None:
     with pytest.raises(LabError, match=reason):
         read(text)

@@ -66,15 +66,6 @@ def test_out_with_factors(library: str) -> None:
     assert (back(out) == 0).all()
 
 
-@pytest.mark.parametrize("library", LIBRARIES)
-def test_batches(library: str) -> None:
-    a, b = whole(3, 20, 30), whole(3, 30, 40)
-    x, y = to(library, a), to(library, b)
-    assert (back(sgemm_lab.matmul(x, y)) == a @ b).all()
-    assert (back(sgemm_lab.matmul(x, to(library, b[0]))) == a @ b[0]).all()
-    assert (back(sgemm_lab.matmul(to(library, a[0]), y)) == a[0] @ b).all()
-
-
 def test_the_work_is_queued_on_the_stream_of_torch() -> None:
     torch = pytest.importorskip("torch")
     a, b = torch.rand(300, 4000, device="cuda"), torch.rand(4000, 200, device="cuda")

@@ -4,7 +4,6 @@ import re
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from functools import cache
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -238,17 +237,3 @@ def test_a_cluster_divides_the_k_tiles_of_a_tile() -> None:
     assert lab.k_split_lengths("small_tile", **few) == [4, 4, 0, 0]
     assert lab.k_split_lengths("cluster_split", **few) == [2, 2, 2, 2]
     assert "SM 4 is idle." in lab.k_split("Tiles", "small_tile", **few).text
-
-
-def test_a_small_quadrant_loses_the_bits_by_which_it_is_smaller() -> None:
-    steps = lab.cancellation_steps()
-    found = [
-        re.search(r"(\d+) of 24 bits of C22 .*definition (\d+)", panel.text)
-        for panel in steps.values()
-    ]
-    kept, usual = zip(*((int(one[1]), int(one[2])) for one in found if one), strict=True)
-    assert list(steps)[1] == "1/16"
-    assert kept[-1] == 0
-    # 4 bits fewer from step to step, or one less where it is rounded; at first they are as large.
-    assert all(3 <= before - after <= 5 for before, after in pairwise(kept[1:-1]))
-    assert min(usual) >= 21

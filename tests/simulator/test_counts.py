@@ -1,12 +1,9 @@
 """Counts per source line against counts by hand."""
 
 import numpy as np
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from memory_reference import slow_sectors, slow_wavefronts
-from simulator_kernels import ptx_of, run_gemm, run_warps
+from simulator_kernels import run_gemm, run_warps
 
-from sgemm_lab.simulator import LineCounts, simulate
+from sgemm_lab.simulator import LineCounts
 
 
 def test_naive_by_hand() -> None:
@@ -67,49 +64,3 @@ def test_columns_as_written_and_as_compiled() -> None:
     assert total.shared_load_bank_conflicts == 0
     assert total.shared_load_bytes == 512
     assert (total.shared_store_requests, total.shared_store_wavefronts) == (4, 4)
-
-
-@settings(max_examples=40, deadline=None)
-@given(
-    st.lists(st.integers(0, 255), min_size=96, max_size=96),
-    st.integers(1, 96),
-    st.sampled_from([1, 2, 4]),
-)
-def test_random_gathers_against_a_plain_model(index: list[int], active: int, vector: int) -> None:
-    kind = {1: "float", 2: "float2", 4: "float4"}[vector]
-    source = f"""
-    extern "C" __global__ void k(const int* I, const {kind}* A, {kind}* C, {kind}* D, int n) {{
-        extern __shared__ {kind} tile[];
-        int t = threadIdx.x;
-        for (int i = t; i < 256; i += 96) tile[i] = {kind}();
-        __syncthreads();
-        if (t < n) {{
-            int at = I[t];
-            {kind} global = A[at];
-            {kind} shared = tile[at];
-            C[at] = global;
-            D[at] = shared;
-        }}
-    }}"""
-    width = 4 * vector
-    args = {
-        "I": np.array(index, dtype=np.int32),
-        "A": np.ones(256 * vector, dtype=np.float32),
-        "C": np.ones(256 * vector, dtype=np.float32),
-        "D": np.ones(256 * vector, dtype=np.float32),
-        "n": active,
-    }
-    result = simulate(ptx_of(source), "k", (1,), (96,), args, 256 * width, check_hazards=False)
-    rows = [
-        [index[t] * width if t < active else None for t in range(start, start + 32)]
-        for start in range(0, 96, 32)
-        if start < active
-    ]
-    total = result.counts.total
-    gather = sum(slow_sectors(row, width) for row in rows)
-    own = [[4 * t if t < active else None for t in range(s, s + 32)] for s in range(0, 96, 32)]
-    assert total.global_load_sectors == gather + sum(slow_sectors(row, 4) for row in own)
-    assert total.global_store_sectors == 2 * gather
-    assert total.global_load_requests == total.global_store_requests == 2 * len(rows)
-    wavefronts = sum(slow_wavefronts(row, width, True) for row in rows)
-    assert total.shared_load_wavefronts == wavefronts

@@ -72,30 +72,6 @@ def test_threads_that_returned_need_not_reach_a_barrier() -> None:
         assert np.array_equal(result.arrays["C"][:40], values[:40][::-1])
 
 
-def test_a_warp_may_exchange_with_syncwarp() -> None:
-    source = """
-    extern "C" __global__ void k(float* C) {
-        __shared__ float tile[64];
-        int t = threadIdx.x;
-        tile[t] = C[t];
-        SYNC
-        float v = tile[t ^ DISTANCE];
-        SYNC
-        tile[t] = v;
-        C[t] = tile[t];
-    }"""
-    args = {"C": np.arange(64, dtype=np.float32)}
-
-    def kinds(sync: str, distance: int) -> set[str]:
-        ptx = ptx_of(source, "sm_90", f"SYNC={sync}", f"DISTANCE={distance}")
-        return {h.kind for h in simulate(ptx, "k", (1,), (64,), args).hazards}
-
-    assert kinds("__syncwarp();", 1) == set()
-    assert kinds("", 1) == {"race"}
-    assert kinds("__syncwarp();", 32) == {"race"}
-    assert kinds("__syncthreads();", 32) == set()
-
-
 def test_without_hazard_search_faults_are_still_found() -> None:
     source = """
     extern "C" __global__ void k(int* A) { A[threadIdx.x + 1] = 1; }"""

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 from golden_launch import Case
-from simulator_kernels import ptx_of
+from simulator_kernels import kernel_text, ptx_of
 
 from sgemm_lab.simulator import Result
 
@@ -33,28 +33,7 @@ def product(type_: str, n: int, *, a_in_registers: bool = False, turned: str = "
     )
 
 
-SOURCE = """
-extern "C" __global__ void k(const unsigned* image, const unsigned* inLanes, float* D, int bytes,
-                             unsigned aLow, unsigned aHigh, unsigned bLow, unsigned bHigh, int add)
-{
-    unsigned long long a_ = (unsigned long long)aHigh << 32 | aLow;
-    unsigned long long b_ = (unsigned long long)bHigh << 32 | bLow;
-    extern __shared__ __align__(1024) unsigned image_[];
-    for (int i = threadIdx.x; i < bytes / 4; i += 128) image_[i] = image[i];
-    asm volatile("fence.proxy.async;" ::: "memory");
-    __syncthreads();
-    unsigned long long start = (unsigned)__cvta_generic_to_shared(image_) >> 4;
-    unsigned long long b = b_ + start;
-    A_FACTOR;
-    float d[N / 2];
-    for (int i = 0; i < N / 2; ++i) d[i] = 1.0f;
-    FENCE;
-    PRODUCT;
-    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-    BEFORE;
-    asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
-    for (int i = 0; i < N / 2; ++i) D[threadIdx.x * (N / 2) + i] = d[i];
-}"""
+SOURCE = kernel_text("warp_group")
 FENCE = 'asm volatile("wgmma.fence.sync.aligned;" ::: "memory")'
 IN_LANES = "unsigned a[4]; for (int i = 0; i < 4; ++i) a[i] = inLanes[4 * threadIdx.x + i]"
 

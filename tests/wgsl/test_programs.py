@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page
 
-from sgemm_lab.catalogue import file_name, load_kernel
 from sgemm_lab.kernel import Kernel
-from sgemm_lab.wgsl.programs import PROGRAMS, load_programs
+from sgemm_lab.wgsl.programs import load_programs
 
 MOST_THREADS = 256
 """Threads of a block that every card takes: maxComputeInvocationsPerWorkgroup of WebGPU."""
@@ -135,19 +134,3 @@ def shared_bytes(program: Kernel) -> int:
             count *= eval(side.replace("/", "//"), {}, names)
         total += count
     return total
-
-
-WGSL_ALONE = {"thread_tile_global", "fours", "lanes", "half_windows"}
-"""Steps that CUDA does not need."""
-
-
-@pytest.mark.parametrize(
-    "program",
-    [one for one in load_programs() if one.name not in WGSL_ALONE],
-    ids=lambda program: program.name,
-)
-def test_a_program_is_named_like_the_cuda_kernel_that_it_says_again(program: Kernel) -> None:
-    cuda = load_kernel(program.name)
-    assert (PROGRAMS / file_name(cuda)).with_suffix(".wgsl").exists()
-    assert (program.title, program.chapter, program.grid) == (cuda.title, cuda.chapter, cuda.grid)
-    assert program.block == cuda.block

@@ -4,7 +4,7 @@ import re
 
 import pytest
 from playwright.sync_api import Page, expect
-from trace_samples import misaligned, outside, register_cache, roles, sliding_window, toy, wrong
+from trace_samples import misaligned, outside, roles, sliding_window, toy, wrong
 from widget_page import Opener, State
 
 from sgemm_lab.widgets import Steps
@@ -147,23 +147,6 @@ def test_what_is_in_flight_has_its_rooms(show: Opener) -> None:
     page.get_by_role("button", name="On to the next barrier").click()
     page.get_by_role("button", name="One step back").click()
     assert list(registers(page, "fly").values()) == [""] * 8
-
-
-def test_phases_have_a_rhythm(show: Opener, state: State) -> None:
-    page = show(Steps(register_cache()))
-    names = page.locator(".lab-phase-name").all_text_contents()
-    assert names == [*(["copy", *["8", "16"] * 4] * 2), "16"]
-    page.get_by_label("Go to").select_option("Multiply window 0")
-    place = page.locator(".lab-place")
-    expect(place).to_have_text("Multiply window 0. Read 1 of 8.")
-    on = page.get_by_role("button", name="On to the end of this group of steps")
-    for words in ("Read 8 of 8", "Product 16 of 16", "Read 8 of 8", "Product 16 of 16"):
-        on.click()
-        expect(place).to_have_text(f"Multiply window 0. {words}.")
-    assert sums(page) == ["2/8"] * 16
-    page.get_by_role("button", name="Back one group of steps").click()
-    assert sums(page) == ["1/8"] * 16
-    assert registers(page, "reg")["A-3"] == "3,1"
 
 
 def leave_out(page: Page, line: int) -> None:

@@ -83,7 +83,7 @@ const SHEETS = `import "sgemm-lab:theme.css"; ${COMMON_SHEET}`;
 
 /** Scripts of pages: what each runs, or under which name it exports what Python calls. */
 const SCRIPTS = {
-  book: ["book", "glossary", "progress", "card_choice", "sharing"]
+  book: ["book", "glossary", "card_choice", "sharing"]
     .map((one) => `import "./book/page_scripts/${one}.ts";`)
     .join("\n"),
   exercises: 'import "./book/page_scripts/exercises.ts";',

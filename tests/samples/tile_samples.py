@@ -7,7 +7,7 @@ CHIPS: list[Chip] = [
     {"id": "t4", "name": "Tesla T4", "sms": 40},
 ]
 LARGE: TiledKernel = {
-    "name": "large", "bm": 128, "bn": 256, "bk": 8, "gpu": "h200",
+    "name": "large", "bm": 128, "bn": 256, "bk": 8, "even": False, "gpu": "h200",
     "speeds": [(1024, 12_000.0), (2048, 48_000.0), (4096, 50_000.0)],
     "note": "NVIDIA H200, 2026-11-21",
 }  # fmt: skip
@@ -17,5 +17,7 @@ EVEN: TiledKernel = {
     "even": True,
     "speeds": [(1024, 40_000.0), (2048, 50_000.0), (4096, 52_000.0)],
 }
-SMALL: TiledKernel = {"name": "small", "bm": 64, "bn": 64, "bk": 16}
+SMALL: TiledKernel = {
+    **LARGE, "name": "small", "bm": 64, "bn": 64, "bk": 16, "gpu": "", "speeds": [], "note": "",
+}  # fmt: skip
 KERNELS = [LARGE, EVEN, SMALL]

@@ -21,7 +21,7 @@ def test_the_first_state_is_that_of_the_widget() -> None:
         toy("tiled:TILE=2", 4, 4, 4), sliding_window(), wrong("missing_second_barrier"), outside(),
         late_fault(), roles(),
     ]  # fmt: skip
-    names = ("step", "block", "thread", "who", "cells", "left_out")
+    names = ("step", "block", "thread", "who", "left_out")
     widgets = [Steps(trace) for trace in traces]
     meant = [{name: getattr(widget, name) for name in names} for widget in widgets]
     assert [found["gives"] for found in started(traces)] == meant

@@ -179,20 +179,13 @@ class SolutionDirective(SphinxDirective):
 def add_scripts(
     app: Sphinx, page: str, _template: str, _context: dict[str, Any], _doctree: object
 ) -> None:
-    """Let the start page and pages with a box load the script; all have the progress's data."""
+    """Let the start page and pages with a box load the script."""
     boxes = gathered(app.env, KIND)
     app.add_css_file("exercises.css")
     if page in boxes or page == app.config.root_doc:
         app.add_js_file("exercises.js", _AFTER_BOOK, loading_method="defer")
-    asked = {where: [name for name in names if name] for where, names in boxes.items()}
-    lines = [
-        name for names in asked.values() for name in names if isinstance(find_exercise(name), Lines)
-    ]
-    if set(asked.get(page, ())) & {*lines}:
+    if any(isinstance(find_exercise(name), Lines) for name in boxes.get(page, ()) if name):
         app.add_css_file("panel.css")
-    pages = {where: names for where, names in asked.items() if names}
-    body = json.dumps({"pages": pages, "lines": lines})
-    app.add_js_file(None, body=body, type="application/json", id="lab-asked")
 
 
 def _box(kind: str, name: str, content: list[nodes.Node], listed: str, **attributes: str) -> Box:

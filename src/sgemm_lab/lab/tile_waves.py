@@ -46,7 +46,9 @@ def tile_waves(
 
 def _tiled(kernel: Kernel, sheets: Sequence[Gpu], *, even: bool) -> TiledKernel:
     tile = Tile.from_constants(kernel.values)
-    found = TiledKernel(name=kernel.name, bm=tile.bm, bn=tile.bn, bk=tile.bk, even=even)
+    found = TiledKernel(
+        name=kernel.name, bm=tile.bm, bn=tile.bn, bk=tile.bk, even=even, gpu="", speeds=[], note=""
+    )
     for record in session.all_records():
         sheet = next((one for one in sheets if is_model(record.gpu.name, one)), None)
         scores = _squares(kernel, record.scores)

@@ -42,11 +42,10 @@ class MemoryLadder(ChoosesGpu, LabWidget):
         gpus: what was measured, see :class:`Memory`.
         gpu: id of the GPU to begin with. Default: the first.
 
-    State that the reader changes and Python can read or set: ``gpu``, ``show`` ("both",
-    "latency" or "bandwidth") and ``selected``, such as "latency dram", or "".
+    State that the reader changes and Python can read or set: ``gpu`` and ``selected``, such as
+    "latency dram", or "".
     """
 
-    show = traitlets.Enum(["both", "latency", "bandwidth"], "both").tag(sync=True)
     selected = traitlets.Unicode().tag(sync=True)
 
     def __init__(self, gpus: Sequence[Memory], *, gpu: str | None = None, **kwargs: Any) -> None:

@@ -6,10 +6,10 @@ import type { MeasuredGpu } from "../formulas/comparisons.ts";
 import { memoryWords } from "../formulas/comparisons.ts";
 import { FLOAT_BYTES, FLOP_PER_FMA, WARP } from "../hardware.py";
 import { number, ratio } from "../text.ts";
-import { chosenGpu, gpuChooser, segments, steadyVerdict } from "./shared/controls.ts";
+import { chosenGpu, gpuChooser, steadyVerdict } from "./shared/controls.ts";
 import { html, setAttributes, svg } from "./shared/dom.ts";
 import { HUES, mark } from "./shared/levels.ts";
-import { availableWidth, keepDrawn, listen, put, tool } from "./shared/model.ts";
+import { availableWidth, keepDrawn, listen, tool } from "./shared/model.ts";
 import { rowPicker } from "./shared/row_picker.ts";
 import { logScale } from "./shared/scale.ts";
 import { Scene } from "./shared/scene.ts";
@@ -31,7 +31,6 @@ type Gpu = MeasuredGpu & More;
 interface State {
   gpus: Gpu[];
   gpu: string;
-  show: "both" | Kind;
   selected: string;
 }
 
@@ -48,7 +47,8 @@ interface Panel {
   width: number;
 }
 
-const STATE = ["gpus", "gpu", "show"] as const;
+const STATE = ["gpus", "gpu"] as const;
+const BOTH: Kind[] = ["latency", "bandwidth"];
 const KINDS: Record<Kind, { unit: string; title: string; levels: Level[] }> = {
   latency: {
     unit: "cycles",
@@ -75,29 +75,22 @@ const BESIDE = 560; // px from which both panels stand side by side
 
 export function render({ model, el }: View<State>) {
   const chooser = gpuChooser(model);
-  const choices = { both: "both", latency: "latency", bandwidth: "bandwidth" };
-  const show = segments("Show", choices, (value) => put(model, "show", value));
   const picture = svg("svg", { class: "lab-chart", role: "group" });
   const readout = steadyVerdict();
-  const root = tool(
-    el,
-    "lab-memory",
-    html("div", { class: "lab-bar" }, chooser.field, show.element),
-    [picture, readout.element, readout.measure],
-  );
+  const root = tool(el, "lab-memory", html("div", { class: "lab-bar" }, chooser.field), [
+    picture,
+    readout.element,
+    readout.measure,
+  ]);
   const scene = new Scene(picture);
   const point = rowPicker({ model, root, picture, row: "lab-level", readout, words: wordsOf });
-  /** those drawn last */
-  let rows: Row[] = [];
+  const rows = BOTH.flatMap(rowsOf);
 
   function update() {
     const width = availableWidth(root); // asked before anything changes: cheap
     chooser.show();
-    show.show(model.get("show"));
-    const kinds = kindsShown(model.get("show"));
-    rows = kinds.flatMap(rowsOf);
-    drawPanels(scene, picture, model, kinds, width);
-    readout.reserve(`${width} ${kinds}`, () =>
+    drawPanels(scene, picture, model, width);
+    readout.reserve(`${width}`, () =>
       model
         .get("gpus")
         .flatMap((gpu) => [conclusion(gpu), ...rows.map((row) => levelText(gpu, row))]),
@@ -116,31 +109,21 @@ export function render({ model, el }: View<State>) {
   });
 }
 
-function kindsShown(show: State["show"]): Kind[] {
-  return show === "both" ? ["latency", "bandwidth"] : [show];
-}
-
 function rowsOf(kind: Kind): Row[] {
   return KINDS[kind].levels.map((level) => ({ id: `${kind} ${level}`, kind, level }));
 }
 
 /** Latency and bandwidth, side by side or one above the other. */
-function drawPanels(
-  scene: Scene,
-  picture: SVGSVGElement,
-  model: Model<State>,
-  kinds: Kind[],
-  width: number,
-) {
+function drawPanels(scene: Scene, picture: SVGSVGElement, model: Model<State>, width: number) {
   const gpu = chosenGpu(model);
-  const sideBySide = kinds.length > 1 && width >= BESIDE;
+  const sideBySide = width >= BESIDE;
   const panel = sideBySide ? (width - GAP) / 2 : width;
-  const talls = kinds.map((kind) => TOP + ROW * KINDS[kind].levels.length + FOOT);
+  const talls = BOTH.map((kind) => TOP + ROW * KINDS[kind].levels.length + FOOT);
   const height = sideBySide ? Math.max(...talls) : talls.reduce((sum, tall) => sum + tall + 10, 0);
-  const label = `${kinds.join(" and ")} of memory on ${gpu.name}`;
+  const label = `latency and bandwidth of memory on ${gpu.name}`;
   setAttributes(picture, { viewBox: `0 0 ${width} ${height}`, height, "aria-label": label });
   let y = 0;
-  kinds.forEach((kind, i) => {
+  BOTH.forEach((kind, i) => {
     drawPanel(scene, kind, gpu, limits(model.get("gpus"), kind), {
       x: sideBySide ? i * (panel + GAP) : 0,
       y,

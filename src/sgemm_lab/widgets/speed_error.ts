@@ -64,7 +64,8 @@ export function render({ model, el }: View<State>) {
     const wanted = ways.filter(({ first }) => model.get("every") || first[place[0]]);
     points = drawErrors(picture, layers, ways, { shown, wanted, place, width });
     key.replaceChildren(...keyEntries(model, wanted));
-    readout.reserve(`${width}`, () => longest(model));
+    const names = [undefined, ...points.map(({ title }) => title)];
+    readout.reserve(`${width} ${place} ${model.get("every")}`, () => names.map(words));
     point();
   }
   const stop = listen(model, ["selected"], point);
@@ -149,28 +150,6 @@ function aboutWords(model: Model<State>, [size]: Place, shown: number) {
   const inputs = model.get("classes")[model.get("inputs")];
   const missing = wanted.length - shown;
   return placeWords(model.get("size"), inputs, model.get("k"), model.get("side"), missing);
-}
-
-/** The longest conclusions of any place, and the longest words of a way, for the room they take. */
-function longest(model: Model<State>) {
-  const ways = model.get("ways");
-  const [sizes, lengths] = [model.get("sizes"), model.get("lengths")];
-  const classes = Object.keys(model.get("classes"));
-  const conclusions: string[] = [];
-  for (const size of sizes.keys()) {
-    for (const inputs of classes.keys()) {
-      for (const k of [TIMED, lengths.length - 1]) {
-        const shown = shownWays(ways, size, inputs, k, true);
-        conclusions.push(errorWords(ways, shown, size, inputs, k));
-      }
-    }
-  }
-  const most = conclusions.reduce((one, other) => (other.length > one.length ? other : one));
-  const words = Object.values(model.get("classes"));
-  const inputs = words.reduce((one, other) => (other.length > one.length ? other : one));
-  const size = sizes.at(-1) as string;
-  const about = placeWords(size, inputs, lengths.at(-1) ?? 0, model.get("side"), ways.length);
-  return [[html("p", {}, most), html("p", { class: "lab-note" }, about), hint()]];
 }
 
 /** What the marks mean: one entry for each arithmetic, and one for each other kind. */

@@ -22,7 +22,6 @@ class Steps(LabWidget):
         thread: number of the thread whose registers are shown, x fastest.
         who: "thread", "warp" or "block": whose deeds are lit. Default: those of one thread; of the
             block where the launch fails, or some of its warps copy while others multiply.
-        cells: "names" or "values".
         left_out: line of the barrier that is left out, or 0.
 
     All of them but ``trace`` are state that the reader changes and Python can read or set.
@@ -36,7 +35,6 @@ class Steps(LabWidget):
     block = traitlets.Int(0, min=0).tag(sync=True)
     thread = traitlets.Int(0, min=0).tag(sync=True)
     who = traitlets.Enum(["thread", "warp", "block"], "thread").tag(sync=True)
-    cells = traitlets.Enum(["names", "values"], "names").tag(sync=True)
     left_out = traitlets.Int(0, min=0).tag(sync=True)
 
     def __init__(
@@ -47,7 +45,6 @@ class Steps(LabWidget):
         block: int | None = None,
         thread: int = 0,
         who: str | None = None,
-        cells: str = "names",
         left_out: int = 0,
         **kwargs: Any,
     ) -> None:
@@ -60,7 +57,7 @@ class Steps(LabWidget):
         fails = any(taken["fault"] for taken in self.steps)
         self.step = step if step is not None else len(self.steps) if fails else 0
         together = fails or len(trace["roles"]) > 1
-        self.who, self.cells = who or ("block" if together else "thread"), cells
+        self.who = who or ("block" if together else "thread")
 
     @property
     def steps(self) -> list[dict[str, Any]]:

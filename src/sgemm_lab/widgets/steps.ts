@@ -11,7 +11,6 @@ import { Scene } from "./shared/scene.ts";
 import { faultIn, firstWrong } from "./steps_faults.ts";
 import { Listing } from "./steps_listing.ts";
 import { placeInPhase } from "./steps_phases.ts";
-import type { Cells } from "./steps_picture.ts";
 import { drawSteps, keyOf } from "./steps_picture.ts";
 import { barsOf, drawRibbon, lanesOf, stepUnder } from "./steps_ribbon.ts";
 import { meanwhileWords } from "./steps_roles.ts";
@@ -26,12 +25,11 @@ export interface State {
   block: number;
   thread: number;
   who: Who;
-  cells: Cells;
   /** line of the barrier left out, 0 for none */
   left_out: number;
 }
 
-const STATE = [...["trace", "step", "block", "thread", "who", "cells", "left_out"]] as const;
+const STATE = [...["trace", "step", "block", "thread", "who", "left_out"]] as const;
 const [PACE, WHOLE] = [700, 30_000]; // ms per step while playing, and for all steps, at most
 
 export function render({ model, el }: View<State>) {
@@ -173,7 +171,7 @@ class Steps {
     const jumps = Math.abs(at - (this.shown ?? at)) > 1; // many cells change at once
     this.picture.classList.toggle("lab-jump", jumps);
     this.shown = at;
-    drawSteps(this.scene, this.picture, walkthrough, seen, model.get("cells"), width);
+    drawSteps(this.scene, this.picture, walkthrough, seen, width);
     this.barriers.show(this);
     const words = stepWords(walkthrough, seen);
     const phase = this.phase;
@@ -272,7 +270,7 @@ function driveOf(steps: Steps) {
   };
 }
 
-/** What is shown of a step: whose deeds, names or values, which thread and block. */
+/** What is shown of a step: whose deeds, which thread and block. */
 function choicesOf(steps: Steps) {
   const { model } = steps;
   const who = segments(
@@ -280,20 +278,17 @@ function choicesOf(steps: Steps) {
     { thread: "one thread", warp: "its warp", block: "all" },
     (value) => steps.change("who", value),
   );
-  const cells = segments("Cells show", { names: "names", values: "values" }, (value) =>
-    steps.change("cells", value),
-  );
   const thread = choiceSlider("Thread", (value) => steps.change("thread", value));
   const block = choiceSlider("Block", (value) => steps.change("block", value));
   return {
     element: html(
       "details",
       { class: "lab-more-choices" },
-      html("summary", {}, "More: the whole block, other threads, values"),
+      html("summary", {}, "More: the whole block, other threads"),
       html(
         "div",
         { class: "lab-controls" },
-        [who, cells, thread, block].map(({ element }) => element),
+        [who, thread, block].map(({ element }) => element),
       ),
     ),
     show({ walkthrough: { trace } }: Steps) {
@@ -305,7 +300,6 @@ function choicesOf(steps: Steps) {
       block.element.hidden = blocks < 2;
       thread.element.hidden = threads < 2;
       who.show(model.get("who"));
-      cells.show(model.get("cells"));
     },
   };
 }

@@ -13,9 +13,6 @@ import { cellKey, placeName } from "./steps_trace.ts";
 import type { Matrix, Register } from "./steps_types.ts";
 import { registerName, valueName } from "./steps_words.ts";
 
-/** what cells show */
-export type Cells = "names" | "values";
-
 const NARROW = 500; // px: on a phone letters are never smaller than that
 const SMALLEST = 9; // px, of a letter elsewhere
 const [TITLE, LETTERS] = [14, 11]; // px, of letters of titles, which are bold, and of indices
@@ -48,17 +45,15 @@ export function drawSteps(
   picture: SVGSVGElement,
   walkthrough: Walkthrough,
   seen: Seen,
-  cells: Cells,
   width: number,
 ) {
-  new StepsPicture(scene, walkthrough, seen, cells, width).draw(picture);
+  new StepsPicture(scene, walkthrough, seen, width).draw(picture);
 }
 
 /** cell → all that its look was made of */
 const known: WeakMap<Element, string> = new WeakMap();
 
 class StepsPicture {
-  named;
   layout;
   smallest;
   longest;
@@ -68,11 +63,9 @@ class StepsPicture {
     public scene: Scene,
     public walkthrough: Walkthrough,
     public seen: Seen,
-    cells: Cells,
     public width: number,
   ) {
     const { m, n, k } = walkthrough;
-    this.named = cells === "names";
     this.layout = layOut(walkthrough, seen.thread, width);
     this.smallest = width < NARROW ? READABLE : SMALLEST;
     // If one name has no room, no cell shows its name: those without one would look empty.
@@ -179,20 +172,13 @@ class StepsPicture {
     return does ? ` lab-${does}` : "";
   }
 
-  /** The value of an element of A or B. */
-  valueOf(matrix: Matrix, index: number) {
-    const { trace } = this.walkthrough;
-    return `${(matrix === "A" ? trace.a : trace.b)[index]}`;
-  }
-
   drawOperand(matrix: Matrix, rows: number, columns: number) {
     const box = this.layout.boxes[matrix];
     this.title(matrix, box, `${matrix}, ${rows}×${columns}`, "dram");
     for (let row = 0; row < rows; row++) {
       for (let column = 0; column < columns; column++) {
         const key = cellKey(matrix, row, column);
-        const value = this.valueOf(matrix, row * columns + column);
-        const text = this.named ? `${matrix}[${row},${column}]` : value;
+        const text = `${matrix}[${row},${column}]`;
         this.cell(key, box, row, column, `lab-dram${this.lit(key)}`, text);
       }
     }
@@ -219,8 +205,7 @@ class StepsPicture {
     const foreign = owner === undefined ? " lab-foreign" : "";
     const wrong = sum?.wrong ? " lab-wrong" : "";
     const look = `${state}${mine}${this.lit(key)}${foreign}${wrong}`;
-    const name = done ? `C[${row},${column}]` : this.progress(count);
-    const text = this.named ? name : sum ? `${sum.value ?? "?"}` : "";
+    const text = done ? `C[${row},${column}]` : this.progress(count);
     const data = owner === undefined ? {} : { "data-owner": owner };
     this.cell(key, this.layout.boxes.C, row, column, look, text, data);
   }
@@ -247,8 +232,7 @@ class StepsPicture {
         const bad = wrong.has(key) ? " lab-wrong" : "";
         const busy = seen.meanwhile.has(key) ? " lab-meanwhile" : "";
         const look = `lab-shared${full}${this.lit(key)}${danger}${bad}${busy}`;
-        const text = value === null ? "?" : `${value ?? ""}`;
-        const words = this.named ? valueName(walkthrough, value) : text;
+        const words = valueName(walkthrough, value);
         this.cell(key, box, row, column, look, words, { "data-array": name });
       }
     }
@@ -286,9 +270,7 @@ class StepsPicture {
       columns.forEach((column, j) => {
         const key = cellKey("C", row, column);
         const made = seen.sums.get(key);
-        const text = this.named
-          ? this.progress(made?.count ?? 0)
-          : `${made ? (made.value ?? "?") : ""}`;
+        const text = this.progress(made?.count ?? 0);
         const lit = seen.now?.array.space === "register" ? this.lit(key) : "";
         const look = `lab-register${made ? " lab-held" : ""}${lit}${made?.wrong ? " lab-wrong" : ""}`;
         this.register(`acc-${i}-${j}`, box, i + 1, j + 1, look, text);
@@ -329,7 +311,7 @@ class StepsPicture {
     this.name(`flying-${matrix}`, box, 0, fetched ? fetched.name : `from ${matrix}`);
     for (let i = 0; i < room; i++) {
       const one = flying[i];
-      const text = one ? this.textOf(one.value) : "";
+      const text = one ? valueName(walkthrough, one.value) : "";
       const lit = one && this.justRead(one) ? " lab-read" : "";
       this.register(
         `fly-${matrix}-${i}`,
@@ -351,12 +333,8 @@ class StepsPicture {
     const wrong = operand && operand.value !== operand.meant ? " lab-wrong" : "";
     const look = `lab-register${operand ? " lab-full" : ""}${lit}${wrong}`;
     const [down, across] = matrix === "A" ? [at + 1, 0] : [0, at + 1];
-    const text = operand ? this.textOf(operand.value) : "";
+    const text = operand ? valueName(this.walkthrough, operand.value) : "";
     this.register(`reg-${matrix}-${at}`, this.layout.registers, down, across, look, text);
-  }
-
-  textOf(value: number | null) {
-    return this.named ? valueName(this.walkthrough, value) : `${value ?? "?"}`;
   }
 
   /**

@@ -20,7 +20,6 @@ export function startOf(trace: StepTrace) {
     block: Math.max(0, block),
     thread: 0,
     who: (all ? "block" : "thread") as "thread" | "block",
-    cells: "names" as const,
     left_out: 0,
   };
 }

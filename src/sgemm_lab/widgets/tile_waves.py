@@ -1,7 +1,7 @@
 """Waves of tiles: which SM works when, and how much of the SMs' time a size leaves unused."""
 
 from collections.abc import Sequence
-from typing import Any, NotRequired, TypedDict
+from typing import Any, TypedDict
 
 import traitlets
 
@@ -29,12 +29,10 @@ class TiledKernel(TypedDict):
     bm: int
     bn: int
     bk: int
-    even: NotRequired[
-        bool
-    ]  # it gives every SM the same number of K tiles (Stream-K); default False
-    gpu: NotRequired[str]  # id of the GPU that the speeds are of; default "", none
-    speeds: NotRequired[list[tuple[int, float]]]  # M = N = K, and GFLOP/s; up to 8192
-    note: NotRequired[str]  # where and when they were measured
+    even: bool  # it gives every SM the same number of K tiles (Stream-K)
+    gpu: str  # id of the GPU that the speeds are of, or ""
+    speeds: list[tuple[int, float]]  # M = N = K up to 8192, and GFLOP/s
+    note: str  # where and when they were measured
 
 
 class TileWaves(ChoosesGpu, LabWidget):
@@ -70,13 +68,10 @@ class TileWaves(ChoosesGpu, LabWidget):
         even: bool | None = None,
         **settings: Any,
     ) -> None:
-        known = [
-            {"even": False, "gpu": "", "note": "", **one, "speeds": _drawn(one)} for one in kernels
-        ]
-        chosen = next((one for one in known if one["name"] == kernel), known[0])
+        chosen = next((one for one in kernels if one["name"] == kernel), kernels[0])
         super().__init__(
             gpus=list(gpus),
-            kernels=known,
+            kernels=list(kernels),
             gpu=gpu or gpus[0]["id"],
             kernel=chosen["name"],
             even=chosen["even"] if even is None else even,
@@ -88,11 +83,6 @@ class TileWaves(ChoosesGpu, LabWidget):
         """The kernel chosen."""
         return next(one for one in self.kernels if one["name"] == self.kernel)
 
-    @property
-    def chip(self) -> dict[str, Any]:
-        """The GPU chosen."""
-        return next(one for one in self.gpus if one["id"] == self.gpu)
-
     def product(self, size: int) -> Product:
         """Return the product of M = N = K = ``size``, cut into the tiles chosen."""
         tile = self.tile
@@ -103,8 +93,8 @@ class TileWaves(ChoosesGpu, LabWidget):
         rows = []
         for size in sorted({*_TABLE_SIZES, self.size}):
             product = self.product(size)
-            whole = sharing(product, self.chip["sms"], self.blocks)
-            even = sharing(product, self.chip["sms"], self.blocks, even=True)
+            whole = sharing(product, self.chosen_gpu["sms"], self.blocks)
+            even = sharing(product, self.chosen_gpu["sms"], self.blocks, even=True)
             rows.append(
                 [
                     f"{size:,}", f"{product.tiles:,}", f"{whole['whole']:,}", f"{whole['last']:,}",
@@ -116,8 +106,3 @@ class TileWaves(ChoosesGpu, LabWidget):
             "Used, even shares",
         ]  # fmt: skip
         return html_table("Share of the time of all SMs that makes elements of C", heads, rows)
-
-
-def _drawn(kernel: TiledKernel) -> list[list[float]]:
-    """Return the speeds at sizes that the picture has."""
-    return [[size, gflops] for size, gflops in kernel.get("speeds", []) if size <= LARGEST]

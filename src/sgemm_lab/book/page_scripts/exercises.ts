@@ -386,19 +386,15 @@ function addChoice(): void {
 function addProgress(boxes: Box[]) {
   const asked = boxes.filter((box) => !box.prediction);
   if (!asked.length) return;
-  const signs = html("span", { class: "lab-signs", "aria-hidden": "true" });
   const count = html("span", { "data-lab": "count" });
   const forget = html("button", { type: "button", "data-lab": "forget" }, "Forget my answers");
   const hint = html("span", {}, "A solution opens after a try. Answers stay in this browser.");
   const line = html("div", { class: "lab-progress", "data-lab": "progress" });
-  line.append(signs, count, hint, forget);
+  line.append(count, hint, forget);
   const show = () => {
     const states = asked.map((box) => box.element.dataset.state as State);
     const answered = states.filter((state) => state !== "empty").length;
     const right = states.filter((state) => state === "right").length;
-    signs.replaceChildren(
-      ...states.map((state) => html("i", { "data-state": state }, SIGNS[state] || "·")),
-    );
     count.textContent = `${answered} of ${asked.length} answered here, ${right} right.`;
     forget.hidden = boxes.every((box) => box.element.dataset.state === "empty");
   };

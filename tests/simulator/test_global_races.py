@@ -25,6 +25,17 @@ SHARED_FLAG = """__shared__ volatile int flag; __shared__ int v; int t = threadI
         if (t == 0) { v = z[1]; __threadfence_block(); flag = 1; }
         if (t == 32) { while (!flag) {} __threadfence_block(); y[blockIdx.x] = v; }"""
 
+LAST_BLOCK = """__shared__ int last; int t = threadIdx.x;
+        y[64 * blockIdx.x + t] = t;
+        __syncthreads(); // written
+        if (t == 0) {
+            __threadfence();
+            last = atomicAdd(&z[0], 1) == gridDim.x - 1;
+        }
+        __syncthreads(); // told
+        if (last || t > 31) z[1 + t] = y[t] + y[64 + t];"""
+"""Every thread writes, one of each block passes a fence and counts the block; some threads read."""
+
 NAMED = [
     ("y[0] += threadIdx.x;", "y\\[0\\], which thread .* accesses at line 3"),
     ("y[threadIdx.x] = blockIdx.x;", "block . writes y.*block . accesses at line 3"),
@@ -41,6 +52,16 @@ NAMED = [
      "s\\[.*no barrier between"),
     (SHARED_FLAG.replace("__threadfence_block(); flag = 1", "flag = 1"),
      "reads v\\[0\\].*no barrier between"),
+    ("volatile int* v = y; __threadfence(); if (threadIdx.x == 0) *v = *v + 1;",
+     "changes y\\[0\\] without an atomic, and so does thread 0 of block"),
+    ("atomicAdd_block(y, 1);", "orders the threads of one block only"),
+    (LAST_BLOCK.replace("__threadfence", "__threadfence_block"), "nothing orders the two"),
+    (LAST_BLOCK.replace("        __syncthreads(); // written\n", ""), "nothing orders the two"),
+    (LAST_BLOCK.replace("        __syncthreads(); // told\n", ""), "nothing orders the two"),
+    (LAST_BLOCK.replace("atomicAdd(&z[0], 1)", "atomicAdd(&z[blockIdx.x], 3)"),
+     "nothing orders the two"),
+    ("atomicMin(&y[threadIdx.x % 8], z[threadIdx.x]);\nz[64 + threadIdx.x] = y[3];",
+     "reads y\\[3\\]"),
 ]  # fmt: skip
 """Bodies that race, and what is said of each."""
 
@@ -87,6 +108,14 @@ FINE = {
             __threadfence();
             done[b] = 1;
         }""",
+    "all write before one of them passes a fence": LAST_BLOCK.replace(" || t > 31", ""),
+    "each passes a fence before one of them counts": LAST_BLOCK.replace(" || t > 31", "")
+    .replace("        __syncthreads(); // written\n", "__threadfence(); __syncthreads();")
+    .replace("            __threadfence();\n", ""),
+    "a first look before an atomic that only falls": """int i = threadIdx.x;
+        int d = y[i % 8] - 1;
+        if (d < y[(i + 3) % 8]) { atomicMin(&y[(i + 3) % 8], d); z[0] = 1; }""",
+    "each counts in its own place": "int i = 64 * blockIdx.x + threadIdx.x; y[i]++; y[i]++;",
     "a flag in shared memory": SHARED_FLAG,
     "a barrier of half a warp": """__shared__ int s[32];
         int t = threadIdx.x % 32;

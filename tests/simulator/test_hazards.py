@@ -1,6 +1,7 @@
 """What is wrong with a kernel is found, and named with line, thread and element."""
 
 import numpy as np
+import pytest
 from simulator_kernels import gemm_inputs, ptx_of, run_gemm, run_warps
 
 from sgemm_lab.simulator import Hazard, Result, simulate
@@ -86,3 +87,25 @@ def test_the_arrays_passed_in_stay_as_they_are() -> None:
     assert np.isfinite(result.arrays["C"]).all()
     for name, value in before.items():
         assert np.array_equal(args[name], value, equal_nan=True)
+
+
+@pytest.mark.parametrize(("use", "does_harm"), [
+    ("for (int d = 16; d; d /= 2) v += __shfl_down_sync(~0u, v, d); if (t == 0) y[0] = v;", True),
+    ("int w = __shfl_down_sync(~0u, v, 16); if (t + 16 < 20) v += w; y[t] = v;", False),
+    ("for (int d = 2; d; d /= 2) v += __shfl_down_sync(~0u, v, d, 4); if (t % 4 == 0) y[t] = v;",
+     False),
+    ("y[t] = __shfl_sync(~0u, v, 25);", True),
+    ("y[t] = __shfl_sync(~0u, v, 19);", False),
+])  # fmt: skip
+def test_a_value_of_a_lane_that_has_returned_is_a_hazard_where_it_is_used(
+    use: str, does_harm: bool
+) -> None:
+    source = f"""extern "C" __global__ void k(int* y) {{
+        int t = threadIdx.x;
+        if (t >= 20) return;
+        int v = y[t];
+        {use}
+    }}"""
+    result = simulate(ptx_of(source), "k", (1,), (32,), {"y": np.arange(32, dtype="i4")})
+    assert [one.kind for one in result.hazards] == ["exchange"] * does_harm
+    assert all("a lane of its warp that does not run" in str(one) for one in result.hazards)

@@ -280,7 +280,8 @@ function ofSizes(
   for (const one of wrong) {
     const { m, n, k, fault, hazard } = one;
     // A kernel without guards is for whole tiles, and its file may use no other sizes.
-    const atEdge = tile && !(one.complete || isGuarded(one, tile, guards));
+    const isForEdges = one.complete ? guards.size > 0 : tile && isGuarded(one, tile, guards);
+    const atEdge = tile && (!isForEdges || roundsDown(prepared, tile));
     const certain =
       sizesGiven ||
       ((isRight || prepared.argumentsGiven) && !atEdge) ||
@@ -309,6 +310,18 @@ function ofSizes(
     findings,
     never ? ["It is right at no size. Say --args if the arguments are others."] : [],
   ];
+}
+
+/** Whether the file's own grid leaves out the rest of a side that the tile does not divide. */
+function roundsDown(prepared: Prepared, tile: Size) {
+  if (prepared.host === null || prepared.grid.length) return false;
+  const ragged = tile.map((side) => 2 * side - 1) as Size;
+  try {
+    return `${rawShape(prepared, tile).grid}` === `${rawShape(prepared, ragged).grid}`;
+  } catch (error) {
+    if (error instanceof LabError) return false;
+    throw error;
+  }
 }
 
 /**

@@ -168,7 +168,8 @@ export function dependsOnSize(prepared: Prepared) {
   return multiplies(prepared) || /[MNK]/.test([...grid, ...block, textsOf(given)].join(" "));
 }
 
-export const isProduct = ({ opened, fields }: Prepared) => isNamedProduct(opened.name, fields);
+export const isProduct = ({ opened, fields }: Prepared) =>
+  isNamedProduct(opened.name, fields, opened.kernel.declaration.tokens);
 
 /** What an array holds. */
 export function elementIn({ variables, given, fields }: Prepared, one: Given): Element {

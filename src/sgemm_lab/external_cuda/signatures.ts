@@ -4,6 +4,8 @@
 
 import { isWhole } from "./elements.ts";
 import type { Field } from "./structs.ts";
+import type { Token } from "./tokens.ts";
+import { inside } from "./tokens.ts";
 
 const MATRICES: [string, RegExp][] = [
   ["A", /^(a|mata|amat|matrixa|lhs|inputa|x1|m)$/],
@@ -71,8 +73,18 @@ export const isSize = ({ pointer, element }: Field) => !pointer && isWhole(eleme
 const nameOf = ({ of, name }: Field) => plain(of || name);
 
 /** Whether names, not types alone, say that a kernel multiplies matrices. */
-export const isNamedProduct = (kernel: string, fields: Field[]) =>
-  SURELY.test(kernel) || named(fields.filter(({ pointer }) => pointer)) === MATRICES.length;
+export const isNamedProduct = (kernel: string, fields: Field[], tokens: Token[]) =>
+  SURELY.test(kernel) ||
+  (named(fields.filter(({ pointer }) => pointer)) === MATRICES.length && hasRows(tokens));
+
+/** Whether some subscript multiplies, as that of a matrix does, or follows another. */
+function hasRows(tokens: Token[]) {
+  return tokens.some(({ text }, at) => {
+    if (text !== "[") return false;
+    const isSecond = tokens[at - 1]?.text === "]";
+    return isSecond || inside(tokens, at).some((one) => one.text === "*");
+  });
+}
 
 /** How many of the three matrices the names of pointers may mean. */
 function named(pointers: Field[]) {

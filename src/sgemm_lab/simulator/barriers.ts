@@ -75,6 +75,7 @@ function openBarriers(batch: BlockBatch, programs: Program[], tally: Tally) {
     const complete = completeOf(batch, number, waiting, programs);
     if (!complete.includes(1)) continue;
     checkSameBarrier(complete, waiting);
+    checkCount(batch, number, waiting);
     resume(batch, complete, waiting, programs, tally);
     opened = true;
   }
@@ -124,6 +125,21 @@ function inSlots(lanes: Mask, slot: Int32Array, slots: Mask) {
   const found = new Uint8Array(lanes.length);
   for (let lane = 0; lane < lanes.length; lane++) found[lane] = lanes[lane] & slots[slot[lane]];
   return found;
+}
+
+/** Report a barrier at which more threads wait than it counts. */
+function checkCount(batch: BlockBatch, number: number, waiting: Waiting[]) {
+  const [{ wait, program, lanes }] = waiting;
+  const { threads } = wait;
+  if (threads === null || waiting.some((one) => one.wait.threads !== threads)) return;
+  const arrived = batch.arrivedAt(number);
+  const slot = perSlot(batch, waiting).findIndex((came, at) => came + arrived[at] > threads);
+  if (slot < 0) return;
+  const { group } = program;
+  const lane = lanes.findIndex((one, at) => one === 1 && group.slot[at] === slot);
+  const came = perSlot(batch, waiting)[slot] + arrived[slot];
+  if (lane < 0) return;
+  group.launch.hazards.barrierOverfull(group, lane, wait.instruction, came, threads);
 }
 
 /** Report threads that wait at one barrier by different instructions. */
@@ -219,6 +235,11 @@ function resume(
  * DeadlockError where nobody waits at one.
  */
 function resolveDeadlock(batch: BlockBatch, programs: Program[], tally: Tally) {
+  // Threads at a barrier may wait for some that ask in a loop for what never comes.
+  for (const program of programs) {
+    const asking = program.paths.find(({ wait, failedProgress }) => !wait && failedProgress >= 0);
+    if (asking) throw new DeadlockError(program.placeOf(asking));
+  }
   const waiting = waitingPaths(programs);
   if (!waiting.length) {
     const program = programs.find(({ paths }) => paths.length) ?? programs[0];

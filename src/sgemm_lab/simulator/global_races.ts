@@ -1,26 +1,29 @@
 // Race detector for global memory: between blocks, and between threads of one block.
 //
 // Two accesses of one word race when two threads make them, at least one writes, and nothing orders
-// them. Within a block barriers do. Between blocks of one launch only a fence does: where a block
-// has had one after it wrote, and then an atomic or volatile access, and another block had such an
-// access later, before it reads, this takes the two as ordered. A store of the value that is already
-// there is not reported.
+// them. Within a block barriers do. Between blocks of one launch it takes a fence and a flag: a
+// thread writes, passes a fence and changes a word by an atomic or volatile access; a thread of
+// another block has such an access of the same word later, before it reads. Barriers carry this on
+// to other threads of both blocks. A store of the value that is already there is not reported.
 
 import type { Access, Kind, Observer, ThreadGroup } from "./group.ts";
-import { ATOMIC, COPY_WRITE, STORE } from "./group.ts";
-import type { HazardLog } from "./hazards.ts";
+import { ATOMIC, COPY_WRITE, LOAD, STORE } from "./group.ts";
+import type { HazardLog, RaceSentence } from "./hazards.ts";
+import { guessingLoads, updatingStores } from "./loaded_values.ts";
 import type { Memory } from "./memory.ts";
 import type { Instruction } from "./ptx.ts";
 import { TYPE_BYTES } from "./ptx.ts";
+import type { Mask } from "./registers.ts";
+import { Releases } from "./releases.ts";
 import { WARP_BITS } from "./shared_races.ts";
 import type { Stored } from "./write_conflicts.ts";
 import { losers, wordStored } from "./write_conflicts.ts";
 
 /** Parts of the opcode of an access that others may make at the same time. */
 const ORDERED = ["relaxed", "acquire", "release", "acq_rel"];
+const ONE_WAY = ["min", "max", "and", "or"];
 const WRITES: ReadonlySet<Kind> = new Set([STORE, ATOMIC, COPY_WRITE]);
-const MAX_LANES = 2 ** 20;
-const [USED, IS_ATOMIC, IS_VOLATILE] = [1, 2, 4];
+const [USED, IS_ATOMIC, IS_VOLATILE, IN_BLOCK] = [1, 2, 4, 8];
 
 /** For each watched word: who used it last in one way, and when. */
 class Uses {
@@ -93,18 +96,19 @@ export class GlobalRaceDetector implements Observer {
   fences;
   /** Whether an instruction compares and swaps. */
   swaps;
+  /** Whether an atomic only moves a number one way, such as to the smaller one. */
+  oneWay;
+  /** Loads of what decides whether and what to change by an atomic, and is not stored. */
+  guesses;
+  /** Instructions that store what their thread has read at the same place and changed. */
+  updates;
   /** Of each watched array where it lies, and its first word among all that are watched. */
   spans: { start: number; end: number; first: number }[] | null = null;
   /** Those who wrote last, read last and read first. */
   writers = new Uses(0);
   readers = this.writers;
   firstReaders = this.writers;
-  /** Of each block, the time of its last fence. */
-  fenceTimes: Map<number, number> = new Map();
-  /** Of each block: the time of a fence, and of the first atomic or volatile access after. */
-  releases: Map<number, [fence: number, when: number][]> = new Map();
-  /** Of each block, the time of its last atomic or volatile access. */
-  acquires: Map<number, number> = new Map();
+  releases = new Releases();
   time = 0;
   /** Of the last store, what races if it changes anything, by word of the lanes. */
   stored: { use: Use; word: number; clashes: Clash[]; lost: Other[] | null }[] = [];
@@ -120,27 +124,38 @@ export class GlobalRaceDetector implements Observer {
       ({ parts }) => parts[0] === "membar" || parts[0] === "fence" || isOrdered(parts),
     );
     this.swaps = instructions.map(({ parts }) => parts[0] === "atom" && parts.includes("cas"));
+    this.oneWay = instructions.map(({ parts }) => {
+      const isAtomic = parts[0] === "atom" || parts[0] === "red";
+      return isAtomic && ONE_WAY.some((one) => parts.includes(one));
+    });
+    this.guesses = guessingLoads(instructions);
+    this.updates = updatingStores(instructions);
   }
 
   /** Check one access of global memory against those before it. */
   onAccess(access: Access) {
-    const { group, site, positions } = access;
+    const { site, positions } = access;
     if (site.space === "shared" || site.space === "local" || !positions.length) return;
     this.time += 1;
-    const { batch } = group;
-    batch.fenced.forEach((fenced, slot) => {
-      if (fenced) this.fenceTimes.set(batch.blocks[slot], this.time);
-    });
-    batch.fenced.fill(0);
     this.stored = [];
     const use = this.useOf(access);
     if (use && WRITES.has(site.kind)) this.write(use);
     else if (use) this.read(use);
     // Only now: what a thread reads itself does not order the reading.
     const { parts } = site.instruction;
-    if (this.fences && (isAtomic(access) || parts.includes("volatile"))) {
-      this.noteOrder(access, parts.includes("release") || parts.includes("acq_rel"));
+    if (!this.fences || parts.includes("cta")) return;
+    if (isAtomic(access) || parts.includes("volatile")) {
+      this.releases.note(access, this.time, {
+        reads: site.kind !== STORE,
+        writes: site.kind !== LOAD,
+        isFence: parts.includes("release") || parts.includes("acq_rel"),
+      });
     }
+  }
+
+  /** Threads pass a fence that other blocks see. */
+  onFence(group: ThreadGroup, mask: Mask | null) {
+    this.releases.fence(group, mask, this.time);
   }
 
   /** Report a store that changed what another thread had written or read. */
@@ -150,27 +165,12 @@ export class GlobalRaceDetector implements Observer {
       const own = (i: number) => wordStored(access.site, word, this.wordBytes, bits, use.at[i]);
       const wrong: Map<number, Other> = new Map();
       for (const { i, other, before } of clashes) if (own(i) !== before) wrong.set(i, other);
-      if (lost) for (const i of losers(use.words, own)) wrong.set(i, lost[i]);
+      // Of changes to what each has read all but one are lost, even if they store the same.
+      const what = this.updates.has(use.site) ? BigInt : own;
+      if (lost) for (const i of losers(use.words, what)) wrong.set(i, lost[i]);
       this.report(use, word, wrong);
     }
     this.stored = [];
-  }
-
-  /** An atomic or volatile access releases what its blocks did before their last fence. */
-  noteOrder({ group, lanes, positions }: Access, releases: boolean) {
-    const seen = new Set<number>();
-    for (let i = 0; i < positions.length; i++) {
-      const lane = lanes ? lanes[i] : i;
-      const block = group.batch.blocks[group.slot[lane]];
-      if (seen.has(block)) continue;
-      seen.add(block);
-      const when = this.time * MAX_LANES + lane;
-      const own = this.releases.get(block) ?? [];
-      const fence = releases ? this.time : (this.fenceTimes.get(block) ?? 0);
-      if (fence && (!own.length || own[own.length - 1][0] < fence)) own.push([fence, when]);
-      this.releases.set(block, own);
-      this.acquires.set(block, when);
-    }
   }
 
   /** The lanes of an access that ask for a watched array; null if none does. */
@@ -188,9 +188,10 @@ export class GlobalRaceDetector implements Observer {
       }
     }
     if (!lanes.length) return null;
-    const volatile = site.instruction.parts.includes("volatile") ? IS_VOLATILE : 0;
-    const how = USED | (isAtomic(access) ? IS_ATOMIC : 0) | volatile;
-    const { index } = site.instruction;
+    const { index, parts } = site.instruction;
+    const volatile = parts.includes("volatile") ? IS_VOLATILE : 0;
+    const inBlock = parts.includes("cta") ? IN_BLOCK : 0;
+    const how = USED | (isAtomic(access) ? IS_ATOMIC : 0) | volatile | inBlock;
     return { access, group, site: index, lanes, at, words, time: this.time, how };
   }
 
@@ -228,28 +229,39 @@ export class GlobalRaceDetector implements Observer {
         const sameWarp = thread >> WARP_BITS === own >> WARP_BITS;
         if (sameWarp && !group.inSameEpoch(lane, thread, uses.warpEpoch[index])) return;
       }
-      if (use.how & IS_ATOMIC && how & (IS_ATOMIC | IS_VOLATILE)) return;
-      if (use.how & IS_VOLATILE && how & (this.fences ? IS_ATOMIC | IS_VOLATILE : IS_ATOMIC))
-        return;
-      if (this.fences && this.ordered(block, here, uses.time[index])) return;
-      found.set(i, { block, thread, site: uses.site[index] });
+      const site = uses.site[index];
+      if (this.meantForOthers(use, how, site, block !== here)) return;
+      const other = { block, warp: thread >> WARP_BITS, epoch: uses.epoch[index] };
+      if (this.fences && this.releases.ordered(other, uses.time[index], group, lane)) return;
+      found.set(i, { block, thread, site });
     });
     return found;
   }
 
-  /** Whether a block had a fence after a time, and another block knows of it. */
-  ordered(block: number, here: number, used: number) {
-    const own = this.releases.get(block) ?? [];
-    let place = own.length;
-    while (place && own[place - 1][0] > used) place -= 1;
-    return place < own.length && (this.acquires.get(here) ?? -1) >= own[place][1];
+  /**
+   * Whether two accesses are such that others may have the word at the same time.
+   * @param how the earlier of the two
+   * @param site its instruction
+   * @param apart whether they are of two blocks
+   */
+  meantForOthers(use: Use, how: number, site: number, apart: boolean) {
+    if (apart && (use.how | how) & IN_BLOCK) return false;
+    if (use.how & IS_ATOMIC) return (how & (IS_ATOMIC | IS_VOLATILE)) !== 0;
+    if (!(use.how & IS_VOLATILE)) return false;
+    if (how & IS_ATOMIC) return true;
+    const bothUpdate = this.updates.has(use.site) && this.updates.has(site);
+    return this.fences && (how & IS_VOLATILE) !== 0 && !bothUpdate;
   }
 
   read(use: Use) {
     for (const word of this.wordsOf(use)) {
       const wrong = this.races(this.writers, use, word);
       // What a compare-and-swap wrote is read as a first guess: the next one compares again.
-      for (const [i, { site }] of wrong) if (this.swaps[site]) wrong.delete(i);
+      // So is what only falls or only rises, where it is not handed on.
+      const guesses = this.guesses.has(use.site);
+      for (const [i, { site }] of wrong) {
+        if (this.swaps[site] || (guesses && this.oneWay[site])) wrong.delete(i);
+      }
       this.report(use, word, wrong);
       const fresh = use.words.map((first) => !this.firstReaders.how[first + word]);
       use.words.forEach((first, i) => {
@@ -275,17 +287,21 @@ export class GlobalRaceDetector implements Observer {
       use.words.forEach((first, i) => {
         writers.note(first + word, use, use.lanes[i]);
       });
-      if (use.how & IS_ATOMIC) continue;
+      const blockOf = (i: number) => group.batch.blocks[group.slot[use.lanes[i]]];
       // Two lanes of one instruction that write one word: one of them is lost.
       const last = use.words.map((first): Other => {
         const index = first + word;
         const { block, thread, site } = writers;
         return { block: block[index], thread: thread[index], site: site[index] };
       });
-      const isLost = last.some(({ block, thread }, i) => {
-        const lane = use.lanes[i];
-        return thread !== group.thread[lane] || block !== group.batch.blocks[group.slot[lane]];
-      });
+      if (use.how & IS_ATOMIC) {
+        const apart = [...last.entries()].filter(([i, { block }]) => block !== blockOf(i));
+        if (use.how & IN_BLOCK) this.report(use, word, new Map(apart));
+        continue;
+      }
+      const isLost = last.some(
+        ({ block, thread }, i) => thread !== group.thread[use.lanes[i]] || block !== blockOf(i),
+      );
       if (isLost) this.stored.push({ use, word, clashes: [], lost: last });
     }
   }
@@ -299,7 +315,16 @@ export class GlobalRaceDetector implements Observer {
     const [i, { block, thread, site }] = first;
     const position = access.positions[at[i]] + word * this.wordBytes;
     const start = position - (position % this.wordBytes);
-    this.log.raceInGlobal(access, lanes[i], start, block, thread, this.instructions[site]);
+    const other = this.instructions[site];
+    const key = this.sentenceOf(access.site.instruction, other, block !== blockOf(i));
+    this.log.raceInGlobal(access, lanes[i], start, block, thread, other, key);
+  }
+
+  /** @param apart whether they are of two blocks */
+  sentenceOf(one: Instruction, other: Instruction, apart: boolean): RaceSentence | null {
+    if (this.updates.has(one.index) && this.updates.has(other.index)) return "hazard.update";
+    const atomics = [one, other].filter(({ parts }) => parts[0] === "atom" || parts[0] === "red");
+    return apart && atomics.some(({ parts }) => parts.includes("cta")) ? "hazard.scope" : null;
   }
 }
 

@@ -116,6 +116,8 @@ export interface Observer {
   /** Some products were waited for; `running` are the others of the group. */
   onTensorDone?: (done: TensorRead[], running: TensorRead[]) => void;
   onBlocksDone?: (batch: BlockBatch) => void;
+  /** Threads pass a fence that orders what other blocks see. */
+  onFence?: (group: ThreadGroup, mask: Mask | null) => void;
 }
 
 /**
@@ -157,6 +159,7 @@ export interface HazardSink {
     place: [number, number, number],
   ) => void;
   unwritten: (access: Access, lanes: Int32Array) => Suspect;
+  fromGone: (group: ThreadGroup, lane: number, site: Instruction) => Suspect;
   confirm: (suspect: Suspect) => void;
   earlyUse: (group: ThreadGroup, lane: number, site: Instruction, key: EarlyUse) => void;
   unset: (group: ThreadGroup, lane: number, site: Instruction) => void;
@@ -168,6 +171,13 @@ export interface HazardSink {
     site: Instruction,
     named: number,
     absent: number,
+  ) => void;
+  barrierOverfull: (
+    group: ThreadGroup,
+    lane: number,
+    site: Instruction,
+    came: number,
+    expected: number,
   ) => void;
   barrierStarved: (
     group: ThreadGroup,
@@ -184,6 +194,7 @@ export interface HazardSink {
 interface UninitializedTracker {
   active: boolean;
   start: () => void;
+  onGone: (group: ThreadGroup, instruction: Instruction, name: string, lanes: Mask) => void;
   onRead: (access: Access, lanes: Int32Array) => void;
   onMove: (access: Access) => void;
   wrapBranch: (
@@ -400,8 +411,6 @@ export class BlockBatch {
   blocks;
   /** Barriers that each block has passed with all its threads. Never changed in place. */
   epoch;
-  /** Blocks with a fence that the race detector has not seen yet. */
-  fenced;
   /** Counts events that a waiting thread may wait for. */
   progressCount = 0;
   /** by barrier: for each slot, threads that came and went on */
@@ -426,7 +435,6 @@ export class BlockBatch {
     this.shared.arrays = launch.sharedArrays.flatMap((array) => partsOf(launch, array));
     this.blocks = new Int32Array(slots);
     this.epoch = new Int32Array(slots);
-    this.fenced = new Uint8Array(slots);
     this.clocks = synchronisesInParts(launch.kernel)
       ? new VectorClocks(slots / launch.cluster, launch.warps * launch.cluster)
       : null;
@@ -439,7 +447,6 @@ export class BlockBatch {
     if (this.used) this.shared.reset();
     this.used = true;
     this.epoch = new Int32Array(this.slots);
-    this.fenced.fill(0);
     this.arrived.clear();
     this.releasedClocks.clear();
     this.mbarriers.clear();
@@ -799,6 +806,8 @@ export class ThreadGroup {
     if (name === "%cluster_nctarank" || name === "%cluster_nctaid.x") return launch.cluster;
     if (name === "%envreg1") return Math.floor(launch.workspace / 2 ** 32);
     if (name === "%envreg2") return launch.workspace | 0;
+    // Time stands still, as nothing here takes any.
+    if (name === "%clock" || name === "%clock64" || name === "%globaltimer") return 0;
     if (name === "%warpid") return thread.map((one) => Math.floor(one / WARP));
     if (name === "%dynamic_smem_size") return launch.sharedBytes;
     if (name === "%total_smem_size") return this.batch.shared.size;

@@ -24,6 +24,9 @@ const EXCHANGE = "exchange";
 export const SPLIT_BARRIER = "split barrier";
 export const UNSET = "unset";
 
+/** What is wrong with two accesses, other than that a barrier between them is missing. */
+export type RaceSentence = "hazard.together" | "hazard.update" | "hazard.scope";
+
 /**
  * Told of every access that faults: the access, its lanes that fault, and what to say of a lane.
  */
@@ -71,6 +74,13 @@ export class HazardLog {
     const place = new Place(access, lanes[0]);
     this.time += 1;
     return new Suspect(place.hazard(UNWRITTEN, place.says("hazard.unwritten")), this.time);
+  }
+
+  /** A lane takes a value of one that does not run: a hazard where it is confirmed. */
+  fromGone(group: ThreadGroup, lane: number, { location }: Instruction) {
+    this.time += 1;
+    const what = sentence("exchange.gone");
+    return new Suspect(withoutArray(EXCHANGE, group, lane, location, what), this.time);
   }
 
   /** A lane uses a place beyond the edges of a surface: along x in bytes, y and z. */
@@ -145,6 +155,21 @@ export class HazardLog {
     this.says(EXCHANGE, group, lane, site, sentence(key, { mask, lane: absent }));
   }
 
+  /** More threads wait at a barrier than it counts. */
+  barrierOverfull(
+    group: ThreadGroup,
+    lane: number,
+    { location }: Instruction,
+    came: number,
+    expected: number,
+  ) {
+    if (!this.isNew(BARRIER, location)) return;
+    const hazard = atBarrier(BARRIER, group, lane, location);
+    const { block } = namesOf(group, hazard);
+    hazard.message = sentence("barrier.overfull", { place: location, expected, block, came });
+    this.append(hazard);
+  }
+
   /** A barrier waits for more threads than come to it. */
   barrierStarved(
     group: ThreadGroup,
@@ -187,7 +212,7 @@ export class HazardLog {
   /**
    * Two threads access one shared element with no barrier between.
    * @param position index of the element's first byte in shared memory
-   * @param sameStore they are lanes of one warp that store different values at once
+   * @param key of the sentence; null for that of a missing barrier
    */
   race(
     access: Access,
@@ -195,7 +220,7 @@ export class HazardLog {
     position: number,
     otherThread: number,
     other: Instruction,
-    sameStore: boolean = false,
+    key: RaceSentence | null = null,
   ) {
     const acrossWarps = warpOf(access.group.thread[lane]) !== warpOf(otherThread);
     const kind = acrossWarps ? `${RACE} across warps` : RACE;
@@ -206,13 +231,19 @@ export class HazardLog {
     const inBlock = launch.cluster > 1 ? otherThread % (launch.warps * WARP) : otherThread;
     const second = launch.threadIndex(inBlock);
     const name = launch.threadName(second);
-    const key = sameStore ? "hazard.together" : adviceOf(access, lane, acrossWarps, other);
-    const what = place.says(key, { other: name, line: other.location.line });
+    const what = place.says(key ?? adviceOf(access, lane, acrossWarps, other), {
+      other: name,
+      block: launch.blockName(place.block),
+      line: other.location.line,
+    });
     const { location: otherLocation } = other;
     this.keep(place, RACE, what, { otherThread: second, otherLocation, acrossWarps });
   }
 
-  /** Two threads access one element of global memory, and nothing orders them. */
+  /**
+   * Two threads access one element of global memory, and nothing orders them.
+   * @param key of the sentence; null for that of a missing order
+   */
   raceInGlobal(
     access: Access,
     lane: number,
@@ -220,6 +251,7 @@ export class HazardLog {
     otherBlock: number,
     otherThread: number,
     other: Instruction,
+    key: RaceSentence | null = null,
   ) {
     const { group, site } = access;
     const { launch } = group;
@@ -229,8 +261,8 @@ export class HazardLog {
     const place = new Place(access, lane, position);
     const second = launch.threadIndex(otherThread);
     const { location: otherLocation } = other;
-    const key = apart ? "hazard.blocks" : adviceOf(access, lane, acrossWarps, other);
-    const what = place.says(key, {
+    const missing = apart ? "hazard.blocks" : adviceOf(access, lane, acrossWarps, other);
+    const what = place.says(key ?? missing, {
       other: launch.threadName(second),
       block: launch.blockName(launch.blockIndex(otherBlock)),
       line: otherLocation.line,

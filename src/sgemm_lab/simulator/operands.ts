@@ -33,6 +33,20 @@ export function registersWritten(instruction: Instruction) {
   return hasDestination(instruction) ? registersOf(instruction.operands[0]) : [];
 }
 
+/** By name of a register, the instructions that give it a value. */
+export const writersOf = (instructions: Instruction[]) => byName(instructions, registersWritten);
+
+/** By name of a register, the instructions that need it. */
+export const readersOf = (instructions: Instruction[]) => byName(instructions, registersRead);
+
+function byName(instructions: Instruction[], registers: (one: Instruction) => Register[]) {
+  const found = new Map<string, Instruction[]>();
+  for (const one of instructions) {
+    for (const { name } of registers(one)) found.set(name, [...(found.get(name) ?? []), one]);
+  }
+  return found;
+}
+
 const read: WeakMap<PtxKernel, Set<string>> = new WeakMap();
 
 /** Names of the registers that some instruction of a kernel reads. */

@@ -382,7 +382,14 @@ export class RaceDetector {
       const index = (access.positions[first] >> this.shift) + word;
       const lane = access.lanes ? access.lanes[first] : first;
       const before = instructions[shadow.writeSite[index]];
-      log.race(access, lane, index * this.wordBytes, shadow.writer[index], before, true);
+      log.race(
+        access,
+        lane,
+        index * this.wordBytes,
+        shadow.writer[index],
+        before,
+        "hazard.together",
+      );
     }
     this.sameStore = [];
   }

@@ -94,6 +94,20 @@ export class UninitializedValues {
     if (bit & this.live) this.active = true;
   }
 
+  /** Some lanes get a register of lanes that do not run. */
+  onGone(group: ThreadGroup, instruction: Instruction, name: string, lanes: Mask) {
+    let bit = this.bits.get(instruction.index);
+    if (bit === undefined) {
+      bit = this.bitOf(this.hazards.fromGone(group, lanes.indexOf(1), instruction));
+      this.bits.set(instruction.index, bit);
+    }
+    if (!(bit & this.live)) return;
+    this.active = true;
+    const given = bit;
+    const marks = Int32Array.from(lanes, (one) => (one ? given : 0));
+    this.give(group, name, lanes, marks);
+  }
+
   /** The bit of a read; that of another one with the same message. */
   bitOf(suspect: Suspect) {
     const same = this.suspects.findIndex((other) => suspect.same(other));

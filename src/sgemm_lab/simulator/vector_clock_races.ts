@@ -295,7 +295,14 @@ export class VectorClockRaceDetector {
       const index = access.positions[first] / this.wordBytes + word;
       const lane = access.lanes ? access.lanes[first] : first;
       const before = this.instructions[shadow.writeSite[index]];
-      this.log.race(access, lane, index * this.wordBytes, shadow.writer[index], before, true);
+      this.log.race(
+        access,
+        lane,
+        index * this.wordBytes,
+        shadow.writer[index],
+        before,
+        "hazard.together",
+      );
     }
     this.sameStore = [];
   }

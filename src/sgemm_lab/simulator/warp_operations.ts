@@ -97,6 +97,7 @@ function shuffle(group: ThreadGroup, instruction: Instruction, { mode }: Match):
   const [values, offset, control] = [1, 2, 3].map((at) => wordsOf(group, instruction.operands[at]));
   const moved = new Int32Array(group.lanes);
   const inRange = new Uint8Array(group.lanes);
+  const gone = new Uint8Array(group.lanes);
   const sourceOf = SOURCES[mode];
   return exchange(group, instruction, 4, (mask) => {
     for (let at = 0; at < group.lanes; at++) {
@@ -107,7 +108,9 @@ function shuffle(group: ThreadGroup, instruction: Instruction, { mode }: Match):
       const limit = lowest | (clamp & ~segment);
       const from = sourceOf(lane, by, lowest, segment);
       inRange[at] = (mode === "up" ? from >= limit : from <= limit) ? 1 : 0;
-      moved[at] = values.i32[at - lane + (inRange[at] ? from : lane)];
+      const source = at - lane + (inRange[at] ? from : lane);
+      moved[at] = values.i32[source];
+      gone[at] = (mask === null || mask[at]) && !(mask ?? group.alive)[source] ? 1 : 0;
     }
     if (mask === null) out.set(moved);
     else copyWords(out, moved, mask, 0, group.lanes);
@@ -116,6 +119,8 @@ function shuffle(group: ThreadGroup, instruction: Instruction, { mode }: Match):
         if (mask === null || mask[at]) inRangeOut[at] = inRange[at];
       }
     }
+    const first = gone.indexOf(1);
+    if (first >= 0) group.launch.uninitialized.onGone(group, instruction, register.name, gone);
   });
 }
 
@@ -183,13 +188,12 @@ const warpBarrier: Binder = (group, { operands }) => {
 };
 
 /** Accesses are carried out in order anyway: only the race detector needs to know. */
-const fence: Binder = (group) => {
-  const { batch, slot, launch } = group;
+const fence: Binder = (group, { parts }) => {
+  const { batch, launch } = group;
   const clocks = handsOnByFlags(launch.kernel) ? batch.clocks : null;
+  const inBlock = parts.includes("cta");
   return (mask) => {
-    for (let lane = 0; lane < slot.length; lane++) {
-      if (mask === null || mask[lane]) batch.fenced[slot[lane]] = 1;
-    }
+    if (!inBlock) for (const observer of launch.observers) observer.onFence?.(group, mask);
     for (const [own, warp] of clocks ? warpsAmong(group, mask ?? group.alive) : []) {
       clocks?.fence(batch.clusterOf(own), warp);
     }

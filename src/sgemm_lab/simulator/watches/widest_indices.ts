@@ -2,7 +2,7 @@
 // large matrices.
 
 import type { Access, Observer } from "../group.ts";
-import { registersRead, registersWritten } from "../operands.ts";
+import { registersRead, writersOf } from "../operands.ts";
 import type { Instruction, Register } from "../ptx.ts";
 import { TYPE_BYTES } from "../ptx.ts";
 import type { Location } from "../source_locations.ts";
@@ -54,16 +54,8 @@ export class WidestIndices implements Observer {
   }
 
   #of(instructions: Instruction[], access: Instruction) {
-    const writers = this.#writers ?? new Map<string, Instruction[]>();
-    if (!this.#writers) {
-      this.#writers = writers;
-      for (const one of instructions) {
-        for (const { name } of registersWritten(one)) {
-          writers.set(name, [...(writers.get(name) ?? []), one]);
-        }
-      }
-    }
-    const found = this.#sources.get(access.index) ?? [...narrowSources(access, writers)];
+    this.#writers ??= writersOf(instructions);
+    const found = this.#sources.get(access.index) ?? [...narrowSources(access, this.#writers)];
     this.#sources.set(access.index, found);
     return found;
   }

@@ -1,0 +1,86 @@
+// What becomes of a loaded value. It may be changed and stored where it was: of two threads that do
+// so without an order, one loses its change, also where the variable is volatile. Or it may only
+// decide whether an atomic is worth while.
+
+import { readersOf, registersOf, registersWritten, writersOf } from "./operands.ts";
+import type { Address, Instruction } from "./ptx.ts";
+
+/** Operations that change a number further when they are done twice. */
+const CHANGES = new Set("add sub mul mad fma shl shr xor".split(" "));
+/** Operations that bring a number elsewhere. */
+const TAKES_AWAY = new Set("st ld cp shfl vote match redux sust suld tex wmma mma".split(" "));
+/** Operations that pass a number on. */
+const PASSES_ON = new Set([...CHANGES, "mov", "cvt"]);
+
+/** Indices of the instructions that store so. */
+export function updatingStores(instructions: Instruction[]): ReadonlySet<number> {
+  const writers = writersOf(instructions);
+  const isUpdate = ({ parts, operands: [place, value] }: Instruction) => {
+    if (parts[0] !== "st" || place?.kind !== "address") return false;
+    return registersOf(value).some(({ name }) => isChanged(place, name, writers));
+  };
+  return new Set(instructions.filter(isUpdate).map(({ index }) => index));
+}
+
+/**
+ * Indices of the loads whose value decides whether an atomic is to be done, or what it is given, and
+ * goes nowhere else: not into memory, nor to an address or another lane.
+ */
+export function guessingLoads(instructions: Instruction[]): ReadonlySet<number> {
+  if (!instructions.some(({ parts }) => parts[0] === "atom" || parts[0] === "red"))
+    return new Set();
+  const readers = readersOf(instructions);
+  const isGuess = (load: Instruction) => {
+    const waiting = registersWritten(load).map(({ name }) => name);
+    const seen = new Set<string>();
+    for (let name = waiting.pop(); name !== undefined; name = waiting.pop()) {
+      if (seen.has(name)) continue;
+      seen.add(name);
+      for (const one of readers.get(name) ?? []) {
+        const [kind] = one.parts;
+        if (
+          kind === "atom" ||
+          kind === "red" ||
+          kind === "bra" ||
+          one.guard?.register.name === name
+        ) {
+          continue;
+        }
+        if (TAKES_AWAY.has(kind)) return false;
+        waiting.push(...registersWritten(one).map((register) => register.name));
+      }
+    }
+    return true;
+  };
+  const loads = instructions.filter(({ parts }) => parts[0] === "ld");
+  return new Set(loads.filter(isGuess).map(({ index }) => index));
+}
+
+/** Whether a register holds what was loaded from a place, and then changed. */
+function isChanged(place: Address, register: string, writers: Map<string, Instruction[]>) {
+  const waiting = [{ name: register, changed: false }];
+  const seen = new Set<string>();
+  for (let one = waiting.pop(); one; one = waiting.pop()) {
+    const { name, changed } = one;
+    if (seen.has(`${name} ${changed}`)) continue;
+    seen.add(`${name} ${changed}`);
+    for (const { parts, operands } of writers.get(name) ?? []) {
+      const from = operands[1];
+      if (parts[0] === "ld" && changed && from.kind === "address" && isSame(from, place))
+        return true;
+      if (!PASSES_ON.has(parts[0])) continue;
+      const next = changed || CHANGES.has(parts[0]);
+      for (const { name } of operands.slice(1).flatMap(registersOf)) {
+        waiting.push({ name, changed: next });
+      }
+    }
+  }
+  return false;
+}
+
+/** Whether two operands are the same place, as far as their text says. */
+function isSame(one: Address, other: Address) {
+  const [first, second] = [one.base, other.base];
+  if (first.kind === "immediate" || second.kind === "immediate") return false;
+  return first.name === second.name && one.offset === other.offset;
+}

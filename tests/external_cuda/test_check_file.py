@@ -235,3 +235,111 @@ def test_a_product_in_tf32_is_right_though_it_rounds_more() -> None:
     case = next(case for case in CASES if case.name.startswith("wmma wmma_tf32"))
     (report,) = check_file(case.kernel(), Options(sizes=[case.size]))
     assert report.verdict == "right"
+
+
+IN_FILE = """
+__global__ void {kernel}({parameters}) {{
+{body}
+}}
+int main() {{
+    const int n = {n};
+    {setup}
+    {launch}
+}}
+"""
+
+
+def of_file(
+    parameters: str, body: str, setup: str, launch: str, n: int = 3_000_000, kernel: str = "k"
+) -> set[str]:
+    """What is found in a file with a launch of its own: severities and kinds."""
+    text = IN_FILE.format(
+        parameters=parameters, body=body, setup=setup, launch=launch, n=n, kernel=kernel
+    )
+    (report,) = check_file(ExternalKernel(Pasted("a.cu", text, Path())))
+    return {f"{one.severity} {one.kind}" for one in report.findings}
+
+
+LAST = """    __shared__ bool last;
+    part[blockIdx.x * 128 + threadIdx.x] = x[blockIdx.x * 128 + threadIdx.x];
+    FENCE
+    __syncthreads();
+    if (threadIdx.x == 0) last = atomicAdd(count, 1u) == gridDim.x - 1;
+    __syncthreads();
+    float sum = 0;
+    for (int b = 0; last && b < gridDim.x; b++) sum += part[b * 128 + threadIdx.x];
+    if (last) y[threadIdx.x] = sum;"""
+ARRAYS = """float *x, *part, *y; unsigned* count; int* at;
+    cudaMalloc(&x, n * sizeof(float)); cudaMalloc(&part, n * sizeof(float));
+    cudaMalloc(&y, 128 * sizeof(float)); cudaMalloc(&count, sizeof(unsigned));
+    cudaMalloc(&at, n * sizeof(int)); cudaMemset(count, 0, sizeof(unsigned));"""
+
+
+def test_a_race_at_sizes_made_smaller_is_an_error_if_it_shows_at_others_too() -> None:
+    given = ("const float* x, float* part, float* y, unsigned* count", LAST, ARRAYS,
+             "k<<<n / 128, 128>>>(x, part, y, count);")  # fmt: skip
+    parameters, body, setup, launch = given
+    missing = of_file(parameters, body.replace("FENCE", ""), setup, launch)
+    assert "error race" in missing
+    assert of_file(parameters, body.replace("FENCE", "__threadfence();"), setup, launch) == set()
+
+
+def test_a_race_that_rests_on_indices_is_a_warning() -> None:
+    parameters = "const float* x, const int* at, float* part, int n"
+    body = "int i = blockIdx.x * 128 + threadIdx.x; if (i < n) part[at[i]] += x[i];"
+    assert of_file(parameters, body, ARRAYS, "k<<<n / 128, 128>>>(x, at, part, n);") == {
+        "warning race"
+    }
+
+
+@pytest.mark.parametrize(("take", "races"), [("atomicAdd(count, 1)", False), ("(*count)++", True)])
+def test_a_queue_of_vertices_starts_with_none_seen(take: str, races: bool) -> None:
+    parameters = (
+        "const int* row, const int* adj, int* seen, const int* now, int size, int* next, int* count"
+    )
+    body = f"""    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= size) return;
+    for (int e = row[now[i]]; e < row[now[i] + 1]; ++e)
+        if (atomicCAS(&seen[adj[e]], -1, 1) == -1) next[{take}] = adj[e];"""
+    setup = """int *row, *adj, *seen, *now, *next, *count, zero = 0, size = 1;
+    cudaMalloc(&row, (n + 1) * sizeof(int)); cudaMalloc(&adj, 8 * n * sizeof(int));
+    cudaMalloc(&seen, n * sizeof(int)); cudaMalloc(&now, n * sizeof(int));
+    cudaMalloc(&next, n * sizeof(int)); cudaMalloc(&count, sizeof(int));
+    cudaMemset(seen, 0xff, n * sizeof(int));
+    cudaMemcpy(seen + 5, &zero, sizeof(int), cudaMemcpyHostToDevice);"""
+    launch = "k<<<(size + 127) / 128, 128>>>(row, adj, seen, now, size, next, count);"
+    found = of_file(parameters, body, setup, launch, n=1000)
+    assert ("warning race" in found) == races
+
+
+def test_sums_of_vectors_are_no_product_of_matrices() -> None:
+    parameters = "const float* a, const float* b, int n, float* out"
+    body = "int i = blockIdx.x * 128 + threadIdx.x; if (i < n) atomicAdd(out, a[i] * b[i]);"
+    setup = """float *a, *b, *out; cudaMalloc(&a, n * sizeof(float));
+    cudaMalloc(&b, n * sizeof(float)); cudaMalloc(&out, sizeof(float));"""
+    launch = "k<<<(n + 127) / 128, 128>>>(a, b, n, out);"
+    assert of_file(parameters, body, setup, launch, n=2000) == set()
+
+
+@pytest.mark.parametrize(
+    ("rounds", "severity"), [("n / 16", "warning"), ("(n + 15) / 16", "error")]
+)
+def test_a_grid_that_rounds_down_is_for_whole_tiles(rounds: str, severity: str) -> None:
+    body = """    __shared__ float s[16][16], t[16][16];
+    int row = blockIdx.y * 16 + threadIdx.y, col = blockIdx.x * 16 + threadIdx.x;
+    float sum = 0, x = A[row * n + threadIdx.x], y = B[threadIdx.y * n + col];
+    for (int k = 16; k < n + 16; k += 16) {
+        s[threadIdx.y][threadIdx.x] = x; t[threadIdx.y][threadIdx.x] = y;
+        __syncthreads();
+        if (k < n) { x = A[row * n + k + threadIdx.x]; y = B[(k + threadIdx.y) * n + col]; }
+        for (int i = 0; i < 16; i++) sum += s[threadIdx.y][i] * t[i][threadIdx.x];
+        __syncthreads();
+    }
+    C[row * n + col] = sum;"""
+    setup = """float *A, *B, *C; cudaMalloc(&A, n * n * sizeof(float));
+    cudaMalloc(&B, n * n * sizeof(float)); cudaMalloc(&C, n * n * sizeof(float));"""
+    launch = f"matmul<<<dim3({rounds}, {rounds}), dim3(16, 16)>>>(A, B, C, n);"
+    found = of_file(
+        "const float* A, const float* B, float* C, int n", body, setup, launch, 128, "matmul"
+    )
+    assert {one.split()[0] for one in found} == {severity}

@@ -137,6 +137,8 @@ export interface Attempt extends GivenLaunch {
   numbersTold: boolean;
   /** arrays that hold nothing from a byte on, as the file's `cudaMemset` ends there */
   filledTo: Record<string, number>;
+  /** arrays of which the file's `cudaMemset` sets every bit */
+  allSet: string[];
   /** the file gives the grid, the block, or both */
   gridTold: boolean;
   blockTold: boolean;
@@ -216,6 +218,14 @@ function firstFitting(made: (halvings: number) => Attempt | null, most: Most) {
   return -1;
 }
 
+/** The file's launch with its sizes halved further than an attempt halves them; null if there is none. */
+export function atSmallerSizes(unknown: Unknown, { launch, plan, halvings }: MadeBy) {
+  const host = unknown.opened.launches[launch];
+  if (!host || !halvings) return null;
+  const made = new Assuming(unknown, host, plan, halvings + SKIPPED, MOST, new Map()).found();
+  return made?.launched ? made : null;
+}
+
 /**
  * What else to run after a launch of the file: the outer blocks at the file's own sizes, where those
  * were made smaller; its other launches; more blocks than one, where the grid follows from a size.
@@ -246,7 +256,7 @@ export function* furtherAttempts(unknown: Unknown, by: MadeBy): Generator<Attemp
   const { constants } = unknown.opened.file;
   const isSized = own.shape[0].some(({ kind, text }) => kind === "name" && !constants.has(text));
   const larger = isSized && done.grid.every((side) => side === "1") && made(null, PLANS[0], 0);
-  if (larger) yield larger;
+  if (larger) yield { ...larger, allSet: done.allSet };
 }
 
 /** Whether a launch may be of this instance of a template, judged by its values. */
@@ -374,6 +384,7 @@ class Assuming {
       contentsAssumed: sure && indices,
       numbersTold: launched && !isAnyUnknown,
       filledTo: this.#filledTo,
+      allSet: this.#allSet,
       gridTold: whole.length > 0,
       blockTold: Boolean(shape?.block.length),
       launched,
@@ -415,6 +426,7 @@ class Assuming {
   #cleared = new Map<number, { value: number; bytes: number }>();
   /** Bytes that an array starts with, where its rest holds nothing. */
   #filledTo: Record<string, number> = {};
+  #allSet: string[] = [];
 
   /** Numbers that the host code gives, by parameter. */
   #toldNumbers(launch: FoundLaunch) {
@@ -536,6 +548,7 @@ class Assuming {
     if (cleared && own && cleared.bytes < own.count * width(element)) {
       this.#filledTo[name] = cleared.bytes;
     }
+    if (cleared?.value === 0xff) this.#allSet.push(name);
     const isZero = cleared?.value === 0 || (isWhole(element) && plan.zeros);
     const use = isZero ? "zero" : field.constant ? "in" : "inout";
     const start = own && own.start > 0 && own.start < count ? `@${own.start}` : "";

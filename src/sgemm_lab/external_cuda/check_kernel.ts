@@ -131,7 +131,7 @@ function neverEnding(prepared: Prepared, { message, location }: NeverEndsError["
  */
 export function ofLaunch(done: Done, settings: Settings, end: number, suspicions: string[] = []) {
   const { prepared, size, result, verdicts, changed } = done;
-  const certain = lasting(done, settings);
+  const certain = [...done.settled, ...lasting(done, settings)];
   const findings = withFurther(
     done,
     result.hazards.map((one) =>

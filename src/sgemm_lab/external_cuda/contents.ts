@@ -123,6 +123,9 @@ export function ownArrays(prepared: Prepared, size: Size, random: Drawing): Arra
     const numbers = leads
       ? leading(role, count, length, bound, random)
       : random.integers(...spreadOf(prepared, element), count);
+    if (prepared.allSet.includes(one.name) && isWhole(element) && bytesOf(element) < 8) {
+      numbers.fill(element.stored.startsWith("u") ? limitsOf(element)[1] : -1);
+    }
     if (one.use === "out" || one.use === "zero") {
       numbers.fill(one.use === "out" && !isWhole(element) ? Number.NaN : 0);
     }

@@ -190,8 +190,8 @@ export class HostReader {
   }
 
   /**
-   * What `cudaMemset` fills an array with before the launch, and how many bytes; null if nothing does,
-   * or if something else may write to the array.
+   * What `cudaMemset` fills an array with before the launch, and how many bytes: all where the
+   * file does not say. Null if nothing does, or if something else may write to more than a single element of the array.
    */
   cleared(tokens: Token[]) {
     const names = new Set(tokens.flatMap(({ kind, text }) => (kind === "name" ? text : [])));
@@ -201,13 +201,14 @@ export class HostReader {
       if (kind !== "name" || !names.has(text) || before[place - 1]?.text === "*") continue;
       const call = callAround(before, place);
       const isClearing = call && /^cudaMemset(Async)?$/.test(call.name);
+      const isOne = call?.name === "cudaMemcpy" && textsOf(call.parts[0])[1] === "+";
       if (isClearing && textsOf(call.parts[0]).join("") === text) found.push(call.parts);
+      else if (isOne && textsOf(call.parts[2]).join("").startsWith("sizeof(")) continue;
       else if (!call?.name.startsWith("cudaMalloc")) return null;
     }
     const [, value, bytes] = found.length === 1 ? found[0].map((part) => this.number(part)) : [];
-    return (
-      value && bytes && { value: Math.trunc(value.number) & 255, bytes: Math.trunc(bytes.number) }
-    );
+    const all = bytes ? Math.trunc(bytes.number) : Number.POSITIVE_INFINITY;
+    return value ? { value: Math.trunc(value.number) & 255, bytes: all } : null;
   }
 
   /** Evaluate an expression; of `a ? b : c` the branch that holds, or guess one that can be read. */

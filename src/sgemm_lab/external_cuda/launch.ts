@@ -101,6 +101,8 @@ export interface Prepared extends Kernel {
   isPositive: boolean;
   /** arrays that hold nothing from a byte on, as the file's `cudaMemset` ends there */
   filledTo: Record<string, number>;
+  /** arrays of which every bit is set at the start */
+  allSet: string[];
   /** the `__constant__` and `__device__` variables of numbers that it uses */
   variables: Variable[];
 }
@@ -236,12 +238,21 @@ function bare(kernel: Kernel): Prepared {
     ...{ ...kernel, compiled, slots, fields, variables, given: [], argumentsGiven: args !== null },
     ...{ host: null, assumed: "", argued: "", certain: true, numbersTold: false, filledTo: {} },
     ...{ contentsAssumed: false, clipped: false, isPositive: false },
+    allSet: [],
   };
 }
 
 const LAUNCHING = [
   ...(["grid", "block", "sharedBytes", "given", "argumentsGiven", "host", "assumed"] as const),
-  ...(["argued", "certain", "numbersTold", "contentsAssumed", "clipped", "filledTo"] as const),
+  ...([
+    "argued",
+    "certain",
+    "numbersTold",
+    "contentsAssumed",
+    "clipped",
+    "filledTo",
+    "allSet",
+  ] as const),
 ];
 
 /** What was found of a launch, as plain data. */

@@ -6,10 +6,10 @@ import type { Size } from "../kernel.ts";
 import { secondsNow } from "../simulator/clock.ts";
 import { DeadlockError, EndlessLoopError } from "../simulator/divergence.ts";
 import type { Hazard } from "../simulator/hazard.ts";
-import { OUT_OF_BOUNDS } from "../simulator/hazards.ts";
+import { EXCHANGE, OUT_OF_BOUNDS, RACE } from "../simulator/hazards.ts";
 import { readArguments, textsOf } from "./arguments.ts";
 import type { Attempt, Most, Unknown } from "./assumed_launch.ts";
-import { attempts, furtherAttempts } from "./assumed_launch.ts";
+import { atSmallerSizes, attempts, furtherAttempts } from "./assumed_launch.ts";
 import { arraysAt, otherContents, withEmptyRows } from "./contents.ts";
 import type { Prepared, Settings, UnknownLaunchError } from "./launch.ts";
 import { blockIsFree, NoLaunchError } from "./launch.ts";
@@ -20,6 +20,9 @@ import { countPrepared, isWrong, NOTHING, runAndWeigh } from "./one_launch.ts";
 const NOT_RIGHT = "No launch that was tried makes C right, so C was not judged. ";
 /** Seconds of one assumed launch; of the file's own, or a few of its blocks; of all. */
 const [TRY_SECONDS, CLIPPED_SECONDS, TRIES_SECONDS] = [4, 10, 20];
+
+/** Seconds of one that shows whether a race rests on a launch's sizes or contents. */
+const CONFIRM_SECONDS = 3;
 
 /** A launch that never ends. */
 export class NeverEndsError extends LabError {
@@ -41,10 +44,10 @@ const unknownOf = ({ opened, slots, compiled, grid, block, sharedBytes }: Prepar
 
 function preparedBy(unknown: Prepared, attempt: Attempt, said = ""): Prepared {
   const { grid, block, sharedBytes, assumed, certain, contentsAssumed } = attempt;
-  const { numbersTold, clipped, filledTo } = attempt;
+  const { numbersTold, clipped, filledTo, allSet } = attempt;
   return {
     ...{ ...unknown, grid, block, sharedBytes, assumed, certain, contentsAssumed },
-    ...{ numbersTold, clipped, filledTo, argued: said + attempt.argued },
+    ...{ numbersTold, clipped, filledTo, allSet, argued: said + attempt.argued },
     given: readArguments(attempt.args.map(({ text }) => text).join(" ")),
   };
 }
@@ -74,7 +77,9 @@ export function countAssumed(
       const found = prepared.certain ? null : leaving(done, one.launched);
       const settled = found !== null && lasting(done, limited).includes(found);
       if (settled || (!found && !(one.narrowed && done.result.hazards.length))) {
-        return { ...done, further: furtherOf(unknown.prepared, one, size, settings, left) };
+        const confirmed = confirmedOf(unknown.prepared, one, done, limited);
+        const further = furtherOf(unknown.prepared, one, size, settings, left);
+        return { ...done, further, settled: confirmed };
       }
       if (found) outside ??= leavingError(done, found);
     } catch (error) {
@@ -89,6 +94,33 @@ export function countAssumed(
     }
   }
   throw waiting ?? outside ?? fault ?? unknown;
+}
+
+/**
+ * Races of a launch of the file whose sizes were made smaller, if they show at still smaller ones too, and
+ * whatever arrays of integers hold: then they do not rest on these sizes.
+ */
+function confirmedOf(
+  unknown: Prepared,
+  { launched, madeBy }: Attempt,
+  { prepared, size, result }: Done,
+  settings: Settings,
+) {
+  let left = result.hazards.filter(({ kind }) => kind === RACE || kind === EXCHANGE);
+  const smaller = launched && left.length && atSmallerSizes(unknownOf(unknown), madeBy);
+  if (!smaller) return [];
+  const limited = { ...settings, timeLimit: Math.min(CONFIRM_SECONDS, settings.timeLimit) };
+  const other = preparedBy(unknown, smaller);
+  const runs = [
+    [other, arraysAt(other, size)] as const,
+    ...otherContents(prepared, arraysAt(prepared, size)).map((one) => [prepared, one] as const),
+  ];
+  for (const [launch, arrays] of runs) {
+    const seen = hazardsWith(launch, size, arrays, limited) ?? [];
+    left = left.filter((one) => seen.some((also) => isSameHazard(one, also)));
+    if (!left.length) break;
+  }
+  return left;
 }
 
 /** Run what else there is of the file's launches, without accesses outside assumed arrays. */

@@ -19,7 +19,7 @@ export const UNWRITTEN = "unwritten";
 export const RACE = "race";
 export const IN_FLIGHT = "in flight";
 export const BARRIER = "barrier";
-const EXCHANGE = "exchange";
+export const EXCHANGE = "exchange";
 /** Kinds of warning: odd, and right on a GPU all the same, or not seen in what is written. */
 export const SPLIT_BARRIER = "split barrier";
 export const UNSET = "unset";

@@ -241,7 +241,7 @@ IN_FILE = """
 __global__ void {kernel}({parameters}) {{
 {body}
 }}
-int main() {{
+void run() {{
     const int n = {n};
     {setup}
     {launch}

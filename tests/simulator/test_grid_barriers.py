@@ -58,5 +58,5 @@ def test_without_the_barrier_blocks_race() -> None:
 
 
 def test_more_threads_than_a_gpu_has_at_once_are_refused() -> None:
-    with pytest.raises(LabError, match="no GPU has 640,000 threads at once"):
+    with pytest.raises(LabError, match="no GPU has room for 640,000 threads"):
         case("everyone();", 10_000).simulate()

@@ -15,7 +15,11 @@ def parameters(kernel: str, signature: str, before: str = "") -> dict[str, Any]:
     return of_kernel(sources(text), kernel)
 
 
-MODULES = {"args": "external_cuda/arguments.ts", "elements": "external_cuda/elements.ts"}
+MODULES = {
+    "args": "external_cuda/arguments.ts",
+    "elements": "external_cuda/elements.ts",
+    "packing": "external_cuda/packing.ts",
+}
 
 
 def asked(function: str, *given: Any) -> Any:
@@ -173,8 +177,8 @@ def test_typedefs_macros_and_templates_are_followed() -> None:
 def test_bfloat16_is_rounded_to_the_nearest_even() -> None:
     turned, exact = asked(
         "(numbers) => { const [brief, half] = ['__nv_bfloat16', 'half'].map(elements.elementOf);"
-        " const packed = elements.pack(brief, Float64Array.from(numbers, Number));"
-        " return [[...elements.unpack(brief, packed)], [brief, half].map(elements.exactOf)]; }",
+        " const packed = packing.pack(brief, Float64Array.from(numbers, Number));"
+        " return [[...packing.unpack(brief, packed)], [brief, half].map(packing.exactOf)]; }",
         [1, 257, 258, 259, -0.5, "Infinity"],
     )
     assert turned == [1, 256, 258, 260, -0.5, "Infinity"]

@@ -131,12 +131,12 @@ def test_what_a_box_prints_multiplies_to_its_factor(name: str, size: AnySize | N
 
 
 @pytest.mark.parametrize("name", ["unrolled", "column_order", "producers", "stream_k"])
-def test_the_counters_divide_the_factor_into_three(name: str) -> None:
+def test_the_counters_and_the_clock_divide_the_factor_into_four(name: str) -> None:
     box = lab.closing(name, CHANGED)
     assert box.measured is not None
     counted = lines(box)["By counters"]
     *parts, product = map(float, re.findall(r"\d\.\d{3}", counted))
-    assert len(parts) == 3
+    assert len(parts) == 4
     assert prod(parts) == pytest.approx(product, abs=0.002)
     assert product == pytest.approx(box.measured.value, rel=0.01)
 

@@ -11,8 +11,14 @@ from sgemm_lab.errors import LabError
 from sgemm_lab.external_cuda.compile_file import open_file
 from sgemm_lab.external_cuda.cuda_file import own_kernels, read_sources
 from sgemm_lab.external_cuda.launch import ExternalKernel, for_node
-from sgemm_lab.external_cuda.program import Program, follow_program
-from sgemm_lab.external_cuda.report import KERNEL_SECONDS, KernelReport, Options, report_of
+from sgemm_lab.external_cuda.program import Program, follow_program, is_wrong
+from sgemm_lab.external_cuda.report import (
+    KERNEL_SECONDS,
+    WRONG_SECONDS,
+    KernelReport,
+    Options,
+    report_of,
+)
 from sgemm_lab.simulator import worker
 
 _LATE = (
@@ -61,14 +67,16 @@ def check_file(
         if progress is not None:
             progress(entry or "", number, len(entries))
         chosen = replace(kernel, pasted=replace(pasted, entry=entry))
+        name = entry or (own[0]["name"] if len(own) == 1 else "")
         try:
             if left <= 0:
                 raise LabError(_LATE.format(seconds=options.seconds, entry=entry))
+            if program is not None and is_wrong(program, name):
+                share = min(share, WRONG_SECONDS)
             limit = min(options.time_limit, math.ceil(share))
             report, seconds = _check(chosen, replace(options, seconds=share, time_limit=limit))
             left -= seconds
         except LabError as refused:
-            name = entry or (own[0]["name"] if len(own) == 1 else "")
             if len(entries) == 1 and not (program and program["launched"]):
                 raise
             report = {**_NOT_RUN, "kernel": name, "file": pasted.name, "line": line}

@@ -13,7 +13,7 @@ from sgemm_lab.external_cuda.cuda_file import Pasted, read_sources
 MOST_KERNELS = 12
 """Kernels that are compiled for one program."""
 
-SECONDS = 2.5
+SECONDS = 2.0
 """Processor time of one attempt to follow a program."""
 
 HALVINGS = (4, 8)
@@ -43,6 +43,12 @@ def follow_program(pasted: Pasted, target: str = DEFAULT_TARGET) -> Program:
             if other["isSettled"] or len(other["launched"]) > len(followed["launched"]):
                 followed = {**other, "sizes": f"So that it runs here, {made['changed']}."}
     return followed
+
+
+def is_wrong(program: Program, kernel: str) -> bool:
+    """Return whether the program showed an error of a kernel."""
+    name = kernel.partition("<")[0].rpartition("::")[2]
+    return any(one["severity"] == "error" for one in program["findings"].get(name, ()))
 
 
 def _follow(pasted: Pasted, target: str) -> Program:

@@ -18,6 +18,10 @@ FILE_SECONDS, KERNEL_SECONDS = 60.0, 6.0
 """Processor time for a whole file, and for a kernel of many while any is left."""
 
 
+WRONG_SECONDS = 2.0
+"""Processor time for a kernel that is known to be wrong already."""
+
+
 @dataclass(frozen=True)
 class Options:
     """What the caller says about every kernel of the file."""

@@ -28,7 +28,7 @@ class DrawnPicture(PictureOfTwoWidths):
 
     @cached_property
     def tuned(self) -> dict[str, Verdict]:
-        """The statistics of tuning on first use, by mode."""
+        """The statistics of the other modes of ``tune``, by mode."""
         return {mode: verdict(shapes) for mode, shapes in by_mode(self.run.tuned).items()}
 
     def _words(self) -> str:

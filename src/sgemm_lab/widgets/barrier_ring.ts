@@ -181,10 +181,10 @@ class Drawing extends OverTime {
     setAttributes(state, { ...centre, y: TOP + 44, class: "lab-tile-state" });
     const title = this.narrow ? `${tile?.number ?? ""}` : `K tile ${tile?.number}`;
     name.textContent = tile ? title : "–";
-    state.textContent = SAID[does];
+    state.textContent = this.narrow && does === "copied" ? "copy" : SAID[does];
   }
 
-  /** A K tile in the row of its stage: asked for, copied, and multiplied. */
+  /** A K tile in the row of its stage: asked for, copied, ready, and multiplied. */
   drawTile({ number: n, asked, comes, there, begins, done }: TimedWindow, y: number) {
     const { scene, x } = this;
     const box = (id: string, from: number, to: number, top: number, look: string) => {
@@ -194,6 +194,7 @@ class Drawing extends OverTime {
     };
     box(`asked${n}`, asked, comes, y, "lab-asked");
     box(`copy${n}`, comes, there, y, "lab-copy");
+    if (begins > there) box(`ready${n}`, there, begins, y, "lab-waits");
     box(`work${n}`, begins, done, y, "lab-work");
     const label = { x: (x(begins) + x(done)) / 2, y: y + 14, "text-anchor": "middle" };
     scene.draw(`name${n}`, "text", { class: "lab-work-name", ...label }, `${n}`);

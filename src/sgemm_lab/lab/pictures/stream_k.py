@@ -31,6 +31,7 @@ _ROW = 30
 _BAR = 22
 _LEFT = 46
 _RIGHT = 16
+_LABEL = 40  # px of "tile 1"
 _PALE = 0.26
 
 
@@ -136,8 +137,9 @@ def _bars(share: Sequence[Piece], y: float, wide: float) -> list[str]:
             x += wide
         left, width = x - count * wide, count * wide
         parts.append(outline(left + 0.5, y, width - 1, _BAR, "register"))
-        name = f"tile {tile + 1}" if width > _LEFT else f"{tile + 1}"
-        parts.append(words(left + width / 2, y + 15, name, anchor="middle", bold=True))
+        name = f"tile {tile + 1}" if wide > _LABEL else f"{tile + 1}"
+        middle = left + ((count - 1) // 2 + 0.5) * wide  # of a window: no line crosses the name
+        parts.append(words(middle, y + 15, name, anchor="middle", bold=True))
     return parts
 
 

@@ -35,6 +35,8 @@ BLOCKS = 2
 """Blocks that are watched, neighbours in a row of tiles: a cluster, where the kernel has one."""
 _K = 8
 """k of one ``wgmma`` in TF32."""
+_HALVES = 64
+"""FP16 numbers in a row of the 128-byte swizzle: the width of a box of B."""
 _LETTER, _GAP = 16, 14
 _STAGES_STEP = 2
 """The step that draws shared memory."""
@@ -243,9 +245,9 @@ def _cluster(tile: Tile, seen: Watched, step: int) -> Iterator[str]:
 def warp_group_rows(title: str, name: str | Kernel) -> Output:
     """Draw the tiles of a block whose warp groups share the columns of C and part its rows."""
     values = kernel_of(name).values
-    bm, bn, bk, cluster = (values[one] for one in ("BM", "BN", "BK", "CLUSTER"))
+    bm, bn, bk = (values[one] for one in ("BM", "BN", "BK"))
     groups = values["THREADS"] // 128 - 1
-    rows, wide = bm // groups, bn // cluster
+    rows = bm // groups
     left = top = _LETTER
     scale = (PANEL_WIDTH - left - _GAP - 1) / (bk + bn)
     x, y = left + bk * scale + _GAP, top + bk * scale + _GAP
@@ -253,15 +255,13 @@ def warp_group_rows(title: str, name: str | Kernel) -> Output:
         words(left - 14, y + 12, "A", bold=True, size=14),
         words(x - 14, top + 12, "B", bold=True, size=14),
     ]
-    for block in range(cluster):
-        at = x + block * wide * scale
+    for box in range(bn // _HALVES):
+        at, wide = x + box * _HALVES * scale, _HALVES * scale
         shapes += [
-            rectangle(at, top, wide * scale, bk * scale, "shared", PALE),
-            outline(at, top, wide * scale, bk * scale, "shared"),
-            words(at + wide * scale / 2, top + bk * scale / 2 + 4,
-                  f"block {block} copies" if cluster > 1 else "one thread copies",
-                  anchor="middle"),
-        ]  # fmt: skip
+            rectangle(at, top, wide, bk * scale, "shared", PALE),
+            outline(at, top, wide, bk * scale, "shared"),
+            words(at + wide / 2, top + bk * scale / 2 + 4, f"box {box}", anchor="middle"),
+        ]
     for group in range(groups):
         at, high = y + group * rows * scale, rows * scale
         shapes += [
@@ -272,14 +272,9 @@ def warp_group_rows(title: str, name: str | Kernel) -> Output:
             words(x + bn * scale / 2, at + high / 2 + 4,
                   f"group {group}: {rows} rows of C", anchor="middle"),
         ]  # fmt: skip
-    copies = (
-        f"each of {cluster} blocks copies {wide} columns of B"
-        if cluster > 1
-        else "one thread copies"
-    )
     described = (
-        f"A K tile: {bm} × {bk} of A and {bk} × {bn} of B. Each of {groups} warp groups computes "
-        f"{rows} × {bn} of C; {copies}."
+        f"A K tile: {bm} × {bk} of A and {bk} × {bn} of B, in {bn // _HALVES} boxes. Each of "
+        f"{groups} warp groups computes {rows} × {bn} of C."
     )
     says = f"A block computes **{bm} × {bn}** of C, a warp group **{rows}** of its rows"
     return panel(title, drawing(shapes, y + bm * scale + 4, described), described, says)

@@ -38,8 +38,6 @@ _K = 8
 _HALVES = 64
 """FP16 numbers in a row of the 128-byte swizzle: the width of a box of B."""
 _LETTER, _GAP = 16, 14
-_STAGES_STEP = 2
-"""The step that draws shared memory."""
 
 
 class Part(NamedTuple):
@@ -104,60 +102,71 @@ def _part(copy: Mapping[str, Any]) -> Part:
 
 
 def warp_group_steps(name: str | Kernel) -> dict[str, Output]:
-    """Draw two blocks at work on a K tile: who makes which part of C, the copies, each ``wgmma``.
+    """Draw a block at work on a K tile: its part of C, the copies, each ``wgmma`` of one group.
 
-    The drawings are to scale, one px for an element. They are for ``frames``.
+    Drawn as ``wgmma`` multiplies, transposed: columns of B and C go down, rows of A and C across.
+    To scale, one px for an element. They are for ``frames``.
     """
     kernel = kernel_of(name)
-    tile, seen = Tile.from_constants(kernel.values), watched(kernel)
-    (_, number), (first, last) = next(iter(seen.columns.items()))
-    wide, groups = last - first + 1, len(seen.columns) // BLOCKS
-    stages, each = kernel.values["STAGES"], tile.bk * (tile.bm + tile.bn) * FLOAT_BYTES
-    of_a = "half of the rows of A **for both blocks**" if _multicasts(seen) else "the rows of A"
-    whose = " ".join(
-        f"Warp group {group} of block {block} has columns {low} to {high} of C."
-        for (block, group), (low, high) in seen.columns.items()
-    )
+    tile = Tile.from_constants(kernel.values)
+    groups = [columns for (block, _), columns in watched(kernel).columns.items() if not block]
+    first, last = groups[0]
+    wide = last - first + 1
     steps = [
         (
-            "the tiles",
-            whose,
-            f"A block computes {tile.bm} × {tile.bn} of C, with "
-            f"**{plural(groups, 'warp group')}** to multiply, {wide} columns each, and another to "
-            "copy.",
+            "the tile",
+            f"A block computes {tile.bm} rows and {tile.bn} columns of C.",
+            f"A block computes **{tile.bm} rows** and **{tile.bn} columns** of C, with "
+            f"{plural(len(groups), 'warp group')} to multiply and another to copy.",
         ),
         (
             "the copies",
-            _copies_in_words(seen),
-            f"A K tile is {tile.bk} deep. One thread of each block copies {of_a}, and its own "
-            f"**{tile.bn} columns** of B.",
-        ),
-        (
-            "the stages",
-            f"A block has {stages} stages: one warp group fills them, the others multiply.",
-            f"**{plural(stages, 'stage')}** of {bytes_text(each)} in shared memory. A group that "
-            "multiplies reads all of **As** and its own columns of **Bs**.",
+            f"One thread copies {tile.bk} k of A and of B.",
+            f"A K tile is **{tile.bk} deep**. One thread copies its part of A and of B into "
+            "shared memory.",
         ),
         *(
             (
                 f"k = {k} to {k + _K - 1}",
-                f"Warp group {number} of block 0 multiplies columns {first} to {last} of B.",
-                f"One `wgmma` of one group: **{tile.bm} rows of A**, from shared memory, times "
-                f"**{wide} columns of B**, in its registers.",
+                f"k {k} to {k + _K - 1} of {wide} columns of B times those of {tile.bm} rows of A.",
+                f"One `wgmma`: **{wide} columns of B**, in registers, times **{tile.bm} rows of "
+                "A**, in shared memory.",
             )
             for k in range(0, tile.bk, _K)
         ),
     ]
+    height = _LETTER + tile.bk + _GAP + tile.bn + 4
     return {
         step: panel(
-            step, drawing(_drawn(tile, seen, stages, at), _height(tile), described), described, says
+            step, drawing(_tile_at_work(tile, groups, at), height, described), described, says
         )
         for at, (step, described, says) in enumerate(steps)
     }
 
 
-def _multicasts(seen: Watched) -> bool:
-    return all(len(into) == BLOCKS for into in seen.of_a.values())
+def _tile_at_work(tile: Tile, groups: list[tuple[int, int]], step: int) -> Iterator[str]:
+    """Draw B, A and C, transposed, in a step: 0 the tile, 1 the copies, then each ``wgmma``."""
+    left = top = _LETTER
+    x, y = left + tile.bk + _GAP, top + tile.bk + _GAP
+    yield words(left - 14, y + 12, "B", bold=True, size=14)
+    yield words(x - 14, top + 12, "A", bold=True, size=14)
+    level = PALE if step else 0.0
+    yield rectangle(left, y, tile.bk, tile.bn, "shared", level)
+    yield rectangle(x, top, tile.bm, tile.bk, "shared", level)
+    for number, (first, last) in enumerate(groups):
+        wide, now = last - first + 1, step > 1 and not number
+        if step != 1:
+            yield rectangle(x, y + first, tile.bm, wide, "register", 0.7 if now else PALE / 2)
+        said = f"C: {wide} columns down, {tile.bm} rows across"
+        ink = "bg" if now else "fg"
+        yield words(x + tile.bm / 2, y + first + wide / 2 + 4, said, anchor="middle", hue=ink)
+        yield outline(x, y + first, tile.bm, wide, "register")
+        if now:
+            k = (step - 2) * _K
+            yield rectangle(left + k, y + first, _K, wide, "register")
+            yield rectangle(x, top + k, tile.bm, _K, "shared")
+    yield outline(left, y, tile.bk, tile.bn)
+    yield outline(x, top, tile.bm, tile.bk)
 
 
 def _copies_in_words(seen: Watched) -> str:
@@ -166,80 +175,6 @@ def _copies_in_words(seen: Watched) -> str:
         f"{'both blocks' if len(into) > 1 else 'itself'}."
         for part, into in seen.of_a.items()
     )
-
-
-def _height(tile: Tile) -> float:
-    return _LETTER + tile.bk + _GAP + tile.bm + 4
-
-
-def _drawn(tile: Tile, seen: Watched, stages: int, step: int) -> Iterator[str]:
-    return _block(seen, stages) if step == _STAGES_STEP else _cluster(tile, seen, step)
-
-
-def _block(seen: Watched, stages: int) -> Iterator[str]:
-    """Draw the warp groups of block 0, and between them the stages in shared memory."""
-    groups = {number: columns for (block, number), columns in seen.columns.items() if not block}
-    gap = 8
-    wide = (PANEL_WIDTH + gap) / stages - gap
-    yield outline(80, 20, 180, 36)
-    yield words(170, 43, "one thread of a group copies", anchor="middle")
-    yield words(170, 84, "▼ copied when emptied", anchor="middle", bold=True)
-    for stage in range(stages):
-        x = stage * (wide + gap)
-        yield words(x + wide / 2, 116, f"stage {stage}", anchor="middle")
-        half = wide / len(groups)
-        for left, top, width, high, text in (
-            (x, 124, wide, 64, "As"),
-            *((x + i * half, 192, half, 32, f"Bs {group}") for i, group in enumerate(groups)),
-        ):
-            yield rectangle(left, top, width, high, "shared", PALE)
-            yield outline(left, top, width, high, "shared")
-            yield words(left + width / 2, top + high / 2 + 5, text, anchor="middle")
-    yield words(170, 252, "▼ multiplied when filled", anchor="middle", bold=True)
-    each = (PANEL_WIDTH + gap) / len(groups) - gap
-    for i, (number, (first, last)) in enumerate(groups.items()):
-        x = i * (each + gap)
-        yield rectangle(x, 268, each, 36, "register", PALE)
-        yield outline(x, 268, each, 36, "register")
-        yield words(x + each / 2, 291, f"group {number}: columns {first}–{last}", anchor="middle")
-
-
-def _cluster(tile: Tile, seen: Watched, step: int) -> Iterator[str]:
-    """Draw A, B and C in one of the steps: 0 who makes what, 1 the copies, from 3 on ``wgmma``."""
-    left = top = _LETTER
-    x, y = left + tile.bk + _GAP, top + tile.bk + _GAP
-    for letter, at in (("A", (left - 14, y + 12)), ("B", (x - 14, top + 12))):
-        yield words(*at, letter, bold=True, size=14)
-    yield words(x + BLOCKS * tile.bn + 4, y + 12, "C", bold=True, size=14)
-    level = PALE if step else 0.0
-    yield rectangle(left, y, tile.bk, tile.bm, "shared", level)
-    yield rectangle(x, top, BLOCKS * tile.bn, tile.bk, "shared", level)
-    yield outline(left, y, tile.bk, tile.bm)
-    for (block, number), (first, last) in seen.columns.items():
-        wide, middle = last - first + 1, x + (first + last + 1) / 2
-        now = step > _STAGES_STEP and (block, number) == next(iter(seen.columns))
-        if step != 1:
-            yield rectangle(x + first, y, wide, tile.bm, "register", 0.7 if now else PALE / 2)
-            ink = "bg" if now else "fg"
-            yield words(middle, y + tile.bm / 2, f"group {number}", anchor="middle", hue=ink)
-            yield words(middle, y + tile.bm / 2 + 16, f"of block {block}", anchor="middle", hue=ink)
-            yield outline(x + first, y, wide, tile.bm, "register")
-        if now:
-            k = (step - _STAGES_STEP - 1) * _K
-            yield rectangle(left + k, y, _K, tile.bm, "shared")
-            yield rectangle(x + first, top + k, wide, _K, "register")
-    for block in range(BLOCKS):
-        yield outline(x + block * tile.bn, top, tile.bn, tile.bk)
-        yield outline(x + block * tile.bn, y, tile.bn, tile.bm, "register")
-        if step == 1:
-            yield words(x + (block + 0.5) * tile.bn, y + 16, f"↑ block {block}", anchor="middle")
-    if step == 1:
-        for part, into in seen.of_a.items():
-            high = part.last - part.first + 1
-            yield outline(left, y + part.first, tile.bk, high, "fg")
-            text = f"← block {part.block}, {'for both blocks' if len(into) > 1 else 'for itself'}"
-            shift = 0 if high < tile.bm else 20 * part.block
-            yield words(x + 8, y + part.first + high / 2 + shift, text, bold=True)
 
 
 def warp_group_rows(title: str, name: str | Kernel) -> Output:

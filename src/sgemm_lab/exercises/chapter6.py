@@ -123,13 +123,8 @@ PREDICTIONS = (
         unit="times as fast",
         close=0.06,
         found=times_as_fast("split", "float4_tile", _SQUARE),
-        predicted=(
-            (
-                1.3,
-                "That is what the limits predict. `split` reaches less of its limit.",
-            ),
-        ),
         hints=(
+            (1.3, "That is what the limits predict. `split` reaches less of its limit."),
             (1.55, "That is what shared memory alone predicts. Issue slots set a lower limit."),
         ),
     ),

@@ -36,10 +36,10 @@ EXERCISES = (
         name="7.2",
         unit="times as fast",
         expected=lambda: (2 + 1) / max(2, 1),
-        because="3M in turns, 2M at the same time.",
-        hint="In turns it takes L + M, at the same time at best the longer of the two.",
+        because="3 in turns, 2 at the same time, if multiplying takes 1.",
+        hint="In turns it takes the sum of both, at the same time at best the longer of the two.",
         hints=(
-            (2, "That needs L = M; the loads alone take twice as long as the multiplication."),
+            (2, "That needs loads that take as long as the multiplication, not twice as long."),
             (3, "Loading itself still takes its time."),
         ),
     ),
@@ -71,8 +71,8 @@ PREDICTIONS = (
         unit="times as fast",
         close=0.06,
         found=times_as_fast("double_buffer", "split", _SQUARE),
-        predicted=((1.196, "So it would be if nothing else changed."),),
         hints=(
+            (1.196, "So it would be if nothing else changed. But other waits grow."),
             (
                 1.54,
                 "That is for a block alone. An SM has two blocks of `split`, and while one "

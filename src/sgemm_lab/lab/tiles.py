@@ -35,6 +35,8 @@ class Part:
     read_rows: list[Interval]
     """Rows of A that it reads from shared memory for one k."""
     read_columns: list[Interval]
+    transposed: bool
+    """Whether As holds the rows of A as its columns."""
 
 
 def part_of(kernel: Kernel, thread: int) -> Part:
@@ -61,6 +63,7 @@ def part_of(kernel: Kernel, thread: int) -> Part:
         intervals(column for _, column in stored),
         intervals(rows),
         intervals(b),
+        transposed,
     )
 
 
@@ -94,7 +97,9 @@ def owners(*names: str | Kernel, threads: Sequence[int]) -> Picture:
             f"in {kernel.name} thread {last.thread} owns rows {runs_text(last.rows)} "
             f"and columns {runs_text(last.columns)}"
         )
-    conclusion = f"{'; '.join(parts)}. It reads these rows of As and these columns of Bs."
+    conclusion = f"{'; '.join(parts)}. It reads these rows of A from As and these columns of Bs."
+    if last.transposed:
+        conclusion += " As is drawn the way A lies; it holds each row of A as a column."
     return PictureOfTwoWidths(
         partial(_draw_tiles, kernels, threads),
         "Which elements a thread owns",
@@ -136,18 +141,21 @@ def _draw(ax: Axes, kernel: Kernel, parts: Sequence[Part]) -> None:
     ax.add_patch(Rectangle((0, -gap - strip), width, strip, **frame))
     for part, colour in zip(parts, _COLOURS, strict=False):
         fill: dict[str, Any] = {"facecolor": colour, "edgecolor": "none"}
-        at, across = _within_strip(part, parts, "read_rows")
-        for first, last in part.read_rows:
-            left = -gap - strip + at * strip
-            ax.add_patch(Rectangle((left, first), across * strip, last - first + 1, **fill))
-        at, across = _within_strip(part, parts, "read_columns")
-        for left, right in part.read_columns:
-            top = -gap - strip + at * strip
-            ax.add_patch(Rectangle((left, top), right - left + 1, across * strip, **fill))
         for first, last in part.rows:
             for left, right in part.columns:
                 size = (right - left + 1, last - first + 1)
                 ax.add_patch(Rectangle((left, first), *size, **fill))
+    for rows, colour, several in _readers([part.read_rows for part in parts]):
+        for first, last in rows:
+            ax.add_patch(Rectangle((-gap - strip, first), strip, 1 + last - first, fc=colour))
+            if several:
+                middle = (first + last + 1) / 2
+                ax.text(-gap - strip - 2, middle, "both", ha="right", va="center", fontsize=9)
+    for columns, colour, several in _readers([part.read_columns for part in parts]):
+        for first, last in columns:
+            ax.add_patch(Rectangle((first, -gap - strip), 1 + last - first, strip, fc=colour))
+            if several:
+                ax.text((first + last + 1) / 2, -gap - strip - 2, "both", ha="center", fontsize=9)
     if any(len(part.rows) > 1 for part in parts):
         halves: dict[str, Any] = {"color": style.LINE, "linewidth": 0.8, "linestyle": (0, (2, 3))}
         ax.plot([0, width], [height / 2, height / 2], **halves)
@@ -158,18 +166,24 @@ def _draw(ax: Axes, kernel: Kernel, parts: Sequence[Part]) -> None:
             f"thread {part.thread}", (0, below), xytext=(3, -3 - 11 * i), fontsize=9,
             textcoords="offset points", color=colour, va="top",
         )  # fmt: skip
-    ax.text(-gap - strip / 2, height + gap / 2, "As", ha="center", va="top", fontsize=9)
+    ax.text(-gap - strip / 2, height + gap / 2, "Asᵀ" if parts[0].transposed else "As",
+            ha="center", va="top", fontsize=9)  # fmt: skip
     ax.text(width + gap / 2, -gap - strip / 2, "Bs", ha="left", va="center", fontsize=9)
     ax.text(
         width / 2, height + gap / 2, f"C, {height} × {width}", ha="center", va="top", fontsize=9
     )
     ax.set_title(kernel.name)
-    ax.set(xlim=(-2.5 * gap - strip, width + 2 * gap), ylim=(height + 3 * gap, -1.5 * gap - strip))
+    ax.set(xlim=(-3.5 * gap - strip, width + 2 * gap), ylim=(height + 3 * gap, -1.5 * gap - strip))
     ax.set_aspect("equal")
     ax.axis("off")
 
 
-def _within_strip(part: Part, parts: Sequence[Part], lines: str) -> tuple[float, float]:
-    """Return where in a strip a part begins, and its width: parts that read the same share it."""
-    alike = [other for other in parts if getattr(other, lines) == getattr(part, lines)]
-    return alike.index(part) / len(alike), 1 / len(alike)
+def _readers(read: Sequence[list[Interval]]) -> list[tuple[list[Interval], str, bool]]:
+    """Return what threads read, each once: its colour, and whether several threads read it."""
+    found = []
+    for lines, colour in zip(read, _COLOURS, strict=False):
+        several = read.count(lines) > 1
+        one = (lines, style.KERNEL if several else colour, several)
+        if one not in found:
+            found.append(one)
+    return found

@@ -12,6 +12,7 @@ import pytest
 from sgemm_lab import lab
 from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.counting.warp_requests import warp_requests
+from sgemm_lab.lab.pictures.bank_rows import swizzled_place
 from sgemm_lab.lab.pictures.banks import bank_phases, phase_of
 from sgemm_lab.lab.pictures.copy_paths import Copies, copy_counts, copy_path
 from sgemm_lab.lab.pictures.copying import copied_by, copies
@@ -209,6 +210,14 @@ def test_where_little_of_the_busiest_part_is_used_latency_is_the_bound():
     )
     assert "L1 still sets the limit." in high.text
     assert ">limit<" in high.html
+
+
+def test_a_descriptor_finds_a_piece_where_tma_has_put_it() -> None:
+    places = {(r, q): q ^ r % 8 for r in range(16) for q in range(8)}
+    assert places == {(r, q): swizzled_place(128 * r + 16 * q) for r, q in places}
+    steps = lab.descriptor_steps()
+    assert list(steps)[1] == "k = 8 to 15"
+    assert "start + 32 bytes, 2 units of 16" in steps["k = 8 to 15"].text
 
 
 def test_the_swizzle_puts_one_piece_of_eight_rows_into_all_banks() -> None:

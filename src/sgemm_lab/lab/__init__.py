@@ -18,7 +18,7 @@ Figures
     ``issue_slots``, ``k_split``, ``k_split_lengths``, ``formats``,
     ``swizzle``, ``multicast``, ``tf32_split``, ``gpu_layout``, ``share_bars``,
     ``warp_group_rows``, ``warp_group_sums``; for ``frames``:
-    ``cancellation_steps``, ``product_steps``, ``warp_group_steps``;
+    ``cancellation_steps``, ``descriptor_steps``, ``product_steps``, ``warp_group_steps``;
     ``machine_map``, with a chapter's limit; plots: ``curves``, ``spread``,
     ``drawn_shapes``, ``other_libraries``;
     tables: ``wrong_picks`` of a search, what was ``tried``; ``no_difference`` of two speeds.
@@ -76,7 +76,7 @@ from sgemm_lab.lab.occupancy_calculator import occupancy
 from sgemm_lab.lab.output import code, say, table, written
 from sgemm_lab.lab.own_kernels import kernel, mine, source
 from sgemm_lab.lab.pick_costs import wrong_picks
-from sgemm_lab.lab.pictures.bank_rows import swizzle
+from sgemm_lab.lab.pictures.bank_rows import descriptor_steps, swizzle
 from sgemm_lab.lab.pictures.banks import bank_phases
 from sgemm_lab.lab.pictures.bars import share_bars
 from sgemm_lab.lab.pictures.cancellation import cancellation_steps

@@ -190,8 +190,8 @@ class Closing:
         counted = ""
         if self.parts:
             counted = (
-                f"{self.parts.all} = {self.parts.product:.3f}. SMs at work: the share of the run "
-                "time in which an SM has a block."
+                f"{self.parts.all} = {self.parts.product:.3f}. SMs that have a block: the share of "
+                "the run time in which an SM has one."
             )
         return [
             ("Limit before", f"`{old.kernel.display_name}`: {_reached(old)}"),

@@ -73,7 +73,7 @@ class Parts(NamedTuple):
         return [
             ("the number of instructions", self.instructions),
             ("slots filled", self.slots),
-            ("SMs at work", self.sms),
+            ("SMs that have a block", self.sms),
             *clock,
         ]
 

@@ -28,6 +28,7 @@ ROOTS = tuple(f".sgemm-lab.lab-{name}" for name in ("roofline", "banks", "occupa
 # JupyterLab keeps the state of widgets in a saved notebook only where the reader asks for it, in
 # Settings, "Save Widget State Automatically".
 SAVE = {"@jupyter-widgets/jupyterlab-manager/plugin": {"saveState": True}}
+HAS_STATE = "'widgets' in window.jupyterapp.shell.currentWidget.content.model.sharedModel.metadata"
 
 
 @pytest.fixture(scope="module")
@@ -69,6 +70,12 @@ def expect_last_state(page: Page) -> None:
     expect(square).to_have_attribute("aria-valuetext", "256", timeout=WAIT)
 
 
+def save(page: Page) -> None:
+    # `void`: an evaluation that waits for JupyterLab's promise has no time limit.
+    with page.expect_response(lambda r: r.request.method == "PUT" and "/api/contents/" in r.url):
+        page.evaluate("void window.jupyterapp.commands.execute('docmanager:save')")
+
+
 def test_state_reaches_python_and_comes_back(address: str, context: BrowserContext) -> None:
     page = context.new_page()
     open_notebook(page, address)
@@ -91,9 +98,10 @@ def test_state_reaches_python_and_comes_back(address: str, context: BrowserConte
     # JupyterLab's own rules for lists of terms stay outside.
     rooms = page.locator(".lab-rooms :is(dt, dd)").first
     assert rooms.evaluate("(node) => getComputedStyle(node).float") == "none"
-    # `void`: an evaluation that waits for JupyterLab's promise has no time limit.
-    with page.expect_response(lambda r: r.request.method == "PUT" and "/api/contents/" in r.url):
-        page.evaluate("void window.jupyterapp.commands.execute('docmanager:save')")
+    # Saving collects the state of the widgets and does not wait for it: the second time has it.
+    save(page)
+    page.wait_for_function(HAS_STATE)
+    save(page)
     page.reload()  # the kernel lives on
     expect_last_state(page)
     with page.expect_response(lambda r: r.request.method == "DELETE" and "/sessions/" in r.url):

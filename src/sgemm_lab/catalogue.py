@@ -33,16 +33,6 @@ The current name has constants where the defaults have changed since.
 Every look-up by name, and every record that is read, accepts a former name.
 """
 
-SAME_CODE: dict[str, tuple[str, str]] = {
-    "231ad2a086ffc600": ("wgmma_3xfp16", "9487349a31aaec29"),
-}
-"""Fingerprints of former sources that compile to the same instructions as a current kernel.
-
-Each with the kernel's name and a hash of the PTX opcodes that the former source gave, additions of
-addresses aside. A test compares it with those of the current source. So a record of the former
-source stays valid.
-"""
-
 Files = tuple[tuple[str, int], ...]
 """Paths of files, each with its modification time in nanoseconds."""
 
@@ -60,13 +50,6 @@ def current_name(name: str) -> str:
     if ":" not in renamed:
         return f"{renamed}{colon}{constants}"
     return _with_former_constants(renamed, name)
-
-
-def current_fingerprint(fingerprint: str) -> str:
-    """Return the fingerprint of the kernel with the same code, given a current or former one."""
-    name, _ = SAME_CODE.get(fingerprint, ("", ""))
-    kernel = book_kernel(name) if name else None
-    return kernel.fingerprint if kernel else fingerprint
 
 
 def load_kernels(*, variants: bool = False) -> list[Kernel]:

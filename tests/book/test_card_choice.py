@@ -84,7 +84,7 @@ def test_what_a_function_returns_is_shown_for_each_gpu_that_has_it() -> None:
     assert both.text == lab.table(["speed"], [[f"{lab.speed('split'):.0f}"]]).text
 
     def vectors() -> Output:
-        return lab.table(["speed"], [[f"{lab.speed('one_row', (1, 4096, 4096)):.0f}"]])
+        return lab.table(["speed"], [[f"{lab.speed('async_copy', (1, 4096, 4096)):.0f}"]])
 
     assert lab.each_gpu(vectors).html.startswith(f'<div data-gpu-alone="{H200}">')
 

@@ -19,7 +19,6 @@ from sgemm_lab.kernel import Size
 from sgemm_lab.records.gpu_record import (
     Count,
     Device,
-    Fingerprint,
     KernelName,
     NotNegative,
     OfSize,
@@ -39,7 +38,7 @@ class Point(TimedWithCublas):
 
     kernel: KernelName
     """With the constants that differ from its file: "cluster_split:SPLIT=4"."""
-    fingerprint: Fingerprint
+    fingerprint: str
     """Of the measured source."""
     m: Count
     n: Count

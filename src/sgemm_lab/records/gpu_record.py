@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Annotated, Any
 
-from sgemm_lab.catalogue import current_fingerprint, current_name
+from sgemm_lab.catalogue import current_name
 from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.records.schema import Conversion, Rule
 
@@ -49,8 +49,6 @@ _NOT_EMPTY = Rule(lambda found: len(found) > 0, "not empty")
 Name = Annotated[str, _NOT_EMPTY]
 KernelName = Annotated[str, _NOT_EMPTY, Conversion(current_name)]
 """A kernel's name. A record with a former name is read with the current one."""
-Fingerprint = Annotated[str, Conversion(current_fingerprint)]
-"""Of a source. A record of a former source with the same code is read as one of the current."""
 Count = Annotated[int, _ABOVE_ZERO]
 Seconds = Annotated[float, _ABOVE_ZERO]
 NotNegative = Annotated[float, _NOT_BELOW_ZERO]
@@ -142,7 +140,7 @@ class Measurement(OfSize):
     """Samples of one kernel, or of cuBLAS, at one size. Seconds are per launch."""
 
     kernel: KernelName
-    fingerprint: Fingerprint
+    fingerprint: str
     """``Kernel.fingerprint`` of the measured source; empty for cuBLAS."""
     m: Count
     n: Count
@@ -206,7 +204,7 @@ class Counters(OfSize):
     """Hardware counters of one launch, by the names in ``METRICS``."""
 
     kernel: KernelName
-    fingerprint: Fingerprint
+    fingerprint: str
     m: Count
     n: Count
     k: Count
@@ -218,7 +216,7 @@ class Accuracy(OfSize):
     """Error of C against A·B in float64, for one input distribution and size."""
 
     kernel: KernelName
-    fingerprint: Fingerprint
+    fingerprint: str
     inputs: Annotated[str, Rule(lambda name: name in INPUTS, f"one of {', '.join(INPUTS)}")]
     m: Count
     n: Count

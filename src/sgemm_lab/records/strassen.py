@@ -9,7 +9,6 @@ from sgemm_lab.records.gpu_record import (
     Count,
     CublasComparison,
     Device,
-    Fingerprint,
     KernelName,
     Name,
     NotNegative,
@@ -96,7 +95,7 @@ class Inside:
     """Strassen's product whose leaves all run one kernel that does not multiply in FP32."""
 
     kernel: KernelName
-    fingerprint: Fingerprint
+    fingerprint: str
     """Of the kernel's source."""
     arithmetic: Name
     """Of the kernel: "3xfp16"."""

@@ -1,5 +1,6 @@
 """Widgets with a kernel behind them, in JupyterLab: state goes to Python and back, and is kept."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -28,7 +29,6 @@ ROOTS = tuple(f".sgemm-lab.lab-{name}" for name in ("roofline", "banks", "occupa
 # JupyterLab keeps the state of widgets in a saved notebook only where the reader asks for it, in
 # Settings, "Save Widget State Automatically".
 SAVE = {"@jupyter-widgets/jupyterlab-manager/plugin": {"saveState": True}}
-HAS_STATE = "'widgets' in window.jupyterapp.shell.currentWidget.content.model.sharedModel.metadata"
 
 
 @pytest.fixture(scope="module")
@@ -70,13 +70,20 @@ def expect_last_state(page: Page) -> None:
     expect(square).to_have_attribute("aria-valuetext", "256", timeout=WAIT)
 
 
-def save(page: Page) -> None:
-    # `void`: an evaluation that waits for JupyterLab's promise has no time limit.
-    with page.expect_response(lambda r: r.request.method == "PUT" and "/api/contents/" in r.url):
+def save(page: Page, notebook: Path) -> None:
+    """Save until the file has the widgets' state: saving collects it and does not wait for it."""
+    for _ in range(WAIT // 500):
+        # `void`: an evaluation that waits for JupyterLab's promise has no time limit.
         page.evaluate("void window.jupyterapp.commands.execute('docmanager:save')")
+        page.wait_for_timeout(500)
+        if "widgets" in json.loads(notebook.read_text())["metadata"]:
+            return
+    raise AssertionError("the saved notebook has no state of its widgets")
 
 
-def test_state_reaches_python_and_comes_back(address: str, context: BrowserContext) -> None:
+def test_state_reaches_python_and_comes_back(
+    address: str, folder: Path, context: BrowserContext
+) -> None:
     page = context.new_page()
     open_notebook(page, address)
     for cell, root in enumerate(ROOTS):
@@ -98,10 +105,7 @@ def test_state_reaches_python_and_comes_back(address: str, context: BrowserConte
     # JupyterLab's own rules for lists of terms stay outside.
     rooms = page.locator(".lab-rooms :is(dt, dd)").first
     assert rooms.evaluate("(node) => getComputedStyle(node).float") == "none"
-    # Saving collects the state of the widgets and does not wait for it: the second time has it.
-    save(page)
-    page.wait_for_function(HAS_STATE)
-    save(page)
+    save(page, folder / "live.ipynb")
     page.reload()  # the kernel lives on
     expect_last_state(page)
     with page.expect_response(lambda r: r.request.method == "DELETE" and "/sessions/" in r.url):

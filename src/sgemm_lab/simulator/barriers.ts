@@ -139,7 +139,7 @@ function checkCount(batch: BlockBatch, number: number, waiting: Waiting[]) {
   const lane = lanes.findIndex((one, at) => one === 1 && group.slot[at] === slot);
   const came = perSlot(batch, waiting)[slot] + arrived[slot];
   if (lane < 0) return;
-  group.launch.hazards.barrierOverfull(group, lane, wait.instruction, came, threads);
+  group.launch.hazards.barrierMiscounts(group, lane, wait.instruction, came, threads);
 }
 
 /** Report threads that wait at one barrier by different instructions. */
@@ -259,7 +259,7 @@ function reportMissing(present: Mask, one: Waiting, programs: Program[]) {
   if (threads !== null) {
     const lane = one.lanes.indexOf(1);
     const came = flatnonzero(one.lanes).filter((at) => group.slot[at] === group.slot[lane]);
-    hazards.barrierStarved(group, lane, instruction, came.length, threads);
+    hazards.barrierMiscounts(group, lane, instruction, came.length, threads);
     return;
   }
   for (const program of programs) {

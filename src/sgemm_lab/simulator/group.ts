@@ -172,14 +172,7 @@ export interface HazardSink {
     named: number,
     absent: number,
   ) => void;
-  barrierOverfull: (
-    group: ThreadGroup,
-    lane: number,
-    site: Instruction,
-    came: number,
-    expected: number,
-  ) => void;
-  barrierStarved: (
+  barrierMiscounts: (
     group: ThreadGroup,
     lane: number,
     site: Instruction,

@@ -155,8 +155,8 @@ export class HazardLog {
     this.says(EXCHANGE, group, lane, site, sentence(key, { mask, lane: absent }));
   }
 
-  /** More threads wait at a barrier than it counts. */
-  barrierOverfull(
+  /** More threads wait at a barrier than it counts, or it waits for more than come to it. */
+  barrierMiscounts(
     group: ThreadGroup,
     lane: number,
     { location }: Instruction,
@@ -166,22 +166,8 @@ export class HazardLog {
     if (!this.isNew(BARRIER, location)) return;
     const hazard = atBarrier(BARRIER, group, lane, location);
     const { block } = namesOf(group, hazard);
-    hazard.message = sentence("barrier.overfull", { place: location, expected, block, came });
-    this.append(hazard);
-  }
-
-  /** A barrier waits for more threads than come to it. */
-  barrierStarved(
-    group: ThreadGroup,
-    lane: number,
-    { location }: Instruction,
-    came: number,
-    expected: number,
-  ) {
-    if (!this.isNew(BARRIER, location)) return;
-    const hazard = atBarrier(BARRIER, group, lane, location);
-    const { block } = namesOf(group, hazard);
-    hazard.message = sentence("barrier.starved", { place: location, expected, block, came });
+    const key = came > expected ? "barrier.overfull" : "barrier.starved";
+    hazard.message = sentence(key, { place: location, expected, block, came });
     this.append(hazard);
   }
 

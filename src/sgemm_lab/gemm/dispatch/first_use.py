@@ -12,7 +12,13 @@ from typing import Any
 from sgemm_lab.cuda.launch import current_device, require_gpu
 from sgemm_lab.errors import LabError
 from sgemm_lab.gemm.dispatch.library import Cublas, WithCublas
-from sgemm_lab.gemm.dispatch.product import MOST_PLANS, GpuDispatcher, dispatcher, is_aligned_at
+from sgemm_lab.gemm.dispatch.product import (
+    MOST_PLANS,
+    Dispatcher,
+    GpuDispatcher,
+    dispatcher,
+    is_aligned_at,
+)
 from sgemm_lab.gemm.dispatch.trial import Given, Plan, Trial, is_captured, measure
 from sgemm_lab.gemm.dispatch.winners import Key, Winners, winners_path
 from sgemm_lab.kernel import Kernel, Size
@@ -33,7 +39,7 @@ fastest of the first 1, 2, 3, 4 and 6 reached 0.990, 0.997, 0.998, 0.999 and 1.0
 candidate (geometric means)."""
 
 
-class FirstUse:
+class FirstUse(Dispatcher):
     """A dispatcher that measures at the first product of a shape."""
 
     def __init__(
@@ -46,15 +52,6 @@ class FirstUse:
         self._lock = threading.Lock()
         self.trials: dict[Key, Trial] = {}
         """The measurements of this process."""
-
-    def __call__(self, a: Any, b: Any, c: Any) -> None:
-        """Compute c = a·b for non-empty row-major float32 matrices on the GPU.
-
-        Raises:
-            LabError: the kernel cannot be compiled or launched.
-        """
-        (m, k), n = a.shape, b.shape[1]
-        self.launch(a.data.ptr, b.data.ptr, c.data.ptr, (m, n, k))
 
     def launch(self, a: int, b: int, c: int, size: Size, stream: Any = None) -> None:
         """Compute c = a·b for matrices at three addresses, as ``LoadedKernel.launch``."""
@@ -115,7 +112,7 @@ def set_tune(mode: str) -> None:
     _Setting.mode = mode
 
 
-def dispatcher_for(device: int, tune: str | None) -> GpuDispatcher | WithCublas | FirstUse:
+def dispatcher_for(device: int, tune: str | None) -> Dispatcher:
     """Return the current GPU's dispatcher for a mode; None: for the mode that is set.
 
     Raises:
@@ -125,7 +122,7 @@ def dispatcher_for(device: int, tune: str | None) -> GpuDispatcher | WithCublas 
 
 
 @lru_cache(maxsize=16)
-def _dispatcher(device: int, mode: str) -> GpuDispatcher | WithCublas | FirstUse:
+def _dispatcher(device: int, mode: str) -> Dispatcher:
     check_mode(mode)
     kernels = dispatcher(device)
     if mode == MODEL:

@@ -10,7 +10,7 @@ from typing import Any
 
 from sgemm_lab.cuda.launch import require_gpu
 from sgemm_lab.gemm.dispatch.model import VECTOR
-from sgemm_lab.gemm.dispatch.product import MOST_PLANS, GpuDispatcher, is_aligned_at
+from sgemm_lab.gemm.dispatch.product import MOST_PLANS, Dispatcher, GpuDispatcher, is_aligned_at
 from sgemm_lab.gemm.dispatch.trial import Plan, is_captured, stream_handle
 from sgemm_lab.kernel import Size
 from sgemm_lab.measuring.interleaved import cublas_library
@@ -51,7 +51,7 @@ def _place(size: Size) -> tuple[float, float, float, float]:
     return math.log2(m), math.log2(n), math.log2(k), _ALIGNMENT * (n % VECTOR > 0)
 
 
-class WithCublas:
+class WithCublas(Dispatcher):
     """A dispatcher that takes cuBLAS where it is expected to be faster, or nearly."""
 
     def __init__(self, kernels: GpuDispatcher) -> None:
@@ -61,15 +61,6 @@ class WithCublas:
         measured = bool(kernels.library_shapes)
         self._cublas = Cublas(require_gpu(), kernels) if measured and has_cublas() else None
         self._plans: dict[Size, Plan] = {}
-
-    def __call__(self, a: Any, b: Any, c: Any) -> None:
-        """Compute c = a·b for non-empty row-major float32 matrices on the GPU.
-
-        Raises:
-            LabError: the kernel cannot be compiled or launched.
-        """
-        (m, k), n = a.shape, b.shape[1]
-        self.launch(a.data.ptr, b.data.ptr, c.data.ptr, (m, n, k))
 
     def launch(self, a: int, b: int, c: int, size: Size, stream: Any = None) -> None:
         """Compute c = a·b for matrices at three addresses, as ``LoadedKernel.launch``."""

@@ -2,6 +2,7 @@
 
 import threading
 import warnings
+from abc import ABC, abstractmethod
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -26,7 +27,24 @@ class Ranked(NamedTuple):
     seconds: float
 
 
-class GpuDispatcher:
+class Dispatcher(ABC):
+    """Multiplies matrices by the kernel that it chooses for their size."""
+
+    def __call__(self, a: Any, b: Any, c: Any) -> None:
+        """Compute c = a·b for non-empty row-major float32 matrices on the GPU.
+
+        Raises:
+            LabError: the kernel cannot be compiled or launched.
+        """
+        (m, k), n = a.shape, b.shape[1]
+        self.launch(a.data.ptr, b.data.ptr, c.data.ptr, (m, n, k))
+
+    @abstractmethod
+    def launch(self, a: int, b: int, c: int, size: Size, stream: Any = None) -> None:
+        """Compute c = a·b for matrices at three addresses, as ``LoadedKernel.launch``."""
+
+
+class GpuDispatcher(Dispatcher):
     """The dispatcher of one GPU: a table, and the loaded kernels."""
 
     def __init__(self, device: Device, tables: list[Table]) -> None:
@@ -42,15 +60,6 @@ class GpuDispatcher:
         self._loaded: dict[str, LoadedKernel] = {}
         self._plans: dict[tuple[Size, bool], LoadedKernel] = {}
         self._lock = threading.Lock()
-
-    def __call__(self, a: Any, b: Any, c: Any) -> None:
-        """Compute c = a·b for non-empty row-major float32 matrices on the GPU.
-
-        Raises:
-            LabError: the kernel cannot be compiled or launched.
-        """
-        (m, k), n = a.shape, b.shape[1]
-        self.launch(a.data.ptr, b.data.ptr, c.data.ptr, (m, n, k))
 
     def launch(self, a: int, b: int, c: int, size: Size, stream: Any = None) -> None:
         """Compute c = a·b for matrices at three addresses, as ``LoadedKernel.launch``."""

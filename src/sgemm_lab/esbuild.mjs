@@ -95,7 +95,6 @@ const SCRIPTS = {
   "panel-steps": `${SHEETS}import { layReady } from "./book/panel/stepping.ts"; layReady();`,
   workbench: 'import { setUpAll } from "./book/workbench/workbench.ts"; setUpAll();',
   "reader-card": 'export { setUp } from "./book/reader_card/reader_card.ts";',
-  "card-in-chapter": 'export { showInChapter } from "./book/reader_card/in_chapter.ts";',
 };
 
 /** The licences of the packages that a bundle is made of. */

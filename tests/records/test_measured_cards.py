@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.files import PACKAGE, data_folder
+from sgemm_lab.files import data_folder
 from sgemm_lab.records.webgpu_cards import FOLDER, card_path, load_card
 from sgemm_lab.wgsl.programs import load_program
 
-FORM = json.loads((PACKAGE / "wgsl" / "form.json").read_text(encoding="utf-8"))
+FORM = "sgemm-lab card 1"
 DATA: dict[str, Any] = {
     "form": FORM, "card": "A card", "date": "2026-11-22T10:00:00+00:00", "clock": "timestamps",
-    "size": 1000, "copy_gbs": 100.5, "multiply_add_gflops": 2000,
+    "size": 1000,
     "rungs": [{"name": "naive", "fingerprint": "abc", "seconds": [0.004, 0.002, 0.001]}],
 }  # fmt: skip
 

@@ -10,7 +10,7 @@ from serving import address_of
 from sgemm_lab.bundles import bundled
 from sgemm_lab.files import PACKAGE
 
-MODULES = ("card", "checking", "climb", "exact", "products", "roofs")
+MODULES = ("card", "checking", "climb", "products")
 LOADED = "".join(f'import {name} from "./{name}.mjs";\n' for name in MODULES)
 PAGE = f"""<!doctype html><title>A card</title><script type="module">
 {LOADED}window.lab = {{ {", ".join(MODULES)} }};

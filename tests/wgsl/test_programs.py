@@ -1,40 +1,28 @@
 """The ladder in WGSL, run in a browser: exact at awkward sizes, and what is wrong is found."""
 
 import re
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page
 
 from sgemm_lab.kernel import Kernel
-from sgemm_lab.wgsl.programs import load_programs
+from sgemm_lab.wgsl.programs import all_programs, load_programs
 
 MOST_THREADS = 256
 """Threads of a block that every card takes: maxComputeInvocationsPerWorkgroup of WebGPU."""
 MOST_SHARED_BYTES = 16384
 """Bytes of shared memory that every card has: maxComputeWorkgroupStorageSize of WebGPU."""
-HALF = re.compile(r"vec4h|mat4x4h")
 
 pytestmark = pytest.mark.browser
 
 BY_NAME = {program.name: program for program in load_programs()}
-STEPS = [
-    *load_programs(),
-    *(
-        replace(
-            program.with_constants(**{k: int(v) for k, v in re.findall(r"(\w+)=(\d+)", variant)}),
-            name=f"{program.name}:{variant}",
-        )
-        for program in load_programs()
-        for variant in program.variants
-    ),
-]
-CHECK = """async ({ name, source, sizes }) => {
+STEPS = all_programs()
+CHECK = """async ({ name, source }) => {
   const program = lab.products.programsOf(name, source)[0];
   try {
     const compiled = await lab.products.compiledOn(card, program);
-    await lab.checking.check(card, program, compiled, sizes);
+    await lab.checking.check(card, program, compiled);
     return null;
   } catch (fault) {
     return fault.message;
@@ -54,8 +42,6 @@ WRONG = {
     "a row is stored one off": ("register_cache", "ty * TM + i;", "ty * TM + i + 1;", "is wrong"),
     "the second window is the first": ("double_buffer", "k0 / BK % 2", "0u", "is wrong at"),
     "four are read past an edge": ("float4", "size.K % 4 == 0", "true", "is wrong at 3×5×7"),
-    "a lane hands on the wrong entry": ("lanes", "fragA[i], l)", "fragA[i], l ^ 1)", "is wrong at"),
-    "a window's sums are kept": ("half_windows", "acc[i][j] += ", "acc[i][j] = ", "is wrong at"),
     "no barrier before reading": (
         "tiled",
         "workgroupBarrier();  // no one reads a tile before all of it is there",
@@ -66,51 +52,22 @@ WRONG = {
 }
 
 
-def checked(page: Page, name: str, source: str, **sizes: list[tuple[int, int, int]]) -> Any:
-    """Return what a check says of a program, at ``sizes`` of whole numbers or all that it has."""
-    return page.evaluate(CHECK, {"name": name, "source": source, **sizes})
+def checked(page: Page, name: str, source: str) -> Any:
+    """Return what a check says of a program."""
+    return page.evaluate(CHECK, {"name": name, "source": source})
 
 
 @pytest.mark.parametrize("program", STEPS, ids=lambda program: program.name)
 @pytest.mark.sampled(every=3)
 def test_every_program_is_exact_at_awkward_sizes(with_card: Page, program: Kernel) -> None:
-    if program.needs == "shader-f16":
-        program = in_full_precision(program)
     assert checked(with_card, program.name, program.source) is None
-
-
-def in_full_precision(program: Kernel) -> Kernel:
-    """Return a program with floats of four bytes for those of two, which SwiftShader lacks.
-
-    Its window is half as wide, so that it takes no more memory. All else is the same text: indices
-    and edges are tried here, rounding on a GPU.
-    """
-    source = program.source.replace("enable f16;\n", "")
-    source = source.replace("const BK = 32u;", "const BK = 8u;")
-    return replace(program, source=HALF.sub(lambda found: found[0][:-1] + "f", source))
-
-
-def test_a_program_in_half_precision_is_held_to_what_rounding_may_do(with_card: Page) -> None:
-    program = in_full_precision(BY_NAME["half_windows"])
-    for off, says in (("0.01", None), ("1.0", "than rounding explains")):
-        # Of whole numbers the program stays exact: only entries that are none are made worse.
-        worse = program.source.replace(
-            "C[row * N + col] = acc[i][j / 4][j % 4];",
-            "let c = acc[i][j / 4][j % 4];"
-            f" C[row * N + col] = select(c + {off}, c, c == round(c));",
-        )
-        assert worse != program.source
-        # One size of whole numbers: all others are those of every program above.
-        said = checked(with_card, program.name, worse, sizes=[(3, 5, 7)])
-        assert said is None if says is None else says in said
 
 
 @pytest.mark.parametrize(("name", "old", "new", "says"), WRONG.values(), ids=WRONG)
 def test_a_wrong_program_is_found(
     with_card: Page, name: str, old: str, new: str, says: str
 ) -> None:
-    program = BY_NAME[name]
-    source = (in_full_precision(program) if program.needs == "shader-f16" else program).source
+    source = BY_NAME[name].source
     assert old in source
     assert says in checked(with_card, name, source.replace(old, new))
 
@@ -129,7 +86,7 @@ def shared_bytes(program: Kernel) -> int:
     names = dict(program.values)
     for kind in re.findall(r"^var<workgroup> \w+: (.+?);", program.source, re.M):
         element, *sides = re.fullmatch(r"((?:array<)+\w+), (.+)>", kind).groups()  # type: ignore[union-attr]
-        count = {"vec4f": 16, "vec4h": 8, "f32": 4}[element.rpartition("<")[2]]
+        count = {"vec4f": 16, "f32": 4}[element.rpartition("<")[2]]
         for side in sides[0].split(">, "):
             count *= eval(side.replace("/", "//"), {}, names)
         total += count

@@ -30,7 +30,7 @@ _THEIR_SHEETS = (
     "sphinx-design.min.css",
 )
 _OUR_SHEETS = (
-    *("exercises.css", "panel.css", "reader_card.css", "book-theme.css", "book.css"),
+    *("exercises.css", "panel.css", "book-theme.css", "book.css"),
     "pictures.css",
     "widgets.css",
 )

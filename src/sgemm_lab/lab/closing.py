@@ -39,7 +39,6 @@ from sgemm_lab.models.measured_bound import (
 from sgemm_lab.models.roofline import sheet_of
 from sgemm_lab.records.store import not_yet_measured
 from sgemm_lab.text import four_digits, number, percent, size_text
-from sgemm_lab.wgsl.programs import has_program
 
 PER_STEP = "multiply-add of a warp"
 
@@ -224,7 +223,6 @@ class Closing:
         what, rest = held_by(self.now, self.by)
         why = self.why or ("" if self.by else waits_text(self.now))
         remarks = () if self.by and self.why else _remarks(self.now)
-        twin = kernel.name if score.size == CUBE and has_program(kernel.name) else ""
         return Box(
             kernel.display_name,
             score.size,
@@ -233,13 +231,11 @@ class Closing:
             self.numbers,
             f"Recorded on {score.gpu}, {score.date[:10]}.",
             self.bars,
-            twin,
         )
 
     def _repr_html_(self) -> str:
-        boxes = [one.box._replace(program="") for one in self.elsewhere]
-        names = [one.now.score.gpu for one in (self, *self.elsewhere)]
-        return of_gpus(zip(names, [box.html() for box in (self.box, *boxes)], strict=True))
+        boxes = ((one.now.score.gpu, one.box.html()) for one in (self, *self.elsewhere))
+        return of_gpus(boxes)
 
     def __repr__(self) -> str:
         return self.box.text()

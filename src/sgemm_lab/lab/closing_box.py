@@ -88,8 +88,6 @@ class Box(NamedTuple):
     source: str
     """Where the numbers come from."""
     bars: Bars | None = None
-    program: str = ""
-    """Name of the WGSL twin, by which a page finds the box; "" if there is none."""
 
     @property
     def _at(self) -> str:
@@ -109,9 +107,8 @@ class Box(NamedTuple):
             '<details style="margin-top:8px"><summary>The numbers</summary>'
             f"{_terms(self.numbers)}</details>"
         )
-        mark = f' data-program="{escape(self.program)}"' if self.program else ""
         made = (
-            f'<section class="lab-closing"{mark} aria-label="Closing box: {escape(self.name)}" '
+            f'<section class="lab-closing" aria-label="Closing box: {escape(self.name)}" '
             f'style="border:1px solid {_LINE};border-radius:8px;padding:12px 16px;margin:4px 0">'
             f'<p style="margin:0 0 6px;color:{_MUTED}">Where <code>{escape(self.name)}</code> '
             f"stands{self._at}</p>"

@@ -1,6 +1,6 @@
 """Measurements of the WGSL ladder: one file per card, in the format that the page saves.
 
-A new measurement replaces the earlier one. ``climb.ts`` makes these data.
+A new measurement replaces the earlier one. ``reader_card.ts`` makes these data.
 """
 
 import json
@@ -29,15 +29,6 @@ class CardStep:
 
 
 @dataclass(frozen=True)
-class UnsupportedProgram:
-    """A program that the card cannot run."""
-
-    name: KernelName
-    why: str
-    """The reason, as a clause after a colon."""
-
-
-@dataclass(frozen=True)
 class MeasuredCard:
     """The WGSL ladder on one card."""
 
@@ -48,12 +39,7 @@ class MeasuredCard:
     """The timer: "timestamps" of the card, or the browser's "wall clock"."""
     size: int
     """M = N = K."""
-    copy_gbs: float
-    """Bytes read and written, in GB/s."""
-    multiply_add_gflops: float
-    """Arithmetic rate without memory accesses."""
     rungs: tuple[CardStep, ...]
-    left_out: tuple[UnsupportedProgram, ...] = ()
 
     def gflops(self, name: str, fingerprint: str) -> float | None:
         """Return a program's median GFLOP/s, or None if this source was not measured."""

@@ -10,8 +10,7 @@ const TIMESTAMP_BYTES = 16;
 const USE = { MAP_READ: 1, COPY_SRC: 4, COPY_DST: 8, UNIFORM: 64, STORAGE: 128, RESOLVE: 512 };
 const READ = 1;
 const COMPUTE = 4;
-/** What a card may have and some programs need: features.json says what it is to lack one. */
-const FEATURES: GPUFeatureName[] = ["subgroups", "shader-f16"];
+const TIMESTAMPS = "timestamp-query";
 
 /** of a binding */
 type Kind = "uniform" | "storage" | "read-only-storage";
@@ -28,17 +27,16 @@ export async function openCard(): Promise<Card> {
   const adapter = await navigator.gpu
     ?.requestAdapter({ powerPreference: "high-performance" })
     .catch(() => null);
-  const wanted: GPUFeatureName[] = ["timestamp-query", ...FEATURES];
-  const requiredFeatures = wanted.filter((name) => adapter?.features.has(name));
+  const timed = adapter?.features.has(TIMESTAMPS);
   try {
-    device = await adapter?.requestDevice({ requiredFeatures });
+    device = await adapter?.requestDevice({ requiredFeatures: timed ? [TIMESTAMPS] : [] });
   } catch {
     // An adapter that gives no device is as good as none.
   }
   if (!adapter || !device) throw new LabError(NOT_THERE);
   const { description, device: model, vendor, architecture } = adapter.info;
   const name = description || model || [vendor, architecture].filter(Boolean).join(" ");
-  return new Card(device, name || "a card without a name", new Set(requiredFeatures));
+  return new Card(device, name || "a card without a name");
 }
 
 /** A card that can run programs. All of it ends where something stops it. */
@@ -48,17 +46,15 @@ export class Card {
   #clock: { queries: GPUQuerySet; resolved: GPUBuffer; read: GPUBuffer } | null = null;
   #device;
 
-  /** @param features of WebGPU that the device was given with */
   constructor(
     device: GPUDevice,
     public name: string,
-    public features: ReadonlySet<string>,
   ) {
     this.#device = device;
     device.lost.then(() =>
       this.stop("The browser took the card away, and what was not finished is lost. Try again."),
     );
-    if (features.has("timestamp-query")) {
+    if (device.features.has(TIMESTAMPS)) {
       this.#clock = {
         queries: device.createQuerySet({ type: "timestamp", count: 2 }),
         resolved: this.#make(TIMESTAMP_BYTES, USE.RESOLVE | USE.COPY_SRC),
@@ -68,7 +64,7 @@ export class Card {
   }
 
   /** The timer: "timestamps" of the card, or the browser's "wall clock". */
-  get clock() {
+  get clock(): "timestamps" | "wall clock" {
     return this.#clock ? "timestamps" : "wall clock";
   }
 

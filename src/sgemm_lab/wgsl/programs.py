@@ -1,6 +1,6 @@
-"""The programs in WGSL: the steps of the ladder, and those that measure the card itself.
+"""The programs in WGSL.
 
-A step has the file name and the head comment of its CUDA kernel, and constants in the same form,
+Each has the file name and the head comment of its CUDA kernel, and constants in the same form,
 ``const BM = 64u;  // rows of C per block``. They are not pipeline overrides: a compiler gets those
 only with the program, but loops are unrolled before (``loop_unrolling.ts``; the gain is in
 ``records/notes.md``), and a thread's own array, such as ``acc``, needs a constant length. A launch
@@ -17,7 +17,6 @@ from sgemm_lab.files import read_source
 from sgemm_lab.kernel import Kernel, parse_kernel
 
 PROGRAMS = Path(__file__).parent / "programs"
-ROOFS = Path(__file__).parent / "roofs"
 
 
 @cache
@@ -61,13 +60,3 @@ def constants_of(program: Kernel, variant: str) -> Kernel:
     pairs = (pair.partition("=") for pair in variant.split(","))
     other = program.with_constants(**{name: int(value) for name, _, value in pairs})
     return replace(other, name=f"{program.name}:{variant}")
-
-
-def roof_sources() -> dict[str, str]:
-    """Return the texts of the programs that measure the card, by name."""
-    return {path.stem: read_source(path) for path in sorted(ROOFS.glob("*.wgsl"))}
-
-
-def has_program(name: str) -> bool:
-    """Return whether WGSL has this kernel, or this variant of it."""
-    return any(step.name == name for step in all_programs())

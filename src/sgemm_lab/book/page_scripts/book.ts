@@ -95,8 +95,6 @@ window.labCompiles =
       load();
     });
   };
-  const stored = (key: string) => !["", "{}"].includes(storedText(key));
-
   // The script of a panel or of the workbench comes when the reader turns to it, has edited one
   // before, or follows a link to an edit.
   for (const name of ["panel", "workbench"]) {
@@ -108,18 +106,12 @@ window.labCompiles =
         place.addEventListener(event, load);
       }
     }
-    const edited = location.hash.startsWith("#edit=") || stored("sgemm-lab:edits");
+    const edited =
+      location.hash.startsWith("#edit=") || !["", "{}"].includes(storedText("sgemm-lab:edits"));
     if (places.length && edited) load();
   }
 
-  // What measures the reader's card comes when it is asked for, or was before.
-  // A step of a chapter is measured only when it is asked for.
+  // What measures the reader's GPU comes when it is asked for.
   const cards: NodeListOf<HTMLElement> = document.querySelectorAll('[data-lab="reader-card"]');
-  const loadCard = loader("reader-card.js");
-  for (const card of cards) wake(card, loadCard);
-  if (stored("sgemm-lab:card")) {
-    if (document.querySelector('[data-lab="reader-card"]:not([data-program])')) loadCard();
-    // A saved card is shown in closing boxes.
-    if (document.querySelector(".lab-closing[data-program]")) loader("card-in-chapter.js")();
-  }
+  for (const card of cards) wake(card, loader("reader-card.js"));
 })();

@@ -28,13 +28,6 @@ def test_the_library_computes_in_the_same_arithmetic() -> None:
     assert fp16.share == fp16.gflops / fp16.library_gflops < 1
 
 
-def test_a_former_kernel_on_tensor_cores_is_compared_with_nothing() -> None:
-    found = {(line.kernel, line.size): line for line in lines(RECORDS, [], "h200", bounds=False)}
-    size = (4096, 4096, 4096)
-    assert found["mma_tf32_packed", size].share is None
-    assert found["bands", size].share is not None
-
-
 def test_part_of_a_gpus_name_selects_it() -> None:
     assert lines(RECORDS, STRASSEN, "h200", bounds=False)
     assert lines(RECORDS, STRASSEN, "No such GPU", bounds=False) == []

@@ -3,17 +3,14 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from sgemm_lab.catalogue import book_kernel, load_kernels
-from sgemm_lab.kernel import Size
+from sgemm_lab.catalogue import book_kernels
+from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.models.bound import bound_of
 from sgemm_lab.models.roofline import sheet_of
 from sgemm_lab.records import strassen
 from sgemm_lab.records.gpu_record import Record, Score
 from sgemm_lab.records.store import scores
 from sgemm_lab.records.strassen import StrassenRecord, StrassenScore
-
-_OTHER_ARITHMETIC = 10
-"""A former kernel with an error that many times that of cuBLAS in FP32 used another arithmetic."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +33,7 @@ class Line:
     cublas_error: float | None
     date: str
     arithmetic: str | None
-    """Such as "fp32" or "3xtf32"; None for a kernel that the book no longer has."""
+    """Such as "fp32"; None for a kernel that the book no longer has, all of which were in FP32."""
     levels: int | None
     """Of Strassen's product."""
     bound_by: str | None = None
@@ -72,11 +69,12 @@ def lines(
         gpu: only GPUs whose name contains this, ignoring case.
         bounds: whether to compute the bounds, which takes seconds.
     """
-    arithmetics = {kernel.name: kernel.arithmetic for kernel in load_kernels(variants=True)}
     bound = _bounds(records) if bounds else _no_bound
+    measured = scores(records)
+    kernels = book_kernels(score.picked or score.kernel for score in measured)
     found = [
-        _line(score, arithmetics.get(score.picked or score.kernel), None, *bound(score))
-        for score in scores(records)
+        _line(score, kernel.arithmetic if kernel else None, None, *bound(score, kernel))
+        for score, kernel in zip(measured, kernels, strict=True)
     ] + [
         _line(score, score.arithmetic, score.levels)
         for record in strassen_records
@@ -92,34 +90,29 @@ def _line(
     bound_by: str | None = None,
     bound_gflops: float | None = None,
 ) -> Line:
+    library: float | None = score.cublas_gflops
+    if isinstance(score, Score) and arithmetic:
+        library = score.library_gflops(arithmetic)
     return Line(
         score.kernel, score.picked, score.gpu, score.m, score.n, score.k, score.gflops,
         score.cublas_gflops, score.error, score.cublas_error, score.date, arithmetic, levels,
-        bound_by, bound_gflops, _library_gflops(score, arithmetic),
+        bound_by, bound_gflops, library,
     )  # fmt: skip
 
 
-def _library_gflops(score: Score | StrassenScore, arithmetic: str | None) -> float | None:
-    usual = _OTHER_ARITHMETIC * (score.cublas_error or 0)
-    if arithmetic is None and score.error and score.error > usual > 0:
-        return None
-    if isinstance(score, StrassenScore):
-        return score.cublas_gflops
-    return score.library_gflops(arithmetic or "")
+def _bounds(
+    records: Sequence[Record],
+) -> Callable[[Score, Kernel | None], tuple[str | None, float | None]]:
+    """Return a function from a score and its kernel to the name and GFLOP/s of its bound."""
 
-
-def _bounds(records: Sequence[Record]) -> Callable[[Score], tuple[str | None, float | None]]:
-    """Return a function from a score to the name and GFLOP/s of its bound."""
-
-    def bound(score: Score) -> tuple[str | None, float | None]:
+    def bound(score: Score, kernel: Kernel | None) -> tuple[str | None, float | None]:
         record = next(r for r in records if score.run in r.runs)
         gpu = sheet_of(record)
-        kernel = book_kernel(score.picked or score.kernel)
         found = bound_of(kernel, score, gpu, record) if gpu and kernel else None
         return (found.unit, found.gflops) if found else (None, None)
 
     return bound
 
 
-def _no_bound(_score: Score) -> tuple[None, None]:
+def _no_bound(_score: Score, _kernel: Kernel | None) -> tuple[None, None]:
     return None, None

@@ -24,6 +24,13 @@ def test_a_measured_shape_has_nearly_its_own_ratio() -> None:
     assert ratio(AHEAD) == pytest.approx(1.13, rel=0.03)
 
 
+def test_at_a_measured_shape_no_margin_is_asked_for() -> None:
+    barely, near = (16384, 16384, 16384), (16384, 16384, 15360)
+    ratio = LibraryRatio([LibraryShape(*barely, 1.04), LibraryShape(*BEHIND, 0.99)])
+    taken = [ratio.favours_library(size) for size in (barely, near, BEHIND)]
+    assert taken == [False, True, True]
+
+
 def test_far_from_all_shapes_both_are_expected_to_be_as_fast() -> None:
     assert LibraryRatio(SHAPES)((1, 1, 100_000)) == pytest.approx(1)
     assert LibraryRatio([])((64, 64, 64)) == 1

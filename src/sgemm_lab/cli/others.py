@@ -11,7 +11,6 @@ from sgemm_lab.errors import LabError
 from sgemm_lab.files import own_records
 from sgemm_lab.gemm.dispatch.product import dispatcher
 from sgemm_lab.gemm.dispatch.shapes import FORTY_SHAPES, SQUARES, drawn
-from sgemm_lab.gemm.dispatch.tuning import LARGEST_SQUARE
 from sgemm_lab.kernel import Size
 from sgemm_lab.measuring.checkouts import INCLUDES
 from sgemm_lab.measuring.interleaved import Budget, Product, cublas, is_graphed, time_interleaved
@@ -28,6 +27,8 @@ from sgemm_lab.records.others import COMPARISONS, ComparedShape, Comparison
 from sgemm_lab.text import number, size_text
 
 _BUDGET = Budget(seconds=0.03, max_samples=20, warm_up_seconds=0.01, sample_seconds=0.002)
+_LARGEST_SQUARE = 8192
+"""One of 16,384 takes each library as long as twenty other shapes."""
 
 
 def add_others_arguments(parser: argparse.ArgumentParser) -> None:
@@ -54,7 +55,7 @@ def run_others(options: argparse.Namespace) -> int:
     wanted = options.libraries or LIBRARIES
     products, versions = other_products(wanted, _checkouts(options.checkout), print_status)
     products = {MATMUL: dispatcher(0), CUBLAS: cublas(), **products}
-    squares = [size for size in SQUARES if size[0] <= LARGEST_SQUARE]
+    squares = [size for size in SQUARES if size[0] <= _LARGEST_SQUARE]
     sizes = [*squares, *FORTY_SHAPES, *drawn(options.drawn, options.seed)]
     fixed = len(sizes) - options.drawn
     bar, found = ProgressBar(len(sizes), None, "shapes"), list[ComparedShape]()

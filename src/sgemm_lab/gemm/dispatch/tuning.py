@@ -14,9 +14,6 @@ from sgemm_lab.measuring.interleaved import Product
 from sgemm_lab.records.dispatch_table import LibraryShape, Model, Point, Search, Table
 from sgemm_lab.records.gpu_record import Device
 
-LARGEST_SQUARE = 8192
-"""One of 16,384 takes as long as twenty other shapes."""
-
 RELIABLE = 60e-6
 """Seconds from which the time of one launch, of a candidate that is ruled out, is used."""
 
@@ -68,7 +65,7 @@ def tuning_shapes(seed: int) -> list[Size]:
     many, few = drawn(DRAWN, seed), edges(EDGES, seed)
     each = len(many) // len(few)
     mixed = [size for place, one in enumerate(few) for size in (*many[place * each :][:each], one)]
-    return [*(size for size in SQUARES if size[0] <= LARGEST_SQUARE), *mixed]
+    return [*SQUARES, *mixed]
 
 
 def measure_shapes(

@@ -61,13 +61,13 @@ def test_tune_prints_the_fastest_kernels_and_the_file(
     said = capsys.readouterr()
     path = tmp_path / "tuned" / "nvidia-h200.json"
     first, head, *rows = said.out.splitlines()
-    assert first.startswith("2 candidates measured at 328 shapes. Half of them are predicted")
+    assert first.startswith("2 candidates measured at 329 shapes. Half of them are predicted")
     assert first.endswith(f"The table is in {path}.")
     assert head.split() == ["M×N×K", "fastest", "GFLOP/s", "of", "cuBLAS"]
-    assert len(rows) == 8
+    assert len(rows) == 9
     assert rows[0].split()[:2] == ["256³", "small_tile"]
     assert "split_k is excluded at 256³." in said.err
-    assert "296 of 328 shapes" in said.err
+    assert "297 of 329 shapes" in said.err
     found = TABLES.load(path)
     assert found.model
     assert {fit.kernel for fit in found.model.fits} == {TILE.name, SPLIT.name}

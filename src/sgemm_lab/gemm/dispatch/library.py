@@ -24,7 +24,7 @@ _ALIGNMENT = 2.0
 _DOUBT = 0.1
 """Weight of the assumption that both are equally fast, against a measured shape at distance 0."""
 _MARGIN = 1.1
-"""At a shape that was not measured cuBLAS is taken unless the kernel is expected to be faster by this
+"""Where no shape was measured cuBLAS is taken unless the kernel is expected to be faster by this
 factor. Of reaches from 0.8 to 1.2 and margins from 1.05 to 1.12, these two left at most 4 of 100
 shapes under 0.95 of cuBLAS, for two seeds on two cards, at the highest mean."""
 

@@ -107,3 +107,7 @@ def run_warps(source: str, args: dict[str, Any], threads: int = 32, **options: A
 
 def words(*values: int) -> npt.NDArray[np.int32]:
     return np.array(values, dtype=np.int32)
+
+
+SURFACE = {"linear": False, "normalized": False, "beyond": "clamp"}
+"""How a surface is read, and a texture where nothing else is said."""

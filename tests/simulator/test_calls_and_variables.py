@@ -6,7 +6,6 @@ from simulator_kernels import ptx_of
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.simulator import simulate
-from sgemm_lab.simulator.arguments import Struct
 
 DEEPEST = 24
 """How often a function may call itself."""
@@ -45,7 +44,7 @@ extern "C" __global__ void k(float* o) {
 
 
 def test_functions_are_written_out_where_they_are_called() -> None:
-    q = Struct(12, tuple((4 * n, "xyz"[n], np.float32(n + 1)) for n in range(3)))
+    q = {"bytes": 12, "fields": [(4 * n, "xyz"[n], np.array(n + 1, "f4")) for n in range(3)]}
     o, r = np.zeros(32, "f4"), np.zeros(32, "i4")
     found = simulate(ptx_of(CALLS), "k", (1,), (32,), {"q": q, "o": o, "r": r})
     i = np.arange(32)

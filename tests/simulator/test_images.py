@@ -5,11 +5,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from simulator_kernels import ptx_of
+from simulator_kernels import SURFACE, ptx_of
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.simulator import Result, simulate
-from sgemm_lab.simulator.arguments import Sampling
 from sgemm_lab.simulator.hazards import MISALIGNED, OUT_OF_BOUNDS, RACE
 
 HEIGHT, WIDTH = 5, 7
@@ -22,10 +21,7 @@ def image(type_: str = "f4", *, depth: int = 1, numbers: int = 1) -> npt.NDArray
 
 
 def read(
-    expression: str,
-    places: list[tuple[float, ...]],
-    texture: npt.NDArray[Any],
-    sampling: Sampling | None = None,
+    expression: str, places: list[tuple[float, ...]], texture: npt.NDArray[Any]
 ) -> list[float]:
     """What each thread reads, at a place of its own: x, y and z in the expression."""
     source = f"""extern "C" __global__ void k(cudaTextureObject_t t, const float* at, float* o) {{
@@ -36,7 +32,7 @@ def read(
     found = simulate(
         ptx_of(source), "k", (1,), (len(places),),
         {"t": texture, "at": at, "o": np.zeros(len(places), "f4")},
-        images={"t": sampling or Sampling()},
+        images={"t": SURFACE},
     )  # fmt: skip
     assert found.hazards == []
     return [float(number) for number in found.arrays["o"]]
@@ -56,7 +52,7 @@ def surface(body: str, out: npt.NDArray[Any], threads: int = 32, blocks: int = 1
     return simulate(
         ptx_of(source), "k", (blocks,), (threads,),
         {"s": out, "o": np.zeros(threads * blocks, "f4")},
-        images={"s": Sampling()}, watch_races_in=["s"],
+        images={"s": SURFACE}, watch_races_in=["s"],
     )  # fmt: skip
 
 
@@ -101,7 +97,7 @@ def test_what_stays_out_is_told_with_the_readers_line(call: str, what: str) -> N
 }}"""
     with pytest.raises(LabError, match=rf"{what}.* at test\.cu, line 2"):
         simulate(ptx_of(source), "k", (1,), (32,), {"t": image(), "o": np.zeros(32, "f4")},
-                 images={"t": Sampling()})  # fmt: skip
+                 images={"t": SURFACE})  # fmt: skip
 
 
 def test_a_number_that_stands_for_no_texture_is_a_sentence() -> None:

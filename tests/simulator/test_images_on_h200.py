@@ -9,12 +9,11 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from foreign_samples import digest
-from simulator_kernels import ptx_of
+from simulator_kernels import SURFACE, ptx_of
 from texture_reads import MORE, READS, USES, Reads, Uses, whole_source
 
 from sgemm_lab.external_cuda.prediction_accuracy import seen
 from sgemm_lab.simulator import Result, simulate
-from sgemm_lab.simulator.arguments import Sampling
 
 RECORD = json.loads(
     (Path(__file__).parents[1] / "data" / "textures_h200.json").read_text(encoding="utf-8")
@@ -28,7 +27,7 @@ def ptx() -> str:
 
 
 def launched(
-    case: Reads | Uses, images: dict[str, npt.NDArray[Any]], sampling: Sampling, result: str
+    case: Reads | Uses, images: dict[str, npt.NDArray[Any]], sampling: dict[str, Any], result: str
 ) -> Result:
     """Run a case's kernel, each thread at its own place."""
     out = np.zeros(case.count * case.numbers, result)
@@ -51,7 +50,9 @@ def test_the_record_is_of_these_cases() -> None:
 
 @pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in (*READS, *MORE)])
 def test_a_texture_is_read_as_on_the_gpu(case: Reads) -> None:
-    sampling = Sampling(linear=case.linear, normalized=case.normalized, beyond=case.beyond)
+    sampling = {
+        "linear": case.linear, "normalized": case.normalized, "beyond": case.beyond,
+    }  # fmt: skip
     done = launched(case, {"t": case.image()}, sampling, case.result)
     assert digest(done.arrays["o"]) == RECORD["reads"][case.name]
 
@@ -59,5 +60,5 @@ def test_a_texture_is_read_as_on_the_gpu(case: Reads) -> None:
 @pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in USES])
 def test_a_surface_is_read_and_written_as_on_the_gpu(case: Uses) -> None:
     image = case.image()
-    done = launched(case, {"s": image, "w": np.zeros_like(image)}, Sampling(), case.type)
+    done = launched(case, {"s": image, "w": np.zeros_like(image)}, SURFACE, case.type)
     assert [digest(done.arrays["o"]), digest(done.arrays["w"])] == RECORD["uses"][case.name]

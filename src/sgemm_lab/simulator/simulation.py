@@ -3,19 +3,16 @@
 The simulator is the TypeScript of this folder. It runs in a process of Node: see ``worker``.
 """
 
-import math
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from random import Random
-from typing import Any, Literal
+from math import isfinite
+from typing import Any, Literal, TypedDict, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
-from sgemm_lab.hardware import WARP
 from sgemm_lab.simulator import worker
-from sgemm_lab.simulator.arguments import Sampling, Struct
 from sgemm_lab.simulator.counts import Counts, LineCounts
 from sgemm_lab.simulator.hazards import Hazard
 from sgemm_lab.simulator.source_locations import Location
@@ -24,13 +21,50 @@ from sgemm_lab.simulator.warp_requests import NamedArray, WarpRequest
 from sgemm_lab.simulator.worker import Progress
 from sgemm_lab.tensor_map import TensorMap
 
-Schedule = Literal["lockstep", "warps", "threads"]
-Argument = npt.NDArray[Any] | int | float | Struct | TensorMap
+Argument = npt.NDArray[Any] | int | float | TensorMap | Mapping[str, Any]
 
 _EXACT = 2**53
 """Whole numbers from here on are no numbers of JavaScript."""
 _NOT_FINITE = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 _COLUMNS = {"value": np.float64, "a": np.float64, "b": np.float64, "store": np.int8}
+
+
+class Options(TypedDict, total=False):
+    """How a launch is simulated, where that is not as usual."""
+
+    unwritten: Collection[str]
+    """Names of arrays that hold nothing yet, such as C: reading them is a hazard."""
+    images: Mapping[str, Mapping[str, Any]]
+    """Which arguments are textures or surfaces, each with a ``Sampling`` of ``images.ts``. Their
+    arrays have the shape (depth or layers, height, width, numbers of an element)."""
+    check_hazards: bool
+    """False: do not look for races in shared memory, which costs time. Illegal addresses, missed
+    barriers and reads of unwritten memory are always found."""
+    watch_races_in: Collection[str]
+    """Names of arrays in global memory in which to look for races too."""
+    count_requests: bool
+    """False: memory requests are not counted, and their counts stay zero."""
+    trace: bool
+    """Record every access; for small launches."""
+    products: bool
+    """Record every multiply-add in the trace as well."""
+    requests_of: tuple[int, int] | None
+    """A block and a warp of it whose memory requests are wanted, address by address."""
+    watch: Collection[str]
+    """What else to watch for; ``watches.ts`` says what each finds."""
+    schedule: Literal["lockstep", "warps", "threads"]
+    """"lockstep", the default, runs all threads of a block side by side. "warps" runs each warp to
+    its next barrier before the next warp: slower, and a missing barrier shows. "threads" does so
+    with every thread."""
+    shared_parts: Sequence[tuple[str, int, int]]
+    """The arrays inside dynamic shared memory: name, first byte there, bytes."""
+    cooperative: bool
+    """All blocks run concurrently, for kernels whose blocks wait for each other."""
+    max_basic_blocks: int | None
+    """Basic blocks that a group of threads may run before its loop is called endless; None for no
+    limit."""
+    time_limit: float
+    """Seconds after which the simulation is given up."""
 
 
 @dataclass(frozen=True)
@@ -60,27 +94,9 @@ def simulate(
     args: Mapping[str, Argument],
     shared_bytes: int = 0,
     *,
-    unwritten: Collection[str] = (),
-    filled_to: Mapping[str, int] | None = None,
     variables: Mapping[str, npt.NDArray[Any]] | None = None,
-    starts: Mapping[str, int] | None = None,
-    images: Mapping[str, Sampling] | None = None,
-    check_hazards: bool = True,
-    watch_races_in: Collection[str] = (),
-    count_requests: bool = True,
-    trace: bool = False,
-    products: bool = False,
-    requests_of: tuple[int, int] | None = None,
-    watch: Collection[str] = (),
-    only_blocks: Sequence[int] | None = None,
-    schedule: Schedule = "lockstep",
-    order: int | None = None,
-    shared_parts: Sequence[tuple[str, int, int]] = (),
-    cooperative: bool = False,
-    join_products: bool = False,
-    max_basic_blocks: int | None = None,
-    time_limit: float = math.inf,
     progress: Progress | None = None,
+    **options: Unpack[Options],
 ) -> Result:
     """Run a kernel's PTX on the CPU and count its memory requests as the hardware does.
 
@@ -89,38 +105,13 @@ def simulate(
         entry: Name of the kernel.
         grid: Blocks along x, y, z; missing axes are 1.
         block: Threads along x, y, z; missing axes are 1.
-        args: The kernel's arguments by name, in order: NumPy arrays for pointers, numbers for
-            the rest, a ``Struct`` for what is one. The names are used in messages.
+        args: The kernel's arguments by name, in order: NumPy arrays for pointers, numbers, tensor
+            maps; for a struct its ``bytes`` and ``fields``, as in ``simulation.ts``.
         shared_bytes: Dynamic shared memory of one block, in bytes.
-        unwritten: Names of arrays that hold nothing yet, such as C: reading them is a hazard.
-        filled_to: Of arrays of which only the first bytes hold something, how many those are.
         variables: What ``__device__`` and ``__constant__`` variables hold, by their names in the
             PTX; others start as the source says, or with zeros.
-        starts: How many bytes into its array an argument points, where that is not its start.
-        images: Which arguments are textures or surfaces, and how each is read. Their arrays have
-            the shape (depth or layers, height, width, numbers of an element).
-        check_hazards: Whether to look for races in shared memory, which costs time. Illegal
-            addresses, missed barriers and reads of unwritten memory are always found.
-        watch_races_in: Names of arrays in global memory in which to look for races too.
-        count_requests: Whether to count memory requests; without, their counts stay zero.
-        trace: Whether to record every access; for small launches.
-        products: Whether a trace has every multiply-add as well.
-        requests_of: A block and a warp of it whose memory requests are wanted, address by address.
-        watch: What else to watch for; ``watches.ts`` says what each finds.
-        only_blocks: The numbers of the blocks to run, x fastest; None for all.
-        schedule: "lockstep" runs all threads of a block side by side. "warps" runs each warp to
-            its next barrier before the next warp: slower, and a missing barrier shows. "threads"
-            does so with every thread.
-        order: A seed: blocks, and with "warps" the warps of a block, run in an order drawn from it;
-            None for the order of their numbers.
-        shared_parts: The arrays inside dynamic shared memory: name, first byte there, bytes.
-        cooperative: Whether all blocks run concurrently, for kernels whose blocks wait for each
-            other.
-        join_products: Whether a product and a sum that ptxas joins are rounded once, as there.
-        max_basic_blocks: Basic blocks that a group of threads may run before its loop is called
-            endless; None for no limit.
-        time_limit: Seconds after which the simulation is given up.
         progress: Called with (blocks done, all blocks) now and then.
+        options: see ``Options``.
 
     Raises:
         PtxError: the PTX cannot be read, or uses an unknown instruction.
@@ -136,31 +127,9 @@ def simulate(
         "block": block,
         "args": [[name, _argument(value)] for name, value in args.items()],
         "variables": dict(variables or {}),
-        "options": {
-            "sharedBytes": shared_bytes,
-            "unwritten": [*unwritten],
-            "filledTo": filled_to or {},
-            "starts": dict(starts or {}),
-            "images": {name: asdict(sampling) for name, sampling in (images or {}).items()},
-            "checkHazards": check_hazards,
-            "watchRacesIn": [*watch_races_in],
-            "countRequests": count_requests,
-            "trace": trace,
-            "products": products,
-            "requestsOf": requests_of,
-            "watch": [*watch],
-            "onlyBlocks": only_blocks if order is None else _shuffled(only_blocks, grid, order),
-            "warpOrder": None if order is None else _drawn(math.prod(block), order),
-            "schedule": schedule,
-            "sharedParts": [*shared_parts],
-            "cooperative": cooperative,
-            "joinProducts": join_products,
-            "maxBasicBlocks": max_basic_blocks,
-            **({} if time_limit == math.inf else {"timeLimit": time_limit}),
-        },
+        "options": {"sharedBytes": shared_bytes, "watch": [], **_camel_case(options)},
     }
-    answer = worker.ask("simulate", given, progress)
-    found = result_of(answer, {})
+    found = result_of(worker.ask("simulate", given, progress), {})
     return replace(found, arrays=_arrays({**(variables or {}), **args}, found.arrays))
 
 
@@ -180,30 +149,14 @@ def result_of(answer: Mapping[str, Any], types: Mapping[str, npt.NDArray[Any]]) 
     )
 
 
-def _shuffled(blocks: Sequence[int] | None, grid: tuple[int, ...], seed: int) -> list[int]:
-    found = list(range(math.prod(grid)) if blocks is None else blocks)
-    Random(seed).shuffle(found)
-    return found
-
-
-def _drawn(threads: int, seed: int) -> list[int]:
-    """Draw the order of a block's warps."""
-    found = list(range(-(-threads // WARP)))
-    Random(seed).shuffle(found)
-    return found
-
-
 def _argument(value: Argument) -> Any:
     if isinstance(value, TensorMap):
         return _camel_case(asdict(value))
-    if isinstance(value, np.ndarray):
+    if isinstance(value, np.ndarray | Mapping):
         return value
-    if isinstance(value, Struct):
-        fields = [(start, name, np.asarray(part)) for start, name, part in value.fields]
-        return {"bytes": value.bytes, "fields": fields}
     number = value.item() if isinstance(value, np.generic) else value
     if isinstance(number, float):
-        return number if math.isfinite(number) else _NOT_FINITE[str(number)]
+        return number if isfinite(number) else _NOT_FINITE[str(number)]
     return number if abs(number) < _EXACT else {"whole": str(number)}
 
 
@@ -215,12 +168,9 @@ def _arrays(
     args: Mapping[str, Argument], found: Mapping[str, npt.NDArray[Any]]
 ) -> dict[str, npt.NDArray[Any]]:
     """Give arrays the types and shapes with which they came."""
-    given: dict[str, Any] = {}
-    for name, value in args.items():
-        given |= value.arrays if isinstance(value, Struct) else {name: value}
     return {
-        name: array.view(given[name].dtype).reshape(given[name].shape)
-        if isinstance(given.get(name), np.ndarray)
+        name: array.view(given.dtype).reshape(given.shape)
+        if isinstance(given := args.get(name), np.ndarray)
         else array
         for name, array in found.items()
     }

@@ -22,8 +22,9 @@ from sgemm_lab.gemm.strassen.error import (
     sampled_rows,
 )
 from sgemm_lab.gemm.strassen.model import best_plan, book_machine
+from sgemm_lab.models.scoreboard import lines
 from sgemm_lab.records.gpu_record import Measurement
-from sgemm_lab.records.strassen import STRASSEN_RECORDS, StrassenRun, latest, scores
+from sgemm_lab.records.strassen import STRASSEN_RECORDS, StrassenRun, latest
 
 
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,7 +86,7 @@ def test_a_record_is_written_item_by_item(taken: tuple[Path, StrassenRun]) -> No
     (times,) = inside.times
     assert [way.schedules for way in times.ways] == [(), ("lean",), ("lean", "lean"), ("twice",)]
     assert {way.kernel for way in times.ways} == {"wgmma_3xfp16"}
-    scored = [(s.arithmetic, s.size, s.levels) for s in scores(STRASSEN_RECORDS.load(path))]
+    scored = [(s.arithmetic, s.size, s.levels) for s in lines([], [STRASSEN_RECORDS.load(path)])]
     assert scored == [
         ("strassen", (16, 16, 16), 1), ("strassen", (12, 20, 28), 1),
         ("strassen+3xfp16", (12, 20, 28), 1),
@@ -105,7 +106,7 @@ def test_a_run_of_only_the_inside_kernel_joins_the_latest_run(
     found = latest(record)
     assert (found.date, found.times) == (before.date, before.times)
     assert [one.date for one in found.inside] == [later]
-    assert {(s.arithmetic, s.date) for s in scores(record)} == {
+    assert {(s.arithmetic, s.date) for s in lines([], [record])} == {
         ("strassen", before.date), ("strassen+3xfp16", later),
     }  # fmt: skip
 

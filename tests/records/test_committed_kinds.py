@@ -8,6 +8,7 @@ import pytest
 from record_samples import DEVICE, record, run, samples
 
 from sgemm_lab.files import data_folder
+from sgemm_lab.models.scoreboard import lines
 from sgemm_lab.records import dispatch_table, multi_gpu, others, sanitizer, strassen
 from sgemm_lab.records.gpu_record import CUBLAS_MODES, Spread
 
@@ -65,7 +66,7 @@ def test_a_score_is_the_fastest_plan_with_levels_and_the_error_of_as_many() -> N
         for n, levels in ((8, (2e-7, 3e-7, 5e-7)), (16, (2e-7, 3e-7)))
     ]
     taken = strassen.StrassenRun(*ENVIRONMENT, times=tuple(times), errors=tuple(errors))
-    first, second = strassen.scores(strassen.StrassenRecord(DEVICE, (taken,)))
+    first, second = lines([], [strassen.StrassenRecord(DEVICE, (taken,))])
     assert (first.levels, first.error, first.cublas_error) == (2, 5e-7, 1e-7)
     assert first.gflops == pytest.approx(2 * 8**3 / 3e-6 / 1e9, rel=1e-12)
     assert first.share == pytest.approx(2 / 3)

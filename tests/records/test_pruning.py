@@ -27,7 +27,7 @@ def test_every_query_on_a_pruned_record_answers_as_before(book: Record) -> None:
                 (s.kernel, s.fingerprint, s.size, s.gflops, s.cublas_gflops, s.date)
                 for s in scores([of])
             },
-            "counters": {k.name: {z: c.counters for z, c in of.launches(k).items()} for k in BOOK},
+            "counters": {k.name: {z: c.values for z, c in of.launches(k).items()} for k in BOOK},
             "readings": {name: values(of.readings(name)) for name in names},
             "library": {(a, z): of.library(a, z) for a in CUBLAS_MODES for z in sizes},
             "errors": {

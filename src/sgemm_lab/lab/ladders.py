@@ -75,7 +75,7 @@ def results_of(record: Record, gpu: str) -> list[Result]:
             continue
         arithmetic = arithmetics.get(score.kernel, "fp32")
         beside = score.library_gflops(arithmetic) or 0.0
-        results.append({**_result(score, score.measurement, gpu), "cublas": beside})
+        results.append({**_result(score, score, gpu), "cublas": beside})
         library[score.size] = {**_result(score, score.cublas, gpu), "kernel": LIBRARY}
     return results + list(library.values())
 

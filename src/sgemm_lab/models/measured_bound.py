@@ -35,7 +35,7 @@ class MeasuredBound(NamedTuple):
     @property
     def clock_mhz(self) -> float | None:
         """The SMs' clock while the kernel was timed; None where it was not recorded."""
-        return self.score.measurement.clock_mhz
+        return self.score.clock_mhz
 
     @property
     def numbers(self) -> dict[str, float]:

@@ -1,16 +1,16 @@
 """The scoreboard: measurements by kernel, size and GPU, with cuBLAS, bound and error."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from statistics import median
 
 from sgemm_lab.catalogue import book_kernels
 from sgemm_lab.kernel import Kernel, Size
-from sgemm_lab.models.bound import bound_of
+from sgemm_lab.models.bound import Bound, bound_of
 from sgemm_lab.models.roofline import sheet_of
-from sgemm_lab.records import strassen
 from sgemm_lab.records.gpu_record import Record, Score
 from sgemm_lab.records.store import scores
-from sgemm_lab.records.strassen import StrassenRecord, StrassenScore
+from sgemm_lab.records.strassen import STRASSEN, StrassenRecord, latest, strassen_over
 
 
 @dataclass(frozen=True)
@@ -69,50 +69,56 @@ def lines(
         gpu: only GPUs whose name contains this, ignoring case.
         bounds: whether to compute the bounds, which takes seconds.
     """
-    bound = _bounds(records) if bounds else _no_bound
     measured = scores(records)
     kernels = book_kernels(score.picked or score.kernel for score in measured)
     found = [
-        _line(score, kernel.arithmetic if kernel else None, None, *bound(score, kernel))
+        _line(score, kernel, _bound(score, kernel, records) if bounds else None)
         for score, kernel in zip(measured, kernels, strict=True)
-    ] + [
-        _line(score, score.arithmetic, score.levels)
-        for record in strassen_records
-        for score in strassen.scores(record)
     ]
+    found += (line for record in strassen_records for line in _strassen_lines(record))
     return [line for line in found if gpu.lower() in line.gpu.lower()]
 
 
-def _line(
-    score: Score | StrassenScore,
-    arithmetic: str | None,
-    levels: int | None,
-    bound_by: str | None = None,
-    bound_gflops: float | None = None,
-) -> Line:
-    library: float | None = score.cublas_gflops
-    if isinstance(score, Score) and arithmetic:
-        library = score.library_gflops(arithmetic)
+def _line(score: Score, kernel: Kernel | None, limit: Bound | None) -> Line:
+    arithmetic = kernel.arithmetic if kernel else None
     return Line(
-        score.kernel, score.picked, score.gpu, score.m, score.n, score.k, score.gflops,
-        score.cublas_gflops, score.error, score.cublas_error, score.date, arithmetic, levels,
-        bound_by, bound_gflops, library,
+        score.kernel, score.picked, score.gpu, *score.size, score.gflops, score.cublas_gflops,
+        score.error, score.cublas.error, score.date, arithmetic, None,
+        limit.unit if limit else None, limit.gflops if limit else None,
+        score.library_gflops(arithmetic) if arithmetic else score.cublas_gflops,
     )  # fmt: skip
 
 
-def _bounds(
-    records: Sequence[Record],
-) -> Callable[[Score, Kernel | None], tuple[str | None, float | None]]:
-    """Return a function from a score and its kernel to the name and GFLOP/s of its bound."""
-
-    def bound(score: Score, kernel: Kernel | None) -> tuple[str | None, float | None]:
-        record = next(r for r in records if score.run in r.runs)
-        gpu = sheet_of(record)
-        found = bound_of(kernel, score, gpu, record) if gpu and kernel else None
-        return (found.unit, found.gflops) if found else (None, None)
-
-    return bound
+def _bound(score: Score, kernel: Kernel | None, records: Sequence[Record]) -> Bound | None:
+    record = next(r for r in records if score.run in r.runs)
+    gpu = sheet_of(record)
+    return bound_of(kernel, score, gpu, record) if gpu and kernel else None
 
 
-def _no_bound(_score: Score, _kernel: Kernel | None) -> tuple[None, None]:
-    return None, None
+def _strassen_lines(record: StrassenRecord) -> Iterator[Line]:
+    """Yield the fastest plan with levels of each size and leaf arithmetic, of the latest run.
+
+    Errors are those for inputs uniform in ±0.5, as of the other kernels.
+    """
+    run = latest(record)
+    parts = [(STRASSEN, run.date, run.times, run.errors)]
+    parts += [
+        (strassen_over(one.arithmetic), one.date or run.date, one.times, one.errors)
+        for one in run.inside
+    ]
+    for arithmetic, date, sizes, errors in parts:
+        uniform = {one.size: one for one in errors if one.inputs == "uniform"}
+        for times in sizes:
+            plans = [plan for plan in times.ways if plan.levels]
+            if not plans:
+                continue
+            best = min(plans, key=lambda plan: median(plan.seconds))
+            gflops, cublas = (1e3 * times.tflops(each) for each in (best.seconds, times.cublas))
+            found = uniform.get(times.size)
+            # All schedules of one depth add in the same order.
+            error = dict(enumerate(found.levels)).get(best.levels) if found else None
+            yield Line(
+                STRASSEN, None, record.gpu.name, *times.size, gflops, cublas, error,
+                found.cublas if found else None, date, arithmetic, best.levels,
+                library_gflops=cublas,
+            )  # fmt: skip

@@ -96,45 +96,6 @@ class TimedWithCublas(OfSize):
         return self.cublas_seconds / self.seconds
 
 
-class CublasComparison:
-    """Mixin for a speed compared with cuBLAS in the same run."""
-
-    @property
-    def size(self) -> Size:
-        """M, N, K of the product."""
-        raise NotImplementedError
-
-    @property
-    def gflops(self) -> float:
-        """Median GFLOP/s."""
-        raise NotImplementedError
-
-    @property
-    def cublas_gflops(self) -> float:
-        """GFLOP/s of cuBLAS."""
-        raise NotImplementedError
-
-    @property
-    def m(self) -> int:
-        """Rows of C."""
-        return self.size[0]
-
-    @property
-    def n(self) -> int:
-        """Columns of C."""
-        return self.size[1]
-
-    @property
-    def k(self) -> int:
-        """Terms of a sum."""
-        return self.size[2]
-
-    @property
-    def share(self) -> float:
-        """Ratio to the speed of cuBLAS."""
-        return self.gflops / self.cublas_gflops
-
-
 @dataclass(frozen=True)
 class Measurement(OfSize):
     """Samples of one kernel, or of cuBLAS, at one size. Seconds are per launch."""
@@ -287,29 +248,13 @@ class Run(RunEnvironment):
     temperature_c: Spread | None = None
 
 
-@dataclass(frozen=True)
-class Score(CublasComparison):
+@dataclass(frozen=True, kw_only=True)
+class Score(Measurement):
     """One kernel at one size on one GPU, with cuBLAS in the same run. Speeds are medians."""
 
     device: Device
     run: Run
-    measurement: Measurement
     cublas: Measurement
-
-    @property
-    def kernel(self) -> str:
-        """The kernel's name."""
-        return self.measurement.kernel
-
-    @property
-    def fingerprint(self) -> str:
-        """Fingerprint of the measured source."""
-        return self.measurement.fingerprint
-
-    @property
-    def picked(self) -> str | None:
-        """The kernel that the dispatcher chose; only for ``matmul``."""
-        return self.measurement.picked
 
     @property
     def gpu(self) -> str:
@@ -317,14 +262,19 @@ class Score(CublasComparison):
         return self.device.name
 
     @property
-    def size(self) -> Size:
-        """M, N, K of the product."""
-        return self.measurement.size
+    def date(self) -> str:
+        """Start time of the run."""
+        return self.run.date
 
     @property
-    def gflops(self) -> float:
-        """The kernel's GFLOP/s."""
-        return self.measurement.gflops
+    def cublas_gflops(self) -> float:
+        """GFLOP/s of cuBLAS."""
+        return self.cublas.gflops
+
+    @property
+    def share(self) -> float:
+        """Ratio to the speed of cuBLAS."""
+        return self.gflops / self.cublas_gflops
 
     def library_gflops(self, arithmetic: str) -> float | None:
         """Return the GFLOP/s of cuBLAS in an arithmetic, in the same run; None if not measured.
@@ -335,72 +285,20 @@ class Score(CublasComparison):
         library = (one for one in self.run.measurements if one.kernel == mode)
         return next((one.gflops for one in library if one.size == self.size), None)
 
-    @property
-    def cublas_gflops(self) -> float:
-        """GFLOP/s of cuBLAS."""
-        return self.cublas.gflops
 
-    @property
-    def error(self) -> float | None:
-        """``Measurement.error`` of the kernel."""
-        return self.measurement.error
-
-    @property
-    def cublas_error(self) -> float | None:
-        """``Measurement.error`` of cuBLAS."""
-        return self.cublas.error
-
-    @property
-    def date(self) -> str:
-        """Start time of the run."""
-        return self.run.date
-
-    @property
-    def samples(self) -> tuple[float, ...]:
-        """GFLOP/s of every sample of the kernel."""
-        return self.measurement.samples
-
-    @property
-    def clock_mhz(self) -> float:
-        """SM clock of the run in MHz (:func:`clock_mhz`)."""
-        return clock_mhz(self.device, self.run)
-
-
-@dataclass(frozen=True)
-class Counted:
+@dataclass(frozen=True, kw_only=True)
+class Counted(Counters):
     """Hardware counters of a launch with their run."""
 
     device: Device
     run: Run
-    counters: Counters
-
-    @property
-    def values(self) -> dict[str, float]:
-        """Counts by name."""
-        return self.counters.values
-
-    @property
-    def fingerprint(self) -> str:
-        """Fingerprint of the counted source."""
-        return self.counters.fingerprint
 
 
-@dataclass(frozen=True)
-class Read:
+@dataclass(frozen=True, kw_only=True)
+class Read(Reading):
     """A reading of a microbenchmark with its run."""
 
     run: Run
-    reading: Reading
-
-    @property
-    def samples(self) -> tuple[float, ...]:
-        """Samples in the order taken."""
-        return self.reading.samples
-
-    @property
-    def median(self) -> float:
-        """Median sample."""
-        return self.reading.median
 
 
 def clock_mhz(device: Device, run: Run) -> float:
@@ -491,7 +389,7 @@ class Record:
         for run in self.runs:
             for found in run.counters:
                 sizes = launches.setdefault((found.kernel, found.fingerprint), {})
-                sizes[found.size] = Counted(self.gpu, run, found)
+                sizes[found.size] = Counted(**vars(found), device=self.gpu, run=run)
         return launches
 
     @cached_property
@@ -499,7 +397,8 @@ class Record:
         found: dict[str, dict[int, Read]] = {}
         for run in self.runs:
             for reading in run.readings:
-                found.setdefault(reading.benchmark, {})[reading.parameter] = Read(run, reading)
+                by_parameter = found.setdefault(reading.benchmark, {})
+                by_parameter[reading.parameter] = Read(**vars(reading), run=run)
         return found
 
     def _all_scores(self) -> Iterator[Score]:
@@ -508,4 +407,5 @@ class Record:
             library = {found.size: found for found in run.measurements if found.kernel == CUBLAS}
             for found in run.measurements:
                 if found.kernel not in CUBLAS_MODES.values() and found.size in library:
-                    yield Score(self.gpu, run, found, library[found.size])
+                    same = library[found.size]
+                    yield Score(**vars(found), device=self.gpu, run=run, cublas=same)

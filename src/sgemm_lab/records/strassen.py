@@ -1,13 +1,11 @@
-"""Records of Strassen's product: dataclasses of a file, and scores."""
+"""Records of Strassen's product: dataclasses of a file."""
 
 import statistics
 from dataclasses import dataclass, replace
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.kernel import Size
 from sgemm_lab.records.gpu_record import (
     Count,
-    CublasComparison,
     Device,
     KernelName,
     Name,
@@ -22,8 +20,6 @@ from sgemm_lab.records.json_files import Kind
 
 STRASSEN = "strassen"
 """The name of Strassen's product among kernels and among arithmetics."""
-_UNIFORM = "uniform"
-"""Inputs uniform in ±0.5, as for the errors in other kernels' scores."""
 
 
 @dataclass(frozen=True)
@@ -150,74 +146,6 @@ class StrassenRecord:
 
     gpu: Device
     runs: tuple[StrassenRun, ...]
-
-
-@dataclass(frozen=True)
-class StrassenScore(CublasComparison):
-    """The fastest plan with at least one level at one size, with cuBLAS in the same run."""
-
-    gpu: str
-    date: str
-    arithmetic: str
-    """"strassen", with the arithmetic of the leaves unless it is FP32."""
-    times: SizeTimes
-    plan: MeasuredPlan
-    errors: Errors | None
-    """At this size, for inputs uniform in ±0.5; None if not measured."""
-
-    kernel = STRASSEN
-    picked = None
-
-    @property
-    def size(self) -> Size:
-        """M, N, K."""
-        return self.times.size
-
-    @property
-    def levels(self) -> int:
-        """Recursion depth."""
-        return self.plan.levels
-
-    @property
-    def gflops(self) -> float:
-        """Median GFLOP/s, counting 2·M·N·K FLOP."""
-        return 1e3 * self.times.tflops(self.plan.seconds)
-
-    @property
-    def cublas_gflops(self) -> float:
-        """GFLOP/s of cuBLAS."""
-        return 1e3 * self.times.tflops(self.times.cublas)
-
-    @property
-    def error(self) -> float | None:
-        """Error at this depth; all schedules of one depth add in the same order."""
-        levels = self.errors.levels if self.errors else ()
-        return levels[self.levels] if self.levels < len(levels) else None
-
-    @property
-    def cublas_error(self) -> float | None:
-        """Error of cuBLAS."""
-        return self.errors.cublas if self.errors else None
-
-
-def scores(record: StrassenRecord) -> list[StrassenScore]:
-    """Return the fastest plan with levels of each size and leaf arithmetic, from the latest run."""
-    run = latest(record)
-    found = []
-    parts = [(STRASSEN, run.date, run.times, run.errors)]
-    parts += [
-        (strassen_over(one.arithmetic), one.date or run.date, one.times, one.errors)
-        for one in run.inside
-    ]
-    for arithmetic, date, sizes, all_errors in parts:
-        errors = {one.size: one for one in all_errors if one.inputs == _UNIFORM}
-        for times in sizes:
-            plans = [plan for plan in times.ways if plan.levels]
-            if plans:
-                best = min(plans, key=lambda plan: statistics.median(plan.seconds))
-                of_size = errors.get(times.size)
-                found.append(StrassenScore(record.gpu.name, date, arithmetic, times, best, of_size))
-    return found
 
 
 def strassen_over(arithmetic: str) -> str:

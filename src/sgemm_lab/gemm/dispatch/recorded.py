@@ -46,7 +46,7 @@ def predicted_from_record(kernel: Kernel, size: Size, record: Record, sms: int) 
     if not near:
         return None
     score = min(near, key=lambda score: _distance(score.size, size))
-    seconds = statistics.median(score.measurement.seconds)
+    seconds = statistics.median(score.seconds)
     return seconds * _work(kernel, size, sms) / _work(kernel, score.size, sms)
 
 

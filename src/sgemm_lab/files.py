@@ -1,10 +1,7 @@
-"""Folders of kernels and records, atomic writes, and locks."""
+"""Folders of kernels and records, and atomic writes."""
 
 import os
-import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from sgemm_lab.errors import LabError
@@ -115,44 +112,3 @@ def check_writable(folder: Path, size: int = 2**22) -> None:
         raise LabError(
             f"Nothing can be written to the folder {folder}: {error.strerror}."
         ) from None
-
-
-@contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Lock a folder while a file in it is read and rewritten; create the folder if necessary.
-
-    Other processes wait for the lock. File systems without locks are used without one.
-
-    Raises:
-        LabError: the folder cannot be created or opened.
-    """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        handle = _open_lock(folder)
-    except OSError as error:
-        raise LabError(f"The folder {folder} cannot be used: {error.strerror}.") from None
-    try:
-        with suppress(OSError):
-            _lock(handle)
-        yield
-    finally:
-        os.close(handle)  # releases the lock
-
-
-if sys.platform == "win32":
-    import msvcrt
-
-    def _open_lock(folder: Path) -> int:
-        return os.open(folder / ".lock", os.O_CREAT | os.O_RDWR)
-
-    def _lock(handle: int) -> None:
-        msvcrt.locking(handle, msvcrt.LK_LOCK, 1)
-
-else:
-    import fcntl
-
-    def _open_lock(folder: Path) -> int:
-        return os.open(folder, os.O_RDONLY)
-
-    def _lock(handle: int) -> None:
-        fcntl.flock(handle, fcntl.LOCK_EX)

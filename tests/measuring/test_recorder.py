@@ -1,7 +1,7 @@
 """Taking a record on a fake GPU: no measurement is lost, however the run ends."""
 
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,7 +16,7 @@ from sgemm_lab.measuring import recorder
 from sgemm_lab.measuring.interleaved import TimingInterrupted
 from sgemm_lab.measuring.recorder import record_counters, take_record
 from sgemm_lab.records.gpu_record import Measurement, Reading
-from sgemm_lab.records.json_files import Kind, record_path
+from sgemm_lab.records.json_files import record_path
 from sgemm_lab.records.store import RECORDS, load_record
 
 NAIVE, TILED = load_kernel("naive"), load_kernel("tiled")
@@ -119,35 +119,6 @@ def test_small_products_are_measured_as_graphs_and_large_ones_are_not(
     assert asked == [True, False]
 
 
-def stopped_at(size: tuple[int, int, int]) -> Callable[..., list[Measurement]]:
-    """Return a timing that Ctrl-C ends at a size."""
-
-    def interrupted(products: dict[str, Any], now: Any, *_: Any) -> list[Measurement]:
-        if now == size:
-            raise TimingInterrupted([measured("naive", now)])
-        return time_interleaved(products, now)
-
-    return interrupted
-
-
-def test_an_interrupted_run_is_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    three = [*SIZES, (16, 16, 16)]
-    monkeypatch.setattr(recorder, "time_interleaved", stopped_at(SIZES[1]))
-    take_record([NAIVE], tmp_path, sizes=three, resume=True)
-    monkeypatch.setattr(recorder, "time_interleaved", stopped_at(three[2]))
-    _, second = take_record([NAIVE], tmp_path, sizes=three, resume=True)
-    assert [m.size for m in second.measurements] == [SIZES[1], SIZES[1], three[2]]
-
-    monkeypatch.setattr(recorder, "time_interleaved", time_interleaved)
-    said: list[str] = []
-    _, third = take_record([NAIVE], tmp_path, sizes=three, resume=True, progress=said.append)
-    assert said[0].startswith("2 of 3 sizes are in the file already")
-    assert ({m.size for m in third.measurements}, third.complete) == ({three[2]}, True)
-    # What was complete is measured again, and so is all where the reader asks for it.
-    _, fourth = take_record([NAIVE], tmp_path, sizes=three, resume=True)
-    assert {m.size for m in fourth.measurements} == set(three)
-
-
 def test_a_size_without_memory_or_time_is_reported_and_skipped(tmp_path: Path) -> None:
     said: list[str] = []
     large, slow = (20_000, 20_000, 10), (1000, 1000, 1000)
@@ -213,23 +184,6 @@ def test_an_unwritable_folder_is_found_before_any_measurement(
     with pytest.raises(LabError, match=r"written to the folder .+new: No space left on device"):
         take([NAIVE], tmp_path / "new")
     assert raced == []
-
-
-def test_a_run_that_cannot_be_added_is_written_elsewhere(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def unwritable(*_: Any, **__: Any) -> Path:
-        raise LabError("x.json cannot be written: No space left on device.")
-
-    (tmp_path / "here").mkdir()
-    monkeypatch.chdir(tmp_path / "here")
-    monkeypatch.setattr(Kind, "add_run", unwritable)
-    with pytest.raises(LabError, match=r"No space left on device\. The run is not lost") as told:
-        take_record([NAIVE], tmp_path / "records", sizes=SIZES)
-    (kept,) = (tmp_path / "here").iterdir()
-    assert f"sgemm-lab add {kept}" in str(told.value)
-    (taken,) = load_record(kept).runs
-    assert len(taken.measurements) == 4
 
 
 @pytest.mark.parametrize("fault", [LabError("Too large."), RuntimeError("an illegal address")])

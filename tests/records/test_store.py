@@ -3,7 +3,6 @@
 import json
 import os
 import re
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -214,20 +213,7 @@ def test_measurements_of_another_source_are_not_scores_of_the_kernel() -> None:
     assert scores([record(new)]) == []
 
 
-# Concurrent writers, and unusual GPU names.
-
-
-def test_concurrent_writers_lose_no_run(tmp_path: Path) -> None:
-    """Each reads the file, adds its run and writes it, under a lock."""
-
-    def write(writer: int) -> None:
-        for second in range(4):
-            RECORDS.add_run(tmp_path, DEVICE, run(date=f"20{writer}-01-01T00:00:0{second}Z"))
-
-    with ThreadPoolExecutor(4) as pool:
-        list(pool.map(write, range(30, 34)))
-    (path,) = tmp_path.iterdir()
-    assert len({taken.date for taken in load_record(path).runs}) == 16
+# Unusual GPU names.
 
 
 def test_a_run_is_added_once(tmp_path: Path) -> None:

@@ -58,11 +58,6 @@ def add_record_arguments(parser: argparse.ArgumentParser) -> None:
         help="total time of the timings; slower products are skipped. "
         f"Default: {TIME_LIMIT:.0f}, or no limit with --size",
     )
-    parser.add_argument(
-        "--anew",
-        action="store_true",
-        help="measure all sizes, also those of an interrupted run of the last day",
-    )
 
 
 def add_counters_arguments(parser: argparse.ArgumentParser) -> None:
@@ -117,7 +112,6 @@ def run_record(options: argparse.Namespace) -> int:
         budget=Budget(seconds=options.seconds),
         matmul=dispatcher(0) if with_matmul else None,
         time_limit=limit if options.time_limit is None else options.time_limit,
-        resume=not options.anew,
         progress=print_status,
     )
     ended = "complete" if run.complete else "stopped early"

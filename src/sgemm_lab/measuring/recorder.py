@@ -1,7 +1,6 @@
 """Take a record: run timings and microbenchmarks on this machine's GPU, and write them.
 
-No measurement is lost. The file is checked before the first measurement; an interruption keeps the
-results so far; and if the file cannot be written in the end, the run goes to the current folder.
+The file is checked before the first measurement, and an interruption keeps the results so far.
 """
 
 import math
@@ -38,9 +37,8 @@ from sgemm_lab.measuring.methods import effects as measure_effects
 from sgemm_lab.measuring.microbench import microbenchmarks
 from sgemm_lab.measuring.parts import parts as measure_parts
 from sgemm_lab.measuring.power import power as measure_power
-from sgemm_lab.measuring.sizes import Pace, fits_memory, measured_before
+from sgemm_lab.measuring.sizes import Pace, fits_memory
 from sgemm_lab.records.gpu_record import (
-    CUBLAS,
     CUBLAS_MODES,
     MATMUL,
     Accuracy,
@@ -48,7 +46,6 @@ from sgemm_lab.records.gpu_record import (
     Device,
     Measurement,
     Reading,
-    Record,
     Run,
     five_digits,
 )
@@ -100,7 +97,6 @@ def take_record(
     budget: Budget | None = None,
     matmul: Dispatcher | None = None,
     time_limit: float = math.inf,
-    resume: bool = False,
     progress: Progress = lambda _: None,
 ) -> tuple[Path, Run]:
     """Measure kernels and cuBLAS at all sizes, add the run to the GPU's file, return both.
@@ -113,19 +109,13 @@ def take_record(
         budget: duration per kernel and size.
         matmul: a dispatcher to measure as well.
         time_limit: of the timings, in seconds.
-        resume: skip the sizes of an interrupted run of the last day.
         progress: called with a line of text.
 
     Raises:
-        LabError: as ``measure_run``; the file is not writable, which is checked first; or it could
-            not be written in the end, and the message says where the run is instead.
+        LabError: as ``measure_run``; or the file is not writable, which is checked first.
     """
     device = current_device()
-    runs = _check_file(folder, device)
-    sizes = list(sizes)
-    if resume:
-        others = [CUBLAS, *([MATMUL] if matmul is not None else [])]
-        sizes = _remaining(sizes, measured_before(runs, new_run(), kernels, others), progress)
+    _check_file(folder, device)
     run = measure_run(
         kernels,
         sizes=sizes,
@@ -136,17 +126,7 @@ def take_record(
         time_limit=time_limit,
         progress=progress,
     )
-    return _add(folder, device, run), run
-
-
-def _remaining(sizes: list[Size], done: set[Size], progress: Progress) -> list[Size]:
-    remaining = [size for size in sizes if size not in done] or sizes
-    if len(remaining) < len(sizes):
-        progress(
-            f"{len(sizes) - len(remaining)} of {len(sizes)} sizes are in the file already, from an "
-            "interrupted run. Measuring the others; --anew measures all."
-        )
-    return remaining
+    return RECORDS.add_run(folder, device, run), run
 
 
 @dataclass
@@ -326,7 +306,7 @@ def record_counters(
         counters=tuple(taken.counters),
         **card.spreads(),
     )
-    return _add(folder, device, run), run
+    return RECORDS.add_run(folder, device, run), run
 
 
 def record_errors(
@@ -357,32 +337,14 @@ def record_errors(
         for found in accuracies(products, progress):
             taken.accuracies.append(replace(found, fingerprint=prints.get(found.kernel, "")))
     run = replace(base, complete=taken.complete, accuracies=tuple(taken.accuracies))
-    return _add(folder, device, run), run
+    return RECORDS.add_run(folder, device, run), run
 
 
-def _add(folder: Path, device: Device, run: Run) -> Path:
-    """Add a run to the GPU's file, and return the file's path; else write it to the current folder.
-
-    Raises:
-        LabError: the run is not in the GPU's file; the message has the reason and the other file.
-    """
-    try:
-        return RECORDS.add_run(folder, device, run)
-    except LabError as fault:
-        stem = RECORDS.path(folder, device.name).stem
-        path = Path.cwd() / f"{stem}-{run.date.translate({ord('-'): None, ord(':'): None})}.json"
-        RECORDS.save_unchecked(path, Record(device, (run,)))
-        raise LabError(
-            f"{fault} The run is not lost: it is in {path}. "
-            f"Fix the error, then run: sgemm-lab add {path}"
-        ) from None
-
-
-def _check_file(folder: Path, device: Device) -> tuple[Run, ...]:
-    """Check that the GPU's file is writable, before minutes of measurements; return its runs."""
+def _check_file(folder: Path, device: Device) -> None:
+    """Check that the GPU's file is valid and writable, before minutes of measurements."""
     path = RECORDS.path(folder, device.name)
     check_writable(folder, 2**20 + (path.stat().st_size if path.is_file() else 0))
-    return RECORDS.runs(folder, device)
+    RECORDS.runs(folder, device)
 
 
 def new_run() -> Run:

@@ -3,14 +3,13 @@
 The time of a size is predicted from earlier sizes, so a slow GPU measures fewer sizes.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
 
 from sgemm_lab.hardware import FLOAT_BYTES
-from sgemm_lab.kernel import Kernel, Size
+from sgemm_lab.kernel import Size
 from sgemm_lab.measuring.interleaved import Budget
-from sgemm_lab.records.gpu_record import CUBLAS_MODES, Measurement, Run, RunEnvironment
+from sgemm_lab.records.gpu_record import CUBLAS_MODES, Measurement
 
 TIME_LIMIT = 480.0
 """Default time limit of the timings of a record in seconds. Its microbenchmarks take another
@@ -18,8 +17,6 @@ minute."""
 
 _MATRICES = 0.8
 """Share of the free memory for matrices; the rest is for workspace."""
-_RESUME_AGE = timedelta(days=1)
-"""Maximum age of an interrupted run that is resumed."""
 _LAUNCHES_BEFORE = 2
 """Launches of a product before its timing."""
 
@@ -73,38 +70,3 @@ def fits_memory(size: Size, free_bytes: int) -> bool:
     """Whether the matrices of a size fit into free memory, with space for a workspace."""
     m, n, k = size
     return FLOAT_BYTES * (m * k + k * n + m * n) <= _MATRICES * free_bytes
-
-
-def measured_before(
-    runs: Sequence[Run], like: RunEnvironment, kernels: Sequence[Kernel], others: Collection[str]
-) -> set[Size]:
-    """Return the sizes that interrupted runs of these products have finished.
-
-    Runs count back to the latest complete one, if they are of the last day with the same driver,
-    compiler and libraries. The last size of an interrupted run may be incomplete and is excluded.
-
-    Args:
-        runs: of one GPU, oldest first.
-        like: a run with the current date and versions.
-        kernels: to measure; runs of other sources do not count.
-        others: names of further products, such as cuBLAS.
-    """
-    needed = {(kernel.name, kernel.fingerprint) for kernel in kernels}
-    done: set[Size] = set()
-    for run in reversed([run for run in runs if run.measurements]):
-        measured = {(one.kernel, one.fingerprint) for one in run.measurements}
-        same = needed <= measured and set(others) <= {name for name, _ in measured}
-        if run.complete or not same or not _resumable(run, like):
-            break
-        done |= {one.size for one in run.measurements} - {run.measurements[-1].size}
-    return done
-
-
-def _resumable(run: RunEnvironment, like: RunEnvironment) -> bool:
-    """Whether a run is of the last day before ``like``, with the same software."""
-    age = datetime.fromisoformat(like.date) - datetime.fromisoformat(run.date)
-    return age <= _RESUME_AGE and _tools(run) == _tools(like)
-
-
-def _tools(run: RunEnvironment) -> tuple[str, ...]:
-    return (run.driver, run.cuda, run.nvrtc, run.cupy, run.package, run.cublas_call)

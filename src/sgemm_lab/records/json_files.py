@@ -1,19 +1,18 @@
 """JSON files of records: one file per GPU model for each kind of record.
 
-``Kind`` describes a kind of record. ``RunFile`` writes the file of a run after each item, so a run
-that is stopped keeps its items.
+``Kind`` describes a kind of record.
 """
 
 import hashlib
 import json
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Generic, TypeVar, cast
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.files import data_folder, locked, write_whole
+from sgemm_lab.files import data_folder, write_whole
 from sgemm_lab.records.gpu_record import Dated, Device
 from sgemm_lab.records.schema import FormError, decode, encode
 
@@ -25,7 +24,6 @@ CHAPTERS_RECORD = "nvidia-h200.json"
 """File name of the record that the chapters quote where there is no GPU; it comes first."""
 
 T = TypeVar("T")
-R = TypeVar("R", bound=Dated)
 
 
 @dataclass(frozen=True)
@@ -77,16 +75,9 @@ class Kind(Generic[T]):
         Raises:
             LabError: the record is not valid, or the file cannot be written.
         """
-        self._decoded(self._data(record), path)
-        self.save_unchecked(path, record)
-
-    def save_unchecked(self, path: Path, record: T) -> None:
-        """Write a record atomically without a check, so that no measurement is lost.
-
-        Raises:
-            LabError: the file cannot be written.
-        """
-        write_whole(path, _layout(self._data(record)) + "\n")
+        data = {"format": self.number, **encode(record)}
+        self._decoded(data, path)
+        write_whole(path, _layout(data) + "\n")
 
     def runs(self, folder: Path, gpu: Device) -> tuple[Any, ...]:
         """Return the runs in a GPU's file; empty if there is no file.
@@ -108,21 +99,16 @@ class Kind(Generic[T]):
     def add_run(self, folder: Path, gpu: Device, run: Dated) -> Path:
         """Add a run to a GPU's file atomically, and return the file's path.
 
-        It replaces a run of the same date: an earlier state of it. A lock orders concurrent
-        processes, so no run is lost.
+        It replaces a run of the same date: an earlier state of it.
 
         Raises:
             LabError: the existing file cannot be read, or is of another GPU, or the run is not
                 valid, or the file cannot be written; it is not changed.
         """
         path = self.path(folder, gpu.name)
-        with locked(path.parent):
-            runs = [one for one in self.runs(folder, gpu) if one.date != run.date]
-            self.save(path, cast(Any, self.form)(gpu, (*runs, run)))
+        runs = [one for one in self.runs(folder, gpu) if one.date != run.date]
+        self.save(path, cast(Any, self.form)(gpu, (*runs, run)))
         return path
-
-    def _data(self, record: T) -> dict[str, Any]:
-        return {"format": self.number, **encode(record)}
 
     def _read(self, path: Path) -> Any:
         name = f"{self.noun} file"
@@ -157,35 +143,6 @@ class Kind(Generic[T]):
 @lru_cache(maxsize=32)
 def _load_once(kind: Kind[Any], path: Path, _state: tuple[int, int, int]) -> Any:
     return kind._decoded(kind._read(path), path)
-
-
-class RunFile(Generic[R]):
-    """A run that grows item by item. Each change replaces the whole file."""
-
-    def __init__(self, kind: Kind[Any], folder: Path, gpu: Device, run: R) -> None:
-        """Begin a run. Nothing is written yet.
-
-        Args:
-            kind: of the record; its form has the fields ``gpu`` and ``runs``.
-            folder: of records.
-            gpu: model of the GPUs.
-            run: without measurements.
-
-        Raises:
-            LabError: the existing file cannot be read, or is of another GPU.
-        """
-        self.path = kind.path(folder, gpu.name)
-        self._kind, self._folder, self._gpu, self.run = kind, folder, gpu, run
-        self.earlier: tuple[R, ...] = kind.runs(folder, gpu)
-
-    def put(self, **fields: Any) -> None:
-        """Set fields of the run and write the file.
-
-        Raises:
-            LabError: the run is not valid, or the file cannot be written.
-        """
-        self.run = replace(self.run, **fields)
-        self._kind.add_run(self._folder, self._gpu, self.run)
 
 
 def record_path(folder: Path, gpu: str) -> Path:

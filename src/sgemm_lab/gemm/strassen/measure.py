@@ -27,7 +27,6 @@ from sgemm_lab.measuring.interleaved import (
 )
 from sgemm_lab.measuring.recorder import new_run
 from sgemm_lab.records.gpu_record import CUBLAS, five_digits
-from sgemm_lab.records.json_files import RunFile
 from sgemm_lab.records.strassen import (
     STRASSEN_RECORDS,
     Errors,
@@ -104,14 +103,20 @@ def take_strassen_record(
         LabError: no GPU, a product is not exact, or the file cannot be written.
     """
     check_writable(folder / STRASSEN_RECORDS.folder)
-    run = StrassenRun(**new_run().environment())
-    store = RunFile(STRASSEN_RECORDS, folder, current_device(), run)
+    device, run = current_device(), StrassenRun(**new_run().environment())
+    path = STRASSEN_RECORDS.path(folder, device.name)
+
+    def put(**fields: Any) -> None:
+        nonlocal run
+        run = replace(run, **fields)
+        STRASSEN_RECORDS.add_run(folder, device, run)
+
     try:
         if not only_inside:
             progress("products of whole numbers at odd sizes")
-            store.put(exact=exact_products())
+            put(exact=exact_products())
             for item in _measured(sizes, None, budget, progress):
-                store.put(**_with(store.run, item))
+                put(**_with(run, item))
         kernel = load_kernel(TENSOR_CORE_LEAF)
         if suits(kernel, device_target()):
             progress(f"products of whole numbers with {kernel.name} inside")
@@ -120,14 +125,14 @@ def take_strassen_record(
             large = [size for size in sizes if size in TENSOR_CORE_SIZES]
             for item in _measured(large, kernel, budget, progress):
                 inside = replace(inside, **_with(inside, item))
-                store.put(inside=(inside,))
+                put(inside=(inside,))
         else:
             progress(f"{kernel.name} is skipped: it needs {kernel.needs}.")
     except KeyboardInterrupt:
         progress("The run was stopped. Its measurements are in the file.")
-        return store.path, store.run
-    store.put(complete=True)
-    return store.path, store.run
+        return path, run
+    put(complete=True)
+    return path, run
 
 
 def _measured(

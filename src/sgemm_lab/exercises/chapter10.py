@@ -98,6 +98,17 @@ PREDICTIONS = (
         hints=((1.0, "The instructions are the same. The clocks that they take are not."),),
     ),
     Estimate(
+        name="producers-gain",
+        unit="times as fast",
+        close=0.02,
+        found=times_as_fast("producers", "serpentine", _SQUARE),
+        hints=(
+            (1.5, "There are three warps for two, but the two left few slots empty."),
+            (1.15, "That is with every slot filled, and without the added instructions."),
+            (1.0, "The third warp fills more slots than the added instructions take."),
+        ),
+    ),
+    Estimate(
         name="even-gain",
         unit="times as fast",
         close=0.015,

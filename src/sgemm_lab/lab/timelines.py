@@ -116,7 +116,7 @@ def barrier_ring(name: str | Kernel, *, stages: int, tiles: int) -> BarrierRing:
             "stages": stages,
         },
         note=f"By the overlap model, with the times of a K tile of {kernel.name} on "
-        f"{measured_card().device.name}. In a stage's row a K tile is "
-        "requested (dashed), arrives (solid), is ready (faint) and is multiplied (purple). In a "
-        "box in use, what is filled has still to be multiplied.",
+        f"{measured_card().device.name}. In a stage's row a K tile is requested (dashed), arrives "
+        "(solid), is ready (faint) and is multiplied (with its number). A box in use empties as "
+        "its K tile is multiplied.",
     )

@@ -238,8 +238,8 @@ function factsOf({ product, sms, found, even }: Plan): [string, string][] {
 function measuredWords({ measured, full }: Plan) {
   if (!measured.length) return "";
   return (
-    `Squares are measured speeds, as shares of ${number(full)} GFLOP/s, which the fastest ` +
-    `kernel would reach if no SM were ever idle${measured[0].note ? ` (${measured[0].note})` : ""}.`
+    `Marks are measured: 100 % is ${number(full)} GFLOP/s, what the fastest ` +
+    `kernel would reach with no SM idle${measured[0].note ? ` (${measured[0].note})` : ""}.`
   );
 }
 

@@ -138,21 +138,20 @@ class Closing:
     def sum_text(self) -> str:
         """The factors that multiply to the measured one; "" without a kernel before.
 
-        Where issue slots set both limits, they are what the GPU counted, and the text says what
-        remains. Otherwise they are the limits' and that of the shares of them that are reached.
+        Where issue slots set both limits, they are what the GPU counted. Otherwise they are the
+        limits' and that of the shares of them that are reached.
         """
         if self.before is None or self.of_bounds is None or self.measured is None:
             return ""
         if self.parts and not differ(self.parts.product / self.measured.value):
-            return self.parts.text_of(self.measured.value)
+            return self.parts.text
         ratio = self.of_bounds.value
-        old, new = (f"{100 * one.share:.1f} %" for one in (self.before, self.now))
         was, unit = _limiting(self.before), _limiting(self.now)
-        limit = "Its limit" if was == unit else f"Its limit, that of {unit} instead of {was},"
-        same, digits = abs(ratio - 1) < _SAME_BOUND, 3 if ratio < 2 else 2
-        high = "the same" if same else f"{ratio:.{digits}f}× as high"
-        reached = f"{new} of it" + (", as before" if old == new else f" instead of {old}")
-        return f"{limit} is {high}, and it reaches {reached}."
+        limit = "its limit" if was == unit else f"its limit, now that of {unit} and not of {was}"
+        reached = f"{self.now.share / self.before.share:.3f}× by how much of it is reached."
+        if abs(ratio - 1) < _SAME_BOUND:
+            return f"Its limit is the same: {reached}"
+        return f"{ratio:.{3 if ratio < 2 else 2}f}× by {limit}; {reached}"
 
     @property
     def rows(self) -> Rows:
@@ -160,7 +159,7 @@ class Closing:
         rows = [("What changed", self.changed), ("Measured here", self.here)]
         if self.measured:
             times = self.measured.value
-            said = ["" if differ(times) else "No difference.", self.sum_text, self.gap]
+            said = ["" if differ(times) else "No difference.", self.gap, self.sum_text]
             rows.insert(1, (f"Why {factor_text(times)}×", " ".join(filter(None, said))))
         if self.before:
             what, rest = held_by(self.before, self.was)
@@ -189,8 +188,8 @@ class Closing:
         counted = ""
         if self.parts:
             counted = (
-                f"{self.parts.all} = {self.parts.product:.3f}. SMs that have a block: the share of "
-                "the run time in which an SM has one."
+                f"{self.parts.all} = {self.parts.product:.3f}; what is missing has no counted "
+                "cause. SMs that have a block: the share of the run time in which an SM has one."
             )
         return [
             ("Limit before", f"`{old.kernel.display_name}`: {_reached(old)}"),

@@ -1,7 +1,6 @@
 """A GPU's counters in words: what warps wait for, and the parts of a factor."""
 
 from collections.abc import Mapping
-from math import prod
 from typing import NamedTuple
 
 from sgemm_lab.text import percent
@@ -57,15 +56,12 @@ class Parts(NamedTuple):
         """The product written out."""
         return " × ".join(f"{value:.3f} by {words}" for words, value in self._named)
 
-    def text_of(self, factor: float) -> str:
-        """Return the product without what makes no difference, and what remains of a factor."""
+    @property
+    def text(self) -> str:
+        """The factors that make a difference, as a sentence."""
         shown = [(words, value) for words, value in self._named if abs(value - 1) >= _SAME]
-        text = " × ".join(f"{value:.3f} by {words}" for words, value in shown)
-        rest = factor / prod(value for _, value in shown) - 1
-        if abs(rest) < _REST:
-            return f"{text}."
-        side = "more" if rest > 0 else "less"
-        return f"{text}; {100 * abs(rest):.1f} % {side} has no counted cause."
+        text = "; ".join(f"{value:.3f}× by {words}" for words, value in shown)
+        return f"{text}." if text else ""
 
     @property
     def _named(self) -> list[tuple[str, float]]:
@@ -81,10 +77,8 @@ class Parts(NamedTuple):
 _STALLED = "stalled_"
 _READY = ("selected", "not_selected")
 _LEAST = 0.02
-_SAME = 0.002
+_SAME = 0.005
 """Factors closer to 1 are left out of a product."""
-_REST = 0.003
-"""A product this close to a factor agrees with it: the numbers have three decimals."""
 
 
 def waits(counters: Mapping[str, float], names: Mapping[str, str] = NAMES) -> dict[str, float]:

@@ -90,10 +90,10 @@ export function render({ model, el }: View<State>) {
   return keepDrawn(model, STATE, root, update, { redraw, stop: () => player.close() });
 }
 
-/** The reader's own pattern as a line of source. */
+/** The reader's own pattern as a line of source; words of `s` lie in the banks. */
 function ownSource(model: Model<State>) {
   const type = WIDTHS[model.get("bits")];
-  return `${type} v = s[${model.get("stride")} * lane];  // __shared__ ${type} s[]`;
+  return `${type} v = s[${model.get("stride")} * lane];`;
 }
 
 function painted(model: Model<State>): Painted {
@@ -155,6 +155,13 @@ function drawBanks(scene: Scene, picture: SVGSVGElement, now: Painted, width: nu
       const y = isServed ? top + 2 : top - 8 - (wave - served + 1) * tall;
       const size = { width: (cell * bits) / WORD_BITS - 1, height: isServed ? TALLEST : tall - 1 };
       drawToken(scene, `${wave}-${word}`, lanes, { x, y, ...size }, isServed);
+      // Of a queue too long for numbers, the first and the last are named beside it.
+      const isEnd = wave === served || wave === wavefronts.length - 1;
+      if (tall > LETTERS || isServed || !isEnd || lanes.length > 1) continue;
+      const last = x > width - 60; // no room at its right
+      const at = last ? { x: x - 4, "text-anchor": "end" } : { x: x + cell + 4 };
+      const beside = { class: "lab-tick", ...at, y: y + size.height / 2 + 4 };
+      scene.draw(`end${wave}-${word}`, "text", beside, `lane ${lanes[0]}`);
     }
   });
   scene.finish();

@@ -29,6 +29,8 @@ interface State {
 
 const UNITS = { warp: "scheduler", block: "banks" };
 const GUTTER = 70; // px beside the rows
+const ROW = { warp: 13, block: 30 }; // px, where there is no room for more workers
+const TALLEST = 24; // px, of a bar
 
 export function render({ model, el }: View<State>) {
   const kind = model.get("kind");
@@ -84,6 +86,7 @@ function words(now: Case, kind: State["kind"], workers: number): string {
 /** A row for each worker, and below them the unit. */
 class Drawing extends OverTime {
   period;
+  rows;
   row;
 
   constructor(
@@ -98,18 +101,19 @@ class Drawing extends OverTime {
     const end = Math.max(2 * (work + wait), (most + 1.5) * work);
     super(scene, -1, end, { gutter: GUTTER, width });
     this.period = Math.max(workers * work, work + wait);
-    this.row = kind === "warp" ? 13 : 30;
+    this.rows = most * ROW[kind];
+    this.row = this.rows / workers; // few workers share the height of many
   }
 
   draw(picture: SVGSVGElement) {
     const { turn, workers, width, row } = this;
-    const unit = turn.most * row + 8;
+    const unit = this.rows + 8;
     for (let worker = 0; worker < workers; worker++) this.drawWorker(worker, worker * row);
     this.name("unit-name", unit + 17, UNITS[this.kind]);
     let idle = 0;
     for (const start of this.turnsOfAll()) {
       if (start - idle > 1e-6) this.drawIdle(idle, start, unit);
-      this.bar(`unit${start}`, "lab-work", start, start + turn.work, unit, 24);
+      this.bar(`unit${start}`, "lab-work", start, start + turn.work, unit, TALLEST);
       idle = start + turn.work;
     }
     if (idle < this.end) this.drawIdle(idle, this.end, unit);
@@ -134,20 +138,22 @@ class Drawing extends OverTime {
   drawWorker(worker: number, y: number) {
     const { row, kind } = this;
     const { work, wait } = this.turn;
-    if (kind === "block" || worker % 4 === 3 || worker === 0) {
+    if (row > 15 || worker % 4 === 3 || worker === 0) {
       this.name(`name${worker}`, y + row / 2 + 4, `${kind} ${worker + 1}`);
     }
+    const tall = Math.min(row - 3, TALLEST);
+    const top = y + (row - 1 - tall) / 2;
     for (const start of this.turnsOf(worker)) {
       const id = `${worker}-${start}`;
       const [done, back] = [start + work, start + work + wait];
-      this.bar(`work${id}`, "lab-work", start, done, y + 1, row - 3);
-      this.bar(`wait${id}`, "lab-wait", done, back, y + row / 2 - 1, 2);
-      this.bar(`queue${id}`, "lab-queue", back, start + this.period, y + 2, row - 5);
+      this.bar(`work${id}`, "lab-work", start, done, top, tall);
+      this.bar(`wait${id}`, "lab-wait", done, back, top + tall / 2 - 1, 2);
+      this.bar(`queue${id}`, "lab-queue", back, start + this.period, top + 1, tall - 2);
     }
   }
 
   drawIdle(from: number, to: number, y: number) {
-    const d = slanted(this.x(from), this.x(Math.min(to, this.end)), y, 24);
+    const d = slanted(this.x(from), this.x(Math.min(to, this.end)), y, TALLEST);
     this.scene.draw(`idle${from}`, "path", { class: "lab-gap", d });
   }
 

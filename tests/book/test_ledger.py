@@ -25,34 +25,14 @@ def test_page_of_all_claims_has_them_all_and_leads_to_each(book: Site) -> None:
     assert sorted((f"chapters/{page}", key) for page, key in links) == sorted(claims)
 
 
-def visible_verdicts(page: Any) -> list[str]:
-    rows = page.locator(".lab-ledger tr[data-verdict]:visible")
-    return [str(row.get_attribute("data-verdict")) for row in rows.all()]
-
-
 @pytest.mark.browser
-def test_claims_are_grouped_by_page_in_order(specimen: Site, contexts: Any) -> None:
+def test_claims_are_grouped_by_page_in_order_and_lead_to_it(specimen: Site, contexts: Any) -> None:
     page = contexts().goto(specimen, PAGE).page
-    heads = page.locator(".lab-ledger th[scope=rowgroup]")
+    heads = page.locator(".lab-verdicts th[scope=rowgroup]")
     assert heads.all_inner_texts() == ["Claims about TILE"]
-    assert visible_verdicts(page) == ["wrong", "confirmed", "depends"]
-    shown = page.locator(".lab-ledger label").all_inner_texts()
-    assert shown == ["all 3", "✓ confirmed 1", "✗ wrong 1", "⇄ depends 1"]
-
-
-@pytest.mark.browser
-def test_reader_filters_claims_with_the_keyboard_and_follows_one(
-    specimen: Site, contexts: Any
-) -> None:
-    page = contexts().goto(specimen, PAGE).page
-    page.locator(".lab-ledger input").first.focus()
-    for verdict in ("confirmed", "wrong", "depends"):
-        page.keyboard.press("ArrowDown")
-        assert visible_verdicts(page) == [verdict]
-    assert page.locator(".lab-ledger input:focus-visible").count() == 1
-    page.keyboard.press("Tab")  # to the link of the page
-    page.keyboard.press("Tab")  # to the verdict that is left
-    page.keyboard.press("Enter")
+    verdicts = page.locator("a.lab-verdict")
+    assert verdicts.all_inner_texts() == ["✗ wrong", "✓ confirmed", "⇄ depends"]
+    verdicts.last.click()
     page.wait_for_url("**/claims.html#verdict-more-slower")
     assert page.locator("#verdict-more-slower").inner_text().startswith("It is slower.")
 

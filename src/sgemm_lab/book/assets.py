@@ -8,7 +8,6 @@ from sphinx.application import Sphinx
 
 from sgemm_lab import bundles
 from sgemm_lab.book import fonts, mathml
-from sgemm_lab.book.ledger import filter_css
 from sgemm_lab.style import theme_css
 
 ASSETS = Path(__file__).parent / "assets"
@@ -32,9 +31,9 @@ def write_assets(app: Sphinx) -> None:
 
 
 def stylesheet() -> str:
-    """Return the CSS that no file holds: colours, those of sources, the ledger's filter."""
+    """Return the CSS that no file holds: the colours, and those of sources."""
     light, dark = source_colours("light", LIGHT_CODE), source_colours("dark", DARK_CODE)
-    return theme_css("body") + light + dark + filter_css()
+    return theme_css("body") + light + dark
 
 
 def source_colours(mode: str, code_style: str) -> str:

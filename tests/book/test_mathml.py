@@ -50,20 +50,6 @@ def test_what_is_no_latex_is_named_in_a_sentence(latex: str) -> None:
         mathml.mathml(latex, display=False)
 
 
-@pytest.mark.parametrize(
-    ("latex", "text"),
-    [
-        ("4096^3", "4096³"),
-        (r"C = A \cdot B", "C=A⋅B"),
-        (r"\max(L, M)", "max(L,M)"),
-        (r"\sqrt{7/2}", "√(7/2)"),
-        (r"N / \sqrt{p}", "N/√p"),
-    ],
-)
-def test_signs_of_a_formula_make_a_line_of_text(latex: str, text: str) -> None:
-    assert mathml.plain(latex) == text
-
-
 def test_font_has_the_signs_of_the_pages_and_no_more(tmp_path: Path) -> None:
     (tmp_path / "page.html").write_text(
         f"<p>æ {mathml.mathml('h_i = BK ÷ 2', display=False)} and ü</p>", encoding="utf-8"

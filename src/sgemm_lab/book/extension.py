@@ -26,7 +26,6 @@ from sgemm_lab.book import (
     parallel_read,
     reader_cards,
     share_cards,
-    site_files,
     stale_pages,
     stills,
     workbench,
@@ -79,9 +78,8 @@ def setup(app: Sphinx) -> dict[str, Any]:
         links.publish_notebooks,
     ):
         _after_the_pages(app, write)
-    # After the theme, which writes a sheet then, and Jupyter Book, which writes a front door.
+    # After the theme, which writes a sheet then.
     _after_the_pages(app, asset_bundle.write, priority=900)
-    _after_the_pages(app, site_files.write, priority=900)
     # After the sheet, which draws them.
     _after_the_pages(app, share_cards.write_cards, priority=950)
     parallel_read.run_side_by_side(app)

@@ -27,14 +27,11 @@ _CONVERTER = LatexToMathML(fancy_error=False, annotation=True)
 _FORMULA = re.compile(r"<math\b.*?</math>", re.DOTALL)
 _LETTER = re.compile(r"<mi>([A-Za-z])</mi>")
 _TAG = re.compile(r"<annotation.*?</annotation>|<[^>]*>", re.DOTALL)
-_POWER = re.compile(r"<mn>(\d+)</mn></msup>")
-_RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 _ITALIC_CAPITAL, _ITALIC_SMALL, _ITALIC_H = 0x1D434, 0x1D44E, 0x210E
 """Code points of the italic A, a and h of mathematics; the letters follow in order, without h."""
 _ROOT = re.compile(r"<(msqrt|mroot)>")
 """Elements whose sign a browser takes from the font, though no text of theirs names it."""
 _ROOT_SIGN = "√"
-_ROOT_OF_ONE = re.compile(rf"{_ROOT_SIGN}\((\w+)\)")
 _NO_MARK = {0x2061, 0x2062}
 """Signs that are read aloud and not drawn: a function is applied, factors are multiplied."""
 
@@ -58,18 +55,6 @@ def mathml(latex: str, *, display: bool) -> str:
         return str(_CONVERTER.convert_with_local_state(latex.strip(), displaystyle=display))
     except LatexError as problem:
         raise LabError(f"The formula “{latex.strip()}” cannot be drawn: {problem}") from None
-
-
-def plain(latex: str) -> str:
-    """Return the signs that a formula shows, in a line of text.
-
-    Raises:
-        LabError: it is no LaTeX that can be turned.
-    """
-    markup = _POWER.sub(lambda power: power[1].translate(_RAISED), mathml(latex, display=False))
-    markup = markup.replace("<msqrt>", f"{_ROOT_SIGN}(").replace("</msqrt>", ")")
-    drawn = _ROOT_OF_ONE.sub(rf"{_ROOT_SIGN}\1", unescape(_TAG.sub("", markup)))
-    return "".join(sign for sign in drawn if ord(sign) not in _NO_MARK)
 
 
 def write_font(site: Path) -> None:

@@ -1,46 +1,25 @@
 """What a page says of itself: to search engines, in link previews and in links to it."""
 
-import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from docutils import nodes
 from sphinx.application import Sphinx
 
-from sgemm_lab.book import mathml, share_cards
+from sgemm_lab.book import share_cards
 from sgemm_lab.book.share_cards import FIELD
-
-_SENTENCE_END = re.compile(r"(?<=[.!?]) (?=[A-Z“])")
-_SHORTEST = 50
-"""Characters: a shorter first sentence says too little alone, and takes the next one along."""
-
-
-def description(doctree: nodes.document) -> str:
-    """Return the beginning of a page's own text: a sentence, or two if the first is short.
-
-    It is "" for a page without paragraphs.
-    """
-    sentences = (one for text in _paragraphs(doctree) for one in _SENTENCE_END.split(text))
-    said = next(sentences, "")
-    while said and len(said) < _SHORTEST and (more := next(sentences, "")):
-        said = f"{said} {more}"
-    return said.rstrip(":") + "." * said.endswith(":")
 
 
 def add_head(
-    app: Sphinx, page: str, _template: str, context: dict[str, Any], doctree: nodes.document | None
+    app: Sphinx, page: str, _template: str, context: dict[str, Any], doctree: object
 ) -> None:
-    """Tell the template what to say of a page: what it changes, and how its text begins.
+    """Tell the template what to say of a page: its title, and what it changes.
 
     The picture needs the site's address, and a browser that draws it.
     """
-    title = app.config.html_title
-    if doctree is None:
-        context["description"] = f"Search all pages of “{title}”."
-    else:
-        change = app.env.metadata[page].get(FIELD)
-        context["description"] = f"{change}. " * bool(change) + description(doctree) or title
+    title = app.env.titles[page].astext() if doctree is not None else "Search"
+    change = app.env.metadata.get(page, {}).get(FIELD)
+    said = f"{title}. {change}" if change else title
+    context["description"] = f"{said}. A page of “{app.config.html_title}”."
     context["kind_of_page"] = "website" if page == app.config.root_doc else "article"
     if app.config.html_baseurl and share_cards.program() and doctree is not None:
         context["card"] = f"{app.config.html_baseurl}{share_cards.FOLDER}/{Path(page).name}.png"
@@ -56,16 +35,3 @@ def add_changes(
         if neighbour and context.get(place):
             change = app.env.metadata[neighbour].get(FIELD, "")
             context[place] = {**context[place], FIELD: change}
-
-
-def _paragraphs(doctree: nodes.document) -> Iterator[str]:
-    """Yield the texts of a page's paragraphs, those of boxes and captions left out."""
-    for paragraph in doctree.findall(nodes.paragraph):
-        if isinstance(paragraph.parent, nodes.section | nodes.document):
-            yield " ".join("".join(map(_plain, paragraph.children)).split())
-
-
-def _plain(node: nodes.Node) -> str:
-    if isinstance(node, nodes.math):
-        return mathml.plain(node.astext())
-    return node.astext() if not node.children else "".join(map(_plain, node.children))

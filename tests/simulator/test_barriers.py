@@ -69,3 +69,24 @@ def test_who_waits_for_a_block_that_comes_later_does_not_miss_a_barrier() -> Non
     assert simulate(ptx_of(source), "k", (2,), (64,), given).hazards == []
     with pytest.raises(DeadlockError):
         simulate(ptx_of(source), "k", (2,), (64,), given, schedule="warps", max_basic_blocks=10**5)
+
+
+LOCK = """extern "C" __global__ void k(int* lock, int* sum) {{
+    int key = threadIdx.x % 3;
+    while (atomicCAS(&lock[key], 0, 1)) {{ }}
+    __threadfence();
+    volatile int* own = sum;
+    own[key] = own[key] + 1;
+    __threadfence();
+    {release}
+}}"""
+
+
+def test_a_thread_that_holds_a_lock_does_not_wait_for_those_of_its_warp() -> None:
+    given = {"lock": np.zeros(3, "i4"), "sum": np.zeros(3, "i4")}
+    source = LOCK.format(release="atomicExch(&lock[key], 0);")
+    result = simulate(ptx_of(source), "k", (2,), (64,), given, watch_races_in=("sum",))
+    assert result.hazards == []
+    assert result.arrays["sum"].tolist() == [44, 42, 42]
+    with pytest.raises(DeadlockError):
+        simulate(ptx_of(LOCK.format(release="")), "k", (2,), (64,), given)

@@ -36,6 +36,14 @@ LAST_BLOCK = """__shared__ int last; int t = threadIdx.x;
         if (last || t > 31) z[1 + t] = y[t] + y[64 + t];"""
 """Every thread writes, one of each block passes a fence and counts the block; some threads read."""
 
+VOLATILE_FLAG = """volatile int *done = z, *sum = y; int b = blockIdx.x;
+        if (threadIdx.x == 63) {
+            if (b) { while (!done[b - 1]) {} }
+            sum[b] = (b ? sum[b - 1] : 0) + 1;
+            done[b] = 1;
+        }"""
+"""Sum and flag are volatile, but no fence orders the two."""
+
 NAMED = [
     ("y[0] += threadIdx.x;", "y\\[0\\], which thread .* accesses at line 3"),
     ("y[threadIdx.x] = blockIdx.x;", "block . writes y.*block . accesses at line 3"),
@@ -54,6 +62,9 @@ NAMED = [
      "reads v\\[0\\].*no barrier between"),
     ("volatile int* v = y; __threadfence(); if (threadIdx.x == 0) *v = *v + 1;",
      "changes y\\[0\\] without an atomic, and so does thread 0 of block"),
+    (VOLATILE_FLAG, "reads y\\[0\\], which thread 63 of block 0 accesses at line 6"),
+    ("volatile int* sum = y; if (threadIdx.x == 0) { sum[1 + blockIdx.x] = 3;\n"
+     "if (atomicAdd(z, 1) == 3) sum[0] = sum[1] + sum[2] + sum[3] + sum[4]; }", "reads y\\["),
     ("atomicAdd_block(y, 1);", "orders the threads of one block only"),
     (LAST_BLOCK.replace("__threadfence", "__threadfence_block"), "nothing orders the two"),
     (LAST_BLOCK.replace("        __syncthreads(); // written\n", ""), "nothing orders the two"),
@@ -115,6 +126,16 @@ FINE = {
     "a first look before an atomic that only falls": """int i = threadIdx.x;
         int d = y[i % 8] - 1;
         if (d < y[(i + 3) % 8]) { atomicMin(&y[(i + 3) % 8], d); z[0] = 1; }""",
+    "labels that fall": """volatile int* label = y; int v = 64 * blockIdx.x + threadIdx.x;
+        int p = label[v];
+        while (p != label[p]) p = label[p];
+        label[v] = p + (blockIdx.x == 0);""",
+    "a look at the best before an atomic": """volatile int* best = y; int v = threadIdx.x * 7 % 61;
+        if (v > *best) atomicMax(y, v);
+        if (*best == 99) z[0] = 1;""",
+    "a flag to stop": """volatile int* stop = z;
+        for (int i = 0; i < 20 && !*stop; i++)
+            if (blockIdx.x == 1 && i == 10 && threadIdx.x == 0) *stop = 1;""",
     "each counts in its own place": "int i = 64 * blockIdx.x + threadIdx.x; y[i]++; y[i]++;",
     "a flag in shared memory": SHARED_FLAG,
     "a barrier of half a warp": """__shared__ int s[32];

@@ -69,3 +69,23 @@ def test_a_later_block_does_not_find_what_an_earlier_one_left() -> None:
     """The registers of many blocks are used again for the next ones."""
     done = run(SUM % "", "sum", blocks=2000)
     assert np.isnan(done.arrays["C"][:32]).all()
+
+
+COPIED = """extern "C" __global__ void copied(const float* A, float* C, int n) {
+    __shared__ float s[32];
+    __shared__ int has[32];
+    int t = threadIdx.x;
+    float v;
+    has[t] = A[t] < n;
+    if (has[t]) v = A[t + 32];
+    s[t] = v;
+    __syncthreads();
+    C[t] = %s;
+}"""
+
+
+@pytest.mark.parametrize(
+    ("used", "lines"), [("has[31 - t] ? s[31 - t] : 0", []), ("s[31 - t]", [8])]
+)
+def test_what_is_copied_for_nothing_is_not_told(used: str, lines: list[int]) -> None:
+    assert [one.location.line for one in run(COPIED % used, "copied").warnings] == lines

@@ -9,6 +9,7 @@ import type { Instruction } from "./ptx.ts";
 import { PtxError } from "./ptx_text.ts";
 import type { Mask } from "./registers.ts";
 import { sentence } from "./sentences.ts";
+import type { UsedIf } from "./speculative_loads.ts";
 
 type Report = (access: Access, lanes: Int32Array) => void;
 
@@ -61,18 +62,24 @@ function addWords(out: Float64Array, words: Int32Array, offset: number, from: nu
   for (let i = from; i < to; i++) out[i] = (words[i] >>> 0) + offset;
 }
 
+interface BeginOptions {
+  notify?: boolean;
+  scratch?: number;
+  usedIf?: UsedIf;
+}
+
 /**
  * Check the addresses of an access, report what is wrong, and notify the observers. Lanes with an
  * illegal address take no further part, as if they were inactive.
  * @param options `scratch`: which of the group's rows takes
- *   the positions; without, they are kept for ever
+ *   the positions; without, they are kept for ever. `usedIf`: where a load's value is used at all
  */
 export function begin(
   group: ThreadGroup,
   site: Site,
   addresses: Float64Array,
   mask: Mask | null,
-  { notify = true, scratch }: { notify?: boolean; scratch?: number } = {},
+  { notify = true, scratch, usedIf }: BeginOptions = {},
 ): Access {
   const memory = group.memory(site.space);
   const lanes = mask === null ? null : group.lanesOf(mask);
@@ -93,7 +100,8 @@ export function begin(
   access = checkState(access);
   if (notify) {
     const { observers } = group.launch;
-    for (const observer of observers) observer.onAccess?.(access);
+    const used = usedIf ? whereUsed(access, usedIf) : access;
+    for (const observer of observers) observer.onAccess?.(observer.judges ? used : access);
   }
   if (group.launch.uninitialized.active) group.launch.uninitialized.onMove(access);
   return access;
@@ -222,10 +230,24 @@ function chosenLanes({ lanes }: Access, chosen: Uint8Array) {
   return lanes === null ? where : where.map((at) => lanes[at]);
 }
 
+/** A load by those lanes alone that use its value. */
+function whereUsed(access: Access, { literals }: UsedIf) {
+  const { registers } = access.group;
+  const rows = literals.map(({ register, holds }) => ({
+    row: registers.predicate(register),
+    value: holds ? 1 : 0,
+  }));
+  const away = Uint8Array.from(access.positions, (_, i) => {
+    const lane = access.lanes ? access.lanes[i] : i;
+    return rows.every(({ row, value }) => row[lane] === value) ? 0 : 1;
+  });
+  return without(access, away);
+}
+
 /** Report the lanes that are wrong, if there are any, and go on without them. */
-function without(access: Access, wrong: Uint8Array, report: Report): Access {
+function without(access: Access, wrong: Uint8Array, report?: Report): Access {
   if (!wrong.includes(1)) return access;
-  report(access, chosenLanes(access, wrong));
+  report?.(access, chosenLanes(access, wrong));
   return {
     ...access,
     lanes: chosenLanes(

@@ -46,7 +46,8 @@ export function runToCompletion(
     if (!programs.some(({ paths }) => paths.length)) return;
     if (openBarriers(batch, programs, tally) || programs.some((one) => one.canRun())) continue;
     // All of them part, not only the first that can.
-    if (programs.map((one) => one.splitByWarp()).includes(true)) continue;
+    const part = (within: boolean) => programs.map((one) => one.split(within)).includes(true);
+    if (part(false) || part(true)) continue;
     if (retries && programs.map((one) => one.retryFailedTests()).includes(true)) {
       retries -= 1;
       continue;

@@ -220,16 +220,18 @@ export class Program {
   }
 
   /**
-   * Resume warps that wait for other warps to reconverge; return whether there are any. The
-   * hardware joins the threads of one warp, not those of several.
+   * Resume threads that wait for others to reconverge; return whether there are any. First whole warps: the
+   * hardware joins the threads of one warp, not those of several. Since Volta threads of one warp go on
+   * alone, too, where the others wait for them, say in a lock.
+   * @param within whether to part the threads of a warp
    */
-  splitByWarp() {
+  split(within: boolean) {
     let found = false;
     const { alive } = this.group;
     for (const path of [...this.paths]) {
       if (path.pending === null) continue;
-      const pending = inWarps(both(path.pending, alive));
-      const free = less(both(path.mask, alive), pending);
+      const pending = both(path.pending, alive);
+      const free = less(both(path.mask, alive), within ? pending : inWarps(pending));
       if (free.includes(1)) {
         this.paths.push(path.split(free));
         found = true;
@@ -317,7 +319,7 @@ export class Program {
       path.turn = 0;
       this.remove(path);
       this.paths.unshift(path);
-      if (this.splitByWarp() || this.next() !== path) this.longestTurn = SHORT_TURN;
+      if (this.split(false) || this.next() !== path) this.longestTurn = SHORT_TURN;
     }
   }
 

@@ -5,11 +5,13 @@
 // thread writes, passes a fence and changes a word by an atomic or volatile access; a thread of
 // another block has such an access of the same word later, before it reads. Barriers carry this on
 // to other threads of both blocks. A store of the value that is already there is not reported.
+// Volatile accesses race only if a flag says to one thread that the other is done, and no fence makes that
+// true.
 
 import type { Access, Kind, Observer, ThreadGroup } from "./group.ts";
 import { ATOMIC, COPY_WRITE, LOAD, STORE } from "./group.ts";
 import type { HazardLog, RaceSentence } from "./hazards.ts";
-import { guessingLoads, updatingStores } from "./loaded_values.ts";
+import { flagLoads, guessingLoads, updatingStores } from "./loaded_values.ts";
 import type { Memory } from "./memory.ts";
 import type { Instruction } from "./ptx.ts";
 import { TYPE_BYTES } from "./ptx.ts";
@@ -92,6 +94,7 @@ interface Clash {
 /** Watches some arrays in global memory. An observer. */
 export class GlobalRaceDetector implements Observer {
   forgetful = true;
+  judges = true;
   wordBytes;
   fences;
   /** Whether an instruction compares and swaps. */
@@ -109,6 +112,10 @@ export class GlobalRaceDetector implements Observer {
   readers = this.writers;
   firstReaders = this.writers;
   releases = new Releases();
+  /** What a block would know of others if each volatile or atomic store were behind a fence. */
+  told: Releases | null = null;
+  /** Loads of words that say whether a thread may go on. */
+  flags;
   time = 0;
   /** Of the last store, what races if it changes anything, by word of the lanes. */
   stored: { use: Use; word: number; clashes: Clash[]; lost: Other[] | null }[] = [];
@@ -130,6 +137,9 @@ export class GlobalRaceDetector implements Observer {
     });
     this.guesses = guessingLoads(instructions);
     this.updates = updatingStores(instructions);
+    this.flags = flagLoads(instructions);
+    const isVolatile = instructions.some(({ parts }) => parts.includes("volatile"));
+    if (isVolatile && !this.fences) this.told = new Releases();
   }
 
   /** Check one access of global memory against those before it. */
@@ -143,14 +153,14 @@ export class GlobalRaceDetector implements Observer {
     else if (use) this.read(use);
     // Only now: what a thread reads itself does not order the reading.
     const { parts } = site.instruction;
-    if (!this.fences || parts.includes("cta")) return;
-    if (isAtomic(access) || parts.includes("volatile")) {
-      this.releases.note(access, this.time, {
-        reads: site.kind !== STORE,
-        writes: site.kind !== LOAD,
-        isFence: parts.includes("release") || parts.includes("acq_rel"),
-      });
+    if (parts.includes("cta") || !(isAtomic(access) || parts.includes("volatile"))) return;
+    const writes = site.kind !== LOAD;
+    if (this.fences) {
+      const isFence = parts.includes("release") || parts.includes("acq_rel");
+      this.releases.note(access, this.time, { reads: site.kind !== STORE, writes, isFence });
     }
+    const reads = site.kind === ATOMIC || this.flags.has(site.instruction.index);
+    this.told?.note(access, this.time, { reads, writes, isFence: writes });
   }
 
   /** Threads pass a fence that other blocks see. */
@@ -230,9 +240,11 @@ export class GlobalRaceDetector implements Observer {
         if (sameWarp && !group.inSameEpoch(lane, thread, uses.warpEpoch[index])) return;
       }
       const site = uses.site[index];
-      if (this.meantForOthers(use, how, site, block !== here)) return;
       const other = { block, warp: thread >> WARP_BITS, epoch: uses.epoch[index] };
-      if (this.fences && this.releases.ordered(other, uses.time[index], group, lane)) return;
+      const time = uses.time[index];
+      const isTold = this.told?.ordered(other, time + 1, group, lane) ?? false;
+      if (this.meantForOthers(use, how, site, block !== here, isTold)) return;
+      if (this.fences && this.releases.ordered(other, time, group, lane)) return;
       found.set(i, { block, thread, site });
     });
     return found;
@@ -243,14 +255,17 @@ export class GlobalRaceDetector implements Observer {
    * @param how the earlier of the two
    * @param site its instruction
    * @param apart whether they are of two blocks
+   * @param isTold whether a flag says that the earlier one was made, and no fence
    */
-  meantForOthers(use: Use, how: number, site: number, apart: boolean) {
+  meantForOthers(use: Use, how: number, site: number, apart: boolean, isTold: boolean) {
     if (apart && (use.how | how) & IN_BLOCK) return false;
     if (use.how & IS_ATOMIC) return (how & (IS_ATOMIC | IS_VOLATILE)) !== 0;
     if (!(use.how & IS_VOLATILE)) return false;
     if (how & IS_ATOMIC) return true;
     const bothUpdate = this.updates.has(use.site) && this.updates.has(site);
-    return this.fences && (how & IS_VOLATILE) !== 0 && !bothUpdate;
+    const isFlag = this.flags.has(use.site) || this.flags.has(site);
+    const isFree = this.fences || isFlag || !isTold;
+    return isFree && (how & IS_VOLATILE) !== 0 && !bothUpdate;
   }
 
   read(use: Use) {

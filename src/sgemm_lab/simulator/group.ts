@@ -14,6 +14,8 @@ import { PtxError } from "./ptx_text.ts";
 import type { Mask } from "./registers.ts";
 import { RegisterFile } from "./registers.ts";
 import { sentence } from "./sentences.ts";
+import type { UsedIf } from "./speculative_loads.ts";
+import { conditionsOfLoads } from "./speculative_loads.ts";
 import type { Row } from "./vector_clocks.ts";
 import { synchronisesInParts, VectorClocks } from "./vector_clocks.ts";
 
@@ -101,10 +103,13 @@ export interface BulkCopy {
  * legal lane; `onCopiesLanded` when asynchronous copies of some lanes become visible in shared
  * memory, with the index in bytes of every 4-byte word written; `onStored` after a store or the
  * start of such a copy, with what gives the bits of an element of the i-th legal lane;
- * `onBlocksDone` when all threads of a batch have returned. Each may be left out. `forgetful`: it keeps nothing of an access after the call.
+ * `onBlocksDone` when all threads of a batch have returned. Each may be left out. `forgetful`: it keeps
+ * nothing of an access after the call. `judges`: it is told of a load for those lanes only that use its
+ * value, see speculative_loads.ts.
  */
 export interface Observer {
   forgetful?: boolean;
+  judges?: boolean;
   onAccess?: (access: Access) => void;
   onValues?: (access: Access, values: TypedArray[]) => void;
   onStored?: (access: Access, bits: (element: number, i: number) => bigint) => void;
@@ -162,7 +167,7 @@ export interface HazardSink {
   fromGone: (group: ThreadGroup, lane: number, site: Instruction) => Suspect;
   confirm: (suspect: Suspect) => void;
   earlyUse: (group: ThreadGroup, lane: number, site: Instruction, key: EarlyUse) => void;
-  unset: (group: ThreadGroup, lane: number, site: Instruction) => void;
+  unset: (group: ThreadGroup, lane: number, site: Instruction) => Suspect;
   barrierMissed: (group: ThreadGroup, site: Instruction, missing: Mask) => void;
   barrierOverflows: (group: ThreadGroup, lane: number, site: Instruction, expected: number) => void;
   exchangeMissed: (
@@ -187,7 +192,13 @@ export interface HazardSink {
 interface UninitializedTracker {
   active: boolean;
   start: () => void;
-  onGone: (group: ThreadGroup, instruction: Instruction, name: string, lanes: Mask) => void;
+  onEmpty: (
+    group: ThreadGroup,
+    instruction: Instruction,
+    name: string,
+    lanes: Mask,
+    suspect: () => Suspect,
+  ) => void;
   onRead: (access: Access, lanes: Int32Array) => void;
   onMove: (access: Access) => void;
   wrapBranch: (
@@ -307,6 +318,8 @@ export class Launch {
   /** Blocks of a cluster. */
   cluster;
   chosen;
+  /** By index of a load where its value is used, if some observer judges. */
+  usedIf: ReadonlyMap<number, UsedIf>;
   /** Those observers that want to know what is moved. */
   valueObservers;
   /** Whether some observer looks at an access after its notification. */
@@ -343,6 +356,8 @@ export class Launch {
     this.cluster = this.kernel.cluster;
     this.chosen = parts.chosen;
     this.valueObservers = this.observers.filter(({ onValues }) => onValues);
+    const isJudged = this.observers.some(({ judges }) => judges);
+    this.usedIf = isJudged ? conditionsOfLoads(this.kernel) : new Map();
     this.accessesKept = this.observers.some(({ forgetful }) => !forgetful);
   }
 

@@ -106,7 +106,8 @@ export class HazardLog {
 
   /** Such a read does harm. */
   confirm({ hazard, time }: Suspect) {
-    this.once(hazard, time);
+    if (hazard.kind === UNSET) this.warnings.push(hazard);
+    else this.once(hazard, time);
   }
 
   /** A lane uses a register of a product that may still run. */
@@ -119,10 +120,11 @@ export class HazardLog {
     if (this.isNew(kind, location)) this.append(withoutArray(kind, group, lane, location, what));
   }
 
-  /** A lane uses a variable that nothing has written. */
+  /** A lane uses a variable that nothing has written: a warning where it is confirmed. */
   unset(group: ThreadGroup, lane: number, { location }: Instruction) {
-    if (!this.isNew(UNSET, location)) return;
-    this.warnings.push(withoutArray(UNSET, group, lane, location, sentence("hazard.unset")));
+    this.time += 1;
+    const what = sentence("hazard.unset");
+    return new Suspect(withoutArray(UNSET, group, lane, location, what), this.time);
   }
 
   /** Some live lanes did not reach a barrier that others of their block did. */

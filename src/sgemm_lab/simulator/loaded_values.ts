@@ -8,7 +8,9 @@ import type { Address, Instruction } from "./ptx.ts";
 /** Operations that change a number further when they are done twice. */
 const CHANGES = new Set("add sub mul mad fma shl shr xor".split(" "));
 /** Operations that bring a number elsewhere. */
-const TAKES_AWAY = new Set("st ld cp shfl vote match redux sust suld tex wmma mma".split(" "));
+const TAKES_AWAY = new Set(
+  "st ld atom red cp shfl vote match redux sust suld tex wmma mma".split(" "),
+);
 /** Operations that pass a number on. */
 const PASSES_ON = new Set([...CHANGES, "mov", "cvt"]);
 
@@ -27,10 +29,17 @@ export function updatingStores(instructions: Instruction[]): ReadonlySet<number>
  * goes nowhere else: not into memory, nor to an address or another lane.
  */
 export function guessingLoads(instructions: Instruction[]): ReadonlySet<number> {
-  if (!instructions.some(({ parts }) => parts[0] === "atom" || parts[0] === "red"))
-    return new Set();
+  const isAtomic = ({ parts }: Instruction) => parts[0] === "atom" || parts[0] === "red";
+  return instructions.some(isAtomic) ? endingIn(["atom", "red", "bra"], instructions) : new Set();
+}
+
+/** Indices of the loads whose value only decides where a thread goes on. */
+export const flagLoads = (instructions: Instruction[]) => endingIn(["bra"], instructions);
+
+/** Indices of the loads whose value goes nowhere but to some kinds of instruction. */
+function endingIn(ends: string[], instructions: Instruction[]): ReadonlySet<number> {
   const readers = readersOf(instructions);
-  const isGuess = (load: Instruction) => {
+  const isOne = (load: Instruction) => {
     const waiting = registersWritten(load).map(({ name }) => name);
     const seen = new Set<string>();
     for (let name = waiting.pop(); name !== undefined; name = waiting.pop()) {
@@ -38,14 +47,7 @@ export function guessingLoads(instructions: Instruction[]): ReadonlySet<number> 
       seen.add(name);
       for (const one of readers.get(name) ?? []) {
         const [kind] = one.parts;
-        if (
-          kind === "atom" ||
-          kind === "red" ||
-          kind === "bra" ||
-          one.guard?.register.name === name
-        ) {
-          continue;
-        }
+        if (ends.includes(kind) || one.guard?.register.name === name) continue;
         if (TAKES_AWAY.has(kind)) return false;
         waiting.push(...registersWritten(one).map((register) => register.name));
       }
@@ -53,7 +55,7 @@ export function guessingLoads(instructions: Instruction[]): ReadonlySet<number> 
     return true;
   };
   const loads = instructions.filter(({ parts }) => parts[0] === "ld");
-  return new Set(loads.filter(isGuess).map(({ index }) => index));
+  return new Set(loads.filter(isOne).map(({ index }) => index));
 }
 
 /** Whether a register holds what was loaded from a place, and then changed. */

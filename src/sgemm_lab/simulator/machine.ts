@@ -28,7 +28,7 @@ import { sentence } from "./sentences.ts";
 import { TENSOR_COPIES } from "./tensor_copies.ts";
 import { TENSOR_OPERATIONS } from "./tensor_operations.ts";
 import { TRAPS } from "./traps.ts";
-import { firstMarked, mark } from "./uninitialized_registers.ts";
+import { mark, unsetLanes } from "./uninitialized_registers.ts";
 import { WARP_OPERATIONS } from "./warp_operations.ts";
 import { WGMMA_OPERATIONS } from "./wgmma_operations.ts";
 import { WMMA_OPERATIONS } from "./wmma_operations.ts";
@@ -117,7 +117,12 @@ function segmentsOf(group: ThreadGroup, { instructions }: BasicBlock, tally: Tal
     if (how) {
       found.push({ steps, barrier: barrierOf(group, instruction, how === "sync") });
       steps = [];
-    } else steps.push(bind(group, instruction, tally));
+      continue;
+    }
+    for (const one of group.launch.usedIf.get(instruction.index)?.first ?? []) {
+      steps.push(bound(group, one));
+    }
+    steps.push(bind(group, instruction, tally));
   }
   found.push({ steps, barrier: null });
   return found;
@@ -165,10 +170,12 @@ function conditionOf(group: ThreadGroup, { register, negated }: Guard): Conditio
 }
 
 function bind(group: ThreadGroup, instruction: Instruction, tally: Tally): Step {
-  const step = warning(group, instruction, looking(group, instruction, bound(group, instruction)));
+  const step = warning(group, instruction, bound(group, instruction));
   const condition = instruction.guard && conditionOf(group, instruction.guard);
   const guarded = condition ? guardedStep(group, instruction, step, condition, tally) : step;
-  return group.launch.uninitialized.wrapStep(group, instruction, guarded, step, condition);
+  const { uninitialized } = group.launch;
+  const wrapped = uninitialized.wrapStep(group, instruction, guarded, step, condition);
+  return looking(group, instruction, wrapped);
 }
 
 function guardedStep(
@@ -188,14 +195,18 @@ function guardedStep(
   };
 }
 
-/** Tell of registers without a value before a step that may read some. */
+/** Look for registers without a value before a step that may read some. */
 function looking(group: ThreadGroup, instruction: Instruction, step: Step): Step {
-  const { hazards, unset } = group.launch;
+  const { hazards, unset, uninitialized } = group.launch;
   const reads = unset.get(instruction.index);
   if (!reads) return step;
   return (mask) => {
-    const lane = firstMarked(group, reads, mask);
-    if (lane >= 0) hazards.unset(group, lane, instruction);
+    for (const { name } of reads) {
+      const lanes = unsetLanes(group, name, mask);
+      if (!lanes) continue;
+      const suspect = () => hazards.unset(group, lanes.indexOf(1), instruction);
+      uninitialized.onEmpty(group, instruction, name, lanes, suspect);
+    }
     step(mask);
   };
 }

@@ -119,8 +119,9 @@ function load(group: ThreadGroup, instruction: Instruction, match: Match): Step 
   const { type } = match;
   const sites = sitesOf(instruction, match, LOAD);
   const move = loader(group, itemsOf(instruction.operands[0]), type);
+  const usedIf = group.launch.usedIf.get(instruction.index);
   return inSpace(spaceOf(match), addressOf(group, instruction, 1), (space, addresses, mask) => {
-    move(begin(group, sites[space], addresses, mask, { scratch: 0 }));
+    move(begin(group, sites[space], addresses, mask, { scratch: 0, usedIf }));
   });
 }
 

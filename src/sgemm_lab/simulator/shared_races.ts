@@ -1,7 +1,7 @@
 // Race detector for shared memory, where every barrier is one of the whole block.
 
 import { WARP } from "../hardware.py";
-import type { Access, Site, ThreadGroup } from "./group.ts";
+import type { Access, Observer, Site, ThreadGroup } from "./group.ts";
 import { ATOMIC, COPY_WRITE, LOAD } from "./group.ts";
 import type { HazardLog } from "./hazards.ts";
 import type { Memory } from "./memory.ts";
@@ -111,7 +111,8 @@ class Shadow {
  * most kernels only read, or only write. So reads are put by, and looked at word by word only when
  * a write follows in their stretch.
  */
-export class RaceDetector {
+export class RaceDetector implements Observer {
+  judges = true;
   wordBytes;
   /** A position, shifted by this, is the number of its word. */
   shift;

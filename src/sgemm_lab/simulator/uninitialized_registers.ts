@@ -5,7 +5,7 @@
 // that a result that depends on it is wrong at every run, and a read of it can be reported.
 //
 // A compiler also makes such reads by itself, where the result is not used afterwards. So a read is
-// a warning; whether it does harm is seen in the results.
+// told only where it does harm: see uninitialized_values.ts.
 
 import type { BasicBlock } from "./control_flow.ts";
 import { END, successors } from "./control_flow.ts";
@@ -100,21 +100,17 @@ export function mark({ registers, lanes }: ThreadGroup, unset: UnsetReads) {
   }
 }
 
-/** The first lane of a mask in which one of some registers still holds its mark; -1 if none. */
-export function firstMarked(
-  { registers, lanes }: ThreadGroup,
-  reads: Register[],
-  mask: Mask | null,
-) {
-  let first = lanes;
-  for (const { name } of reads) {
-    const { row, marks } = rowOf(registers, name);
-    for (let lane = 0; lane < first; lane++) {
-      const holds = marks.every((one, i) => row[marks.length * lane + i] === one);
-      if (holds && (mask === null || mask[lane])) first = lane;
-    }
+/** The lanes of a mask in which a register still holds its mark; null if none. */
+export function unsetLanes({ registers, lanes }: ThreadGroup, name: string, mask: Mask | null) {
+  const { row, marks } = rowOf(registers, name);
+  let found: Mask | null = null;
+  for (let lane = 0; lane < lanes; lane++) {
+    if (row[marks.length * lane] !== marks[0] || mask?.[lane] === 0) continue;
+    if (!marks.every((one, i) => row[marks.length * lane + i] === one)) continue;
+    found ??= new Uint8Array(lanes);
+    found[lane] = 1;
   }
-  return first < lanes ? first : -1;
+  return found;
 }
 
 function rowOf(registers: RegisterFile, name: string) {

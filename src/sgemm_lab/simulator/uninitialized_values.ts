@@ -1,7 +1,8 @@
 // Uninitialized values, tracked to where they do harm.
 //
 // A kernel may read memory that nothing wrote and do no harm: at the edge of a matrix threads work
-// on elements that they do not store. So such a read is a hazard only once what it gave reaches
+// on elements that they do not store. A register without a value, or one of a lane that does not run, may
+// be copied for nothing, too. So such a read is a hazard only once what it gave reaches
 // global memory, or decides an address, a branch, or what other threads of the warp get. Until then
 // its marks go from register to register, and through shared and local memory, as the values do: a
 // result is marked where one of its operands is. That is more than need be, never less.
@@ -67,6 +68,8 @@ export class UninitializedValues {
   suspects: Suspect[] = [];
   /** by index of a reading instruction */
   bits: Map<number, number> = new Map();
+  /** the same of an instruction that finds registers empty */
+  bitsOfRegisters: Map<number, number> = new Map();
   /** Bits of the reads that have done no harm so far. */
   live = 0;
   /** of each group the registers with marks */
@@ -94,18 +97,24 @@ export class UninitializedValues {
     if (bit & this.live) this.active = true;
   }
 
-  /** Some lanes get a register of lanes that do not run. */
-  onGone(group: ThreadGroup, instruction: Instruction, name: string, lanes: Mask) {
-    let bit = this.bits.get(instruction.index);
-    if (bit === undefined) {
-      bit = this.bitOf(this.hazards.fromGone(group, lanes.indexOf(1), instruction));
-      this.bits.set(instruction.index, bit);
-    }
+  /** What a register holds in some lanes comes of nothing: an instruction found that. */
+  onEmpty(
+    group: ThreadGroup,
+    { index }: Instruction,
+    name: string,
+    lanes: Mask,
+    suspect: () => Suspect,
+  ) {
+    const bit = this.bitsOfRegisters.get(index) ?? this.bitOf(suspect());
+    this.bitsOfRegisters.set(index, bit);
     if (!(bit & this.live)) return;
     this.active = true;
-    const given = bit;
-    const marks = Int32Array.from(lanes, (one) => (one ? given : 0));
-    this.give(group, name, lanes, marks);
+    this.give(
+      group,
+      name,
+      lanes,
+      Int32Array.from(lanes, (one) => (one ? bit : 0)),
+    );
   }
 
   /** The bit of a read; that of another one with the same message. */

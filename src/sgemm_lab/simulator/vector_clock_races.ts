@@ -1,7 +1,7 @@
 // Race detector for kernels whose warps synchronise in parts, by vector clocks.
 
 import { WARP } from "../hardware.py";
-import type { Access, BlockBatch, BulkCopy, TensorRead, ThreadGroup } from "./group.ts";
+import type { Access, BlockBatch, BulkCopy, Observer, TensorRead, ThreadGroup } from "./group.ts";
 import { ATOMIC, COPY_WRITE, LOAD } from "./group.ts";
 import type { HazardLog } from "./hazards.ts";
 import type { Memory } from "./memory.ts";
@@ -68,7 +68,8 @@ class Shadow {
 }
 
 /** Watches shared memory for accesses that nothing orders. An observer. */
-export class VectorClockRaceDetector {
+export class VectorClockRaceDetector implements Observer {
+  judges = true;
   wordBytes;
   /** Whether volatile words are flags. */
   flags;

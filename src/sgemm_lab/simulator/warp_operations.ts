@@ -120,7 +120,10 @@ function shuffle(group: ThreadGroup, instruction: Instruction, { mode }: Match):
       }
     }
     const first = gone.indexOf(1);
-    if (first >= 0) group.launch.uninitialized.onGone(group, instruction, register.name, gone);
+    if (first < 0) return;
+    const { uninitialized, hazards } = group.launch;
+    const suspect = () => hazards.fromGone(group, first, instruction);
+    uninitialized.onEmpty(group, instruction, register.name, gone, suspect);
   });
 }
 

@@ -63,7 +63,6 @@ def test_measure_says_what_is_missing():
         (lambda: lab.closing("split_k"), "The demand of a block of 'split_k' is not known"),
         (lambda: lab.fragment_map("naive"), r"'naive' has 0 kinds of mma\.sync"),
         (lambda: lab.multi_gpu_results().product(2, 3), "3×3×3 on 2 GPUs by rows"),
-        (lambda: lab.owners("tiled", threads=(0,)), "'tiled' has no block tile"),
         (lambda: lab.timeline("naive"), "'naive' has no K tiles in shared memory"),
         (lambda: lab.wavefronts("tiled", "reads"), "are of loads, stores, all, not of 'reads'"),
         (lambda: lab.wavefronts("tiled", line="nowhere"), "No line of 'tiled' holds “nowhere”"),

@@ -1,12 +1,14 @@
 """The reader's kernel against the book's: checked, counted, and on a GPU timed."""
 
+from difflib import unified_diff
+from html import escape
+
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Kernel
 from sgemm_lab.lab import session
 from sgemm_lab.lab.arguments import kernel_of
 from sgemm_lab.lab.checking import verdict
 from sgemm_lab.lab.counts import Counted
-from sgemm_lab.lab.difference import changes
 from sgemm_lab.lab.output import Output, sentence
 from sgemm_lab.lab.speeds import Speeds, speeds
 
@@ -21,7 +23,7 @@ def compare(mine: str | Kernel, against: str | Kernel) -> Output:
     fit, gives a sentence with your own line numbers.
     """
     mine, book = kernel_of(mine), kernel_of(against)
-    parts: list[Output | Counted | Speeds] = [changes(mine, book)]
+    parts: list[Output | Counted | Speeds] = [_changes(mine, book)]
     try:
         parts += [verdict([mine]), Counted([book, mine], COUNTED_SIZE)]
         if session.live():
@@ -31,3 +33,12 @@ def compare(mine: str | Kernel, against: str | Kernel) -> Output:
     return Output(
         "".join(part._repr_html_() for part in parts), "\n\n".join(repr(part) for part in parts)
     )
+
+
+def _changes(mine: Kernel, book: Kernel) -> Output:
+    """List the lines that differ, as ``diff`` does, with the numbers of both sources."""
+    before, after = (kernel.source.splitlines() for kernel in (book, mine))
+    changed = "\n".join(unified_diff(before, after, book.title, "yours", lineterm="", n=0))
+    if not changed:
+        return sentence(f"Not changed: these are the lines of “{book.title}”.")
+    return Output(f'<pre tabindex="0"><code>{escape(changed)}</code></pre>', changed)

@@ -9,9 +9,16 @@ from sgemm_lab.hardware import BANKS, FLOAT_BYTES
 from sgemm_lab.kernel import Kernel
 from sgemm_lab.lab.arguments import kernel_of
 from sgemm_lab.lab.output import Output
-from sgemm_lab.lab.pictures.frame import PANEL_WIDTH, drawing, outline, panel, rectangle, words
+from sgemm_lab.lab.pictures.frame import (
+    PANEL_WIDTH,
+    drawing,
+    intervals,
+    outline,
+    panel,
+    rectangle,
+    words,
+)
 from sgemm_lab.lab.request_painters import one_block
-from sgemm_lab.lab.tiles import intervals
 from sgemm_lab.text import plural
 
 PHASE_LANES = 8

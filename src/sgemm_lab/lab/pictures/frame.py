@@ -123,6 +123,17 @@ def figure_html(
     return f'<figure class="{kind}">{content}{caption}</figure>'
 
 
+def intervals(numbers: Iterable[int]) -> list[tuple[int, int]]:
+    """Return whole numbers as runs of neighbours: 0, 1, 2, 8, 9 becomes (0, 2), (8, 9)."""
+    runs: list[tuple[int, int]] = []
+    for number in sorted(set(numbers)):
+        if runs and runs[-1][1] == number - 1:
+            runs[-1] = (runs[-1][0], number)
+        else:
+            runs.append((number, number))
+    return runs
+
+
 def frames(label: str, panels: Mapping[str, Output], *, frame: int = 0) -> Frames:
     """Slide through panels of the same size, such as ``reads`` at one k after the other.
 

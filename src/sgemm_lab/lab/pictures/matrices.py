@@ -26,12 +26,12 @@ from sgemm_lab.lab.pictures.frame import (
     PANEL_WIDTH,
     colour,
     drawing,
+    intervals,
     lattice,
     outline,
     panel,
     words,
 )
-from sgemm_lab.lab.tiles import intervals
 from sgemm_lab.text import plural, size_text
 
 Group = Literal["thread", "warp", "block"]

@@ -55,10 +55,6 @@ declare module "*/expression.py" {
   export const DEEPEST: number;
 }
 
-declare module "*/catalogue.py" {
-  export const ALIASES: Record<string, string>;
-}
-
 declare module "*/kernel.py" {
   export const ARITHMETICS: Record<string, number>;
   export const SMS: number;

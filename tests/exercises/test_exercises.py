@@ -6,13 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from judged_answers import right_answer, wrong_answers
-from judged_lines import EXPECTED
+from judged_answers import LINES, right_answer, wrong_answers
 from turns import TODAY
 
 from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.checking.judge import CheckResult
-from sgemm_lab.checking.simulated import check_simulated
 from sgemm_lab.errors import LabError
 from sgemm_lab.exercises import (
     Choice,
@@ -28,7 +26,7 @@ from sgemm_lab.exercises import (
     lines,
     predictions,
 )
-from sgemm_lab.kernel import Kernel, Size
+from sgemm_lab.kernel import Kernel
 from sgemm_lab.records.store import load_records, scores
 
 EXERCISES = exercises()
@@ -54,37 +52,16 @@ def recorded(kernels: Sequence[Kernel], size: tuple[int, ...]) -> tuple[dict[str
 MACHINE = Machine(gpu=False, speeds=recorded)
 
 
-PASSED: dict[tuple[str, Sequence[Size]], list[CheckResult]] = {}
-
-
-@pytest.fixture(autouse=True)
-def right_lines_are_run_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Some lines, such as the solution of 2.2, are judged in several tests."""
-
-    def once(kernel: Kernel, sizes: Sequence[Size], **how: bool) -> Iterator[CheckResult]:
-        run = kernel.source, sizes
-        if run not in PASSED:
-            found = []
-            for verdict in check_simulated(kernel, sizes, **how):
-                found.append(verdict)
-                yield verdict
-            PASSED[run] = found  # whoever meets a fault asks for no more, and does not come here
-            return
-        yield from PASSED[run]
-
-    monkeypatch.setattr(lines, "check_simulated", once)
-
-
 def expected_on_pages(exercise: Lines, answer: object) -> tuple[bool, str]:
-    """Return what test_lines_twins.py holds JavaScript to: is it right, and the sentence."""
-    (expected,) = [one for one in EXPECTED[exercise.name] if one["answer"] == answer]
+    """Return what ``judged_lines.json`` has of an answer: is it right, and the sentence."""
+    (expected,) = [one for one in LINES[exercise.name] if one["answer"] == answer]
     return expected["right"], expected["text"]
 
 
 def listed_wrong(exercise: Exercise) -> list[tuple[Any, str]]:
     """Return the wrong answers to an exercise, each with a piece of what readers are told."""
     if isinstance(exercise, Lines):
-        return [(one["answer"], one["text"]) for one in EXPECTED[exercise.name] if not one["right"]]
+        return [(one["answer"], one["text"]) for one in LINES[exercise.name] if not one["right"]]
     return wrong_answers(exercise.name)
 
 
@@ -98,8 +75,8 @@ def solution_of(exercise: Exercise) -> object:
     "exercise",
     [
         # Of the solutions in lines, each of which is run, one of seven, by turns each day, and none
-        # of the large tiles from chapter 9 on, which take long. test_lines_by_clang.py and
-        # test_lines_twins.py judge answers of all of them.
+        # of the large tiles from chapter 9 on, which take long. test_lines_by_clang.py judges
+        # answers of all of them.
         pytest.param(one, id=one.name, marks=[pytest.mark.whole] if one in passed_over else [])
         for run in [[one for one in RUN_TODAY if one in KERNEL_EXERCISES[:14]]]
         for passed_over in [[one for one in KERNEL_EXERCISES if one not in run]]
@@ -119,7 +96,7 @@ def test_solution_is_right(exercise: Exercise) -> None:
     ("exercise", "answer", "says"),
     [
         # Of the answers in lines, each of which is run, the first of every seventh exercise, by
-        # turns each day; the others with -m whole. test_lines_twins.py judges answers of all.
+        # turns each day; the others with -m whole. test_lines_by_clang.py judges answers of all.
         pytest.param(exercise, *wrong, marks=[pytest.mark.whole] if passed_over else [])
         for exercise in [*EXERCISES, *PREDICTIONS]
         for number, wrong in enumerate(listed_wrong(exercise))
@@ -203,10 +180,9 @@ def test_unchanged_start_is_not_accepted(exercise: Lines) -> None:
 
 @WITH_LINES
 def test_empty_lines_around_an_answer_do_not_matter(exercise: Lines) -> None:
-    plain = exercise.written(exercise.start)
-    assert exercise.written(f"\n\n{exercise.start}  \n\n") == plain
-    lines_of_it = plain.kernel.source.splitlines()[plain.first - 1 : plain.last]
-    assert "\n".join(lines_of_it) == exercise.start
+    plain = exercise.kernel_of(exercise.start)
+    assert exercise.kernel_of(f"\n\n{exercise.start}  \n\n") == plain
+    assert f"\n{exercise.start}\n" in plain.source
 
 
 BARRIERS = find_exercise("2.2")
@@ -252,8 +228,7 @@ def assert_line_is_told(text: str, judged: Judgement) -> None:
     assert f'In your line {number}: identifier "AS" is undefined.' in judged.text
 
 
-assert isinstance(BARRIERS, Lines)
-SEVENTH_LINE = BARRIERS.written(BARRIERS.right_lines).first + 6
+SEVENTH_LINE = load_kernel("tiled").source.partition(BARRIERS.place)[0].count("\n") + 7
 
 
 @pytest.mark.parametrize(

@@ -1,15 +1,20 @@
-"""Answers to exercises and predictions that are not lines: the right one, and wrong ones.
+"""Answers to exercises and predictions by their names, written by hand.
 
-``tests/data/judged_answers.json`` has them by the exercise's name, written by hand: ``right``, but
-not of estimates, whose answer was measured; ``wrong``, each with a piece of what readers are told.
+``tests/data/judged_answers.json`` has those that are not lines: ``right``, but not of estimates,
+whose answer was measured; ``wrong``, each with a piece of what readers are told.
+``tests/data/judged_lines.json`` has answers in lines, each with all that readers are told.
 """
 
 import json
 from pathlib import Path
 from typing import Any
 
+DATA = Path(__file__).parents[1] / "data"
 ANSWERS: dict[str, dict[str, Any]] = json.loads(
-    (Path(__file__).parents[1] / "data" / "judged_answers.json").read_text(encoding="utf-8")
+    (DATA / "judged_answers.json").read_text(encoding="utf-8")
+)
+LINES: dict[str, list[dict[str, Any]]] = json.loads(
+    (DATA / "judged_lines.json").read_text(encoding="utf-8")
 )
 
 

@@ -4,10 +4,11 @@ import type { CheckedHere } from "../checking/simulated.ts";
 import { checkHere } from "../checking/simulated.ts";
 import sentences from "../cuda/sentences.json";
 import { STATIC_SHARED } from "../hardware.py";
-import type { Kernel, Size } from "../kernel.ts";
-import { ENTRY } from "../kernel.ts";
+import type { Size } from "../kernel.ts";
+import { ENTRY, parseKernel } from "../kernel.ts";
 import { parse } from "../simulator/ptx.ts";
 import { filled } from "../text.ts";
+import type { Sent } from "./criteria.ts";
 
 /** Why there is no kernel: at a line of the file, or at none. */
 export interface Refused {
@@ -20,8 +21,7 @@ export interface Refused {
  * @param onlyWholeNumbers whether it is judged on whole numbers alone
  */
 export function checked(
-  kernel: Kernel,
-  ptx: string,
+  { source, ptx }: Sent,
   size: Size,
   onlyWholeNumbers: boolean,
 ): CheckedHere | Refused {
@@ -29,7 +29,7 @@ export function checked(
   if (wanted > STATIC_SHARED) {
     return { refused: filled(sentences.shared, { wanted, limit: STATIC_SHARED }), line: 0 };
   }
-  const [result] = checkHere(kernel, ptx, [size], { onlyWholeNumbers });
+  const [result] = checkHere(parseKernel("mine", source), ptx, [size], { onlyWholeNumbers });
   return result;
 }
 

@@ -1,19 +1,15 @@
 """What an exercise of lines asks of a correct kernel.
 
-It is plain data, so that it can travel in a page as JSON: figures of the kernel, each with a name,
-and cases of them, each with a sentence. The reader is shown the first case that fits, which
-``criteria.ts`` finds.
+It is plain data, for ``criteria.ts`` in a page and in Python's worker: figures of the kernel, each
+with a name, and cases of them, each with a sentence. The reader is shown the first that fits.
 """
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import ClassVar, Literal
 
-from sgemm_lab.catalogue import load_kernel
-from sgemm_lab.cuda.compiler import compile_kernel
 from sgemm_lab.hardware import WARP
-from sgemm_lab.kernel import Kernel, Size
-from sgemm_lab.simulator import worker
+from sgemm_lab.kernel import Size
 
 BLOCK = "block"
 """What a count may be divided by, besides other counts."""
@@ -102,25 +98,6 @@ class Criteria:
         """Return what a page needs to ask the same."""
         figures = {name: {"kind": one.kind, **asdict(one)} for name, one in self.figures.items()}
         return {"figures": figures, "cases": [asdict(case) for case in self.cases]}
-
-    def said(self, kernel: Kernel) -> tuple[bool, str]:
-        """Return whether a kernel is right, and the sentence of the case that fits it.
-
-        Raises:
-            LabError: a figure cannot be had.
-        """
-        books = {name: _subject(load_kernel(name)) for name in self.books}
-        given = {"criteria": self.data(), "reader": _subject(kernel), "books": books}
-        found = worker.ask("criteria", given)
-        return found["right"], found["says"]
-
-
-def _subject(kernel: Kernel) -> dict[str, object]:
-    made = compile_kernel(kernel)
-    of_thread = {"registers": made.registers, "spill_bytes": made.spill_bytes}
-    return {
-        "kernel": kernel.name, "source": kernel.source, "ptx": made.ptx, "ofThread": of_thread
-    }  # fmt: skip
 
 
 def always(says: str) -> Criteria:

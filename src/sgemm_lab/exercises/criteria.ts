@@ -1,13 +1,12 @@
-// What an exercise of lines asks of a correct kernel, in a page and for Python's criteria.py. The
-// data come from there, the figures are counted here.
+// What an exercise of lines asks of a correct kernel: the data come from criteria.py, the figures are
+// counted here.
 
 import { LabError } from "../errors.ts";
-import type { Kernel, Size } from "../kernel.ts";
-import { launchShape, valuesOf } from "../kernel.ts";
+import type { Size } from "../kernel.ts";
+import { launchShape, parseKernel, valuesOf } from "../kernel.ts";
 import { filled } from "../text.ts";
 import { declaredBytes } from "./checked.ts";
 import { countsOf } from "./quantities.ts";
-import { sentence } from "./sentences.ts";
 
 /** What the compiler gives to a thread, where it says so. */
 export interface OfThread {
@@ -15,9 +14,9 @@ export interface OfThread {
   spill_bytes?: number;
 }
 
-/** A kernel, and what a compiler made of it. */
-interface Subject {
-  kernel: Kernel;
+/** A kernel's source, and what a compiler made of it. */
+export interface Sent {
+  source: string;
   ptx: string;
   ofThread?: OfThread;
 }
@@ -77,7 +76,7 @@ const NAMED = /\{(\w+)/g;
  * @param reader the reader's kernel
  * @param books those that it is compared with
  */
-export function said(criteria: Criteria, reader: Subject, books: Record<string, Subject>) {
+export function said(criteria: Criteria, reader: Sent, books: Record<string, Sent>) {
   const known: Map<string, number | null> = new Map();
   function figure(name: string): number | null {
     if (!known.has(name)) {
@@ -102,13 +101,15 @@ export function said(criteria: Criteria, reader: Subject, books: Record<string, 
 }
 
 /** A figure of a kernel; null where it is not known here. */
-function measured(figure: Figure, subject: Subject): number | null {
+function measured(figure: Figure, subject: Sent): number | null {
   if (figure.kind === "counted") return counted(figure, subject);
   if (figure.kind === "compiled") return compiled(figure, subject);
   if (figure.kind === "constant") {
-    const value = valuesOf(subject.kernel)[figure.name];
+    const value = valuesOf(parseKernel("mine", subject.source))[figure.name];
     if (value === undefined) {
-      throw new LabError(sentence("asks.no constant", { name: figure.name }));
+      throw new LabError(
+        `C is right, but this exercise asks for the constant ${figure.name}, and the kernel has none.`,
+      );
     }
     return value + figure.plus;
   }
@@ -116,7 +117,8 @@ function measured(figure: Figure, subject: Subject): number | null {
   return found.length ? Math.min(...found.map((match) => Number(match[1]))) : -1;
 }
 
-function counted({ count, size, per, times }: Counted, { kernel, ptx }: Subject): number {
+function counted({ count, size, per, times }: Counted, { source, ptx }: Sent): number {
+  const kernel = parseKernel("mine", source);
   const { total } = countsOf(kernel, ptx, size, TIME_LIMIT);
   const value = times * total[count];
   if (!per) return value;
@@ -126,12 +128,14 @@ function counted({ count, size, per, times }: Counted, { kernel, ptx }: Subject)
   }
   if (!total[per]) {
     const [words, unit] = [count, per].map((name) => name.replaceAll("_", " "));
-    throw new LabError(sentence("asks.no share", { count: words, per: unit }));
+    throw new LabError(
+      `C is right, but this exercise asks for ${words} per ${unit}, and there are no ${unit}.`,
+    );
   }
   return value / total[per];
 }
 
-function compiled({ what, each, plus }: Compiled, { ptx, ofThread }: Subject): number | null {
+function compiled({ what, each, plus }: Compiled, { ptx, ofThread }: Sent): number | null {
   const value = what === "shared_bytes" ? declaredBytes(ptx) : ofThread?.[what];
   return value === undefined ? null : Math.floor(value / each) + plus;
 }

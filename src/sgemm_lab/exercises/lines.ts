@@ -1,15 +1,13 @@
-// Exercises in which the reader writes lines of a kernel: lines.py in TypeScript, with the same
-// sentences. Who asks says how a source is compiled and where a kernel is run.
+// Exercises in which the reader writes lines of a kernel. Python and the page say how a source is
+// compiled and where a kernel is run.
 
-import { QUICK_SIZES } from "../checking/judge.py";
 import type { CheckResult } from "../checking/judge.ts";
 import { firstFault } from "../checking/judge.ts";
 import { LabError } from "../errors.ts";
 import type { Size } from "../kernel.ts";
 import { bodyStart, linesOf, parseKernel } from "../kernel.ts";
 import type { Refused } from "./checked.ts";
-import type { Criteria, OfThread } from "./criteria.ts";
-import { sentence } from "./sentences.ts";
+import type { Criteria, OfThread, Sent } from "./criteria.ts";
 
 /**
  * An exercise as Python writes it: the book's kernel, the lines of it that the reader's replace,
@@ -29,13 +27,6 @@ export interface LinesExercise {
 interface Compiled {
   ptx: string;
   by: string;
-  ofThread?: OfThread;
-}
-
-/** A kernel on its way to whoever runs it. */
-export interface Sent {
-  source: string;
-  ptx: string;
   ofThread?: OfThread;
 }
 
@@ -80,17 +71,15 @@ export class Written {
   /** What the reader calls a line: its number in their text, or what it says. */
   line(number: number) {
     if (this.first <= number && number <= this.last) {
-      return sentence("lines.own", { line: number - this.first + 1 });
+      return `your line ${number - this.first + 1}`;
     }
     const text = linesOf(this.source)[number - 1] ?? "";
-    return sentence("lines.quoted", { text: text.split("  //")[0].trim() });
+    return `the line \`${text.split("  //")[0].trim()}\``;
   }
 
   /** What the checker said, with the reader's line numbers. */
   inReaderLines(message: string) {
-    return message.replace(LINE, (_, number) =>
-      sentence("lines.in", { line: this.line(Number(number)) }),
-    );
+    return message.replace(LINE, (_, number) => `in ${this.line(Number(number))}`);
   }
 
   /** The compiler's first words, with the reader's line numbers. */
@@ -98,17 +87,14 @@ export class Written {
     // The sentence of a static_assert speaks for itself.
     const own = line > 0 && !this.source.includes(refused);
     const bare = refused.replace(/\.$/, "");
-    const reason = own
-      ? sentence("lines.reason", { line: this.line(line), reason: bare })
-      : refused;
-    return sentence("lines.broken", { reason });
+    return `It does not compile. ${own ? `In ${this.line(line)}: ${bare}.` : refused}`;
   }
 }
 
 /** The kernel that an answer makes. Throws a LabError where it is none. */
 export function written(exercise: LinesExercise, answer: string) {
   const text = answer.replace(/^\n+/, "").trimEnd();
-  if (!text) throw new LabError(sentence("lines.none.page"));
+  if (!text) throw new LabError("There are no lines. Write some.");
   const book = exercise.sources[exercise.kernel];
   let [source, first] = ["", 1];
   if (text.includes("__global__")) {
@@ -138,16 +124,15 @@ export async function judged(
   if ("refused" in made) return { right: false, text: mine.refusal(made), by: "" };
   const { by, ptx, ofThread } = made;
   const reader = { source: mine.source, ptx, ofThread };
-  const sizes = [...QUICK_SIZES, ...exercise.sizes];
-  const results = await tools.checked(reader, sizes, exercise.onlyWholeNumbers);
+  const results = await tools.checked(reader, exercise.sizes, exercise.onlyWholeNumbers);
   if ("refused" in results) return { right: false, text: mine.refusal(results), by };
   const fault = firstFault(results);
   if (fault !== null) return { right: false, text: mine.inReaderLines(fault), by };
   const books: Record<string, Sent> = {};
   for (const name of exercise.compared) {
     const source = exercise.sources[name];
-    books[name] = { source, ptx: (await tools.compiledLike(name, source, made)).ptx };
+    books[name] = { source, ...(await tools.compiledLike(name, source, made)) };
   }
   const { right, says } = await tools.said(exercise.asks, reader, books);
-  return { right, text: right ? sentence("lines.right", { text: says }) : says, by };
+  return { right, text: right ? `Right: ${says}` : says, by };
 }

@@ -3,8 +3,9 @@
 import { checkAt } from "../checking/simulated.ts";
 import { sharedParts, sharedShapes } from "../counting/shared_arrays.ts";
 import { traceSteps } from "../counting/step_trace.ts";
-import { said } from "../exercises/criteria.ts";
 import { judgeNumber } from "../exercises/judging.ts";
+import { judged, written } from "../exercises/lines.ts";
+import { toolsOf } from "../exercises/tools.ts";
 import { readingTasks } from "../external_cuda/tasks.ts";
 import { globalRequest, sharedWavefronts } from "../formulas/memory.ts";
 import { schedule } from "../formulas/overlap.ts";
@@ -33,16 +34,6 @@ const FORMULAS = {
 const kernelOf = ({ kernel, source }: { kernel: string; source: string }) =>
   parseKernel(kernel, source);
 
-interface Made extends Omit<Parameters<typeof said>[1], "kernel"> {
-  kernel: string;
-  source: string;
-}
-
-const subject = ({ kernel, source, ...made }: Made) => ({
-  kernel: parseKernel(kernel, source),
-  ...made,
-});
-
 serve({
   simulate: simulateFor,
   trace_steps: ({ given }) => traceSteps(kernelOf(given), given.ptx, given.size, given.timeLimit),
@@ -58,12 +49,11 @@ serve({
     return { ...rest, per_k: perK };
   },
   judge: ({ given: { data, given } }) => judgeNumber(data, given),
-  criteria: ({ given: { criteria, reader, books } }) =>
-    said(
-      criteria,
-      subject(reader),
-      Object.fromEntries(Object.entries<Made>(books).map(([name, one]) => [name, subject(one)])),
-    ),
+  written: ({ given: { exercise, answer, fault = "" } }) => {
+    const mine = written(exercise, answer);
+    return { source: mine.source, fault: mine.inReaderLines(fault) };
+  },
+  judge_lines: ({ given: { exercise, answer, made } }) => judged(exercise, answer, toolsOf(made)),
   formula: ({ given: { name, given } }) =>
     (FORMULAS as Record<string, (...given: unknown[]) => unknown>)[name](...given),
   ...readingTasks,

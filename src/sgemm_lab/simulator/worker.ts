@@ -53,7 +53,7 @@ const HEAD_BYTES = 16;
 const ALIGNMENT = 8;
 
 /** Answer questions until Python closes the pipe. The program's argument names the tables' file. */
-export function serve(tasks: Tasks) {
+export async function serve(tasks: Tasks) {
   const [, , tables] = process.argv;
   provideTables(() => gunzipSync(readFileSync(tables)));
   for (let head = read(HEAD_BYTES); head; head = read(HEAD_BYTES)) {
@@ -63,13 +63,13 @@ export function serve(tasks: Tasks) {
     if (!text || !arrays) return;
     const { task, progress, given } = JSON.parse(new TextDecoder().decode(text));
     const tell = (done: number, all: number) => send({ progress: [done, all] });
-    send(answer(tasks[task], new Question(given, arrays.buffer, progress ? tell : null)));
+    send(await answer(tasks[task], new Question(given, arrays.buffer, progress ? tell : null)));
   }
 }
 
-function answer(task: Tasks[string], question: Question) {
+async function answer(task: Tasks[string], question: Question) {
   try {
-    return { answer: task(question) };
+    return { answer: await task(question) };
   } catch (error) {
     if (!(error instanceof Error)) throw error;
     const kinds = Object.entries(RAISED);

@@ -7,9 +7,8 @@ import { checkHere } from "../../checking/simulated.ts";
 import { traceSteps } from "../../counting/step_trace.ts";
 import { LabError } from "../../errors.ts";
 import { checked } from "../../exercises/checked.ts";
-import type { Criteria } from "../../exercises/criteria.ts";
+import type { Criteria, Sent } from "../../exercises/criteria.ts";
 import { said } from "../../exercises/criteria.ts";
-import type { Sent } from "../../exercises/lines.ts";
 import { countsOf } from "../../exercises/quantities.ts";
 import type { Kernel, Size } from "../../kernel.ts";
 import { parseKernel } from "../../kernel.ts";
@@ -135,13 +134,11 @@ function answer(
   if (request.task === "launch") return { found: launched(request) };
   if (request.task === "verdict") return { verdict: verdictOn(request.results) };
   if (request.task === "checkLines") {
-    const { kernel, ptx } = subject(request.reader);
-    const result = checked(kernel, ptx, request.size, request.onlyWholeNumbers);
+    const result = checked(request.reader, request.size, request.onlyWholeNumbers);
     return { result, last: "refused" in result || !passed(result) };
   }
   if (request.task === "ask") {
-    const books = Object.entries(request.books).map(([name, sent]) => [name, subject(sent)]);
-    return { said: said(request.criteria, subject(request.reader), Object.fromEntries(books)) };
+    return { said: said(request.criteria, request.reader, request.books) };
   }
   const kernel = parseKernel("your copy", request.source);
   if (request.task === "check") {
@@ -165,8 +162,6 @@ function launched(request: LaunchRequest) {
     );
   }
 }
-
-const subject = ({ source, ...made }: Sent) => ({ kernel: parseKernel("mine", source), ...made });
 
 /** What follows from the results at sizes, up to the first that is wrong. */
 function verdictOn(results: CheckedHere[]): Verdict {

@@ -1,9 +1,0 @@
-// What exercises of lines say, in Python and in JavaScript: sentences.json.
-
-import { filled } from "../text.ts";
-import templates from "./sentences.json";
-
-/** The sentence called `key`, with `values` where it names them. */
-export function sentence(key: keyof typeof templates, values: Record<string, unknown> = {}) {
-  return filled(templates[key], values);
-}

@@ -64,20 +64,6 @@ def test_reads_that_stand_right_behind_another_are_counted(small: Loop) -> None:
     assert main_loop(LISTING.replace(read, 3 * read)).reads_in_a_row == 2
 
 
-def test_a_read_is_ahead_of_its_use_by_the_products_between() -> None:
-    read, use, other = "LDS.128 R4, [R20]", "FFMA R0, R2, R7.reuse, R0", "FFMA R1, R2, R3, R1"
-
-    def ahead(*lines: str) -> float:
-        body = "".join(f" {line};\n" for line in lines)
-        return main_loop(f".L_x_0:\n{body} @P0 BRA `(.L_x_0);\n").read_ahead
-
-    assert ahead(read, use, other) == 0
-    assert ahead(read, other, other, use) == 2
-    assert ahead(other, use, read, other) == 2  # in the next turn: two others
-    assert ahead(read.replace("R4,", "R8,"), other) == 1  # nobody reads it: the whole turn
-    assert ahead(use) == 0
-
-
 def test_what_a_branch_jumps_over_is_not_in_every_turn(small: Loop) -> None:
     assert [step.always for step in small.steps] == [True, True, False, *[True] * 7]
     assert small.multiply_adds == 3

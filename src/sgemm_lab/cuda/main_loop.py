@@ -20,7 +20,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from statistics import median
 
 from sgemm_lab.errors import LabError
 
@@ -49,11 +48,8 @@ _APART = {SHARED, GLOBAL, STORE, BARRIER}
 
 _LABEL = re.compile(r"^(\.L\w+):")
 _LINE = re.compile(r"^\s+(?:/\*[0-9a-f]+\*/\s+)?(?P<text>[@A-Z].*?) *;")
-_PARTS = re.compile(r"(?:@(?P<guard>\S+) +)?(?P<name>[A-Z]\w*)(?P<rest>\S*) ?(?P<operands>.*)")
+_PARTS = re.compile(r"(?:@(?P<guard>\S+) +)?(?P<name>[A-Z]\w*)\S* ?(?P<operands>.*)")
 _REGISTER = re.compile(r"-?\|?R(\d+)(?:\.reuse)?\|?")
-_READ = re.compile(r"\bR(\d+)")
-_WIDTHS = {"64": 2, "128": 4}
-"""Registers that a load fills, by the width in its name; of other widths it is one."""
 _TARGET = re.compile(r"`\((\.L\w+)\)")
 
 
@@ -80,18 +76,6 @@ class Instruction:
     def operands(self) -> list[str]:
         """The operands, the destination first."""
         return [one.strip() for one in self._parts["operands"].split(",")]
-
-    @property
-    def filled(self) -> set[int]:
-        """The registers that a load fills."""
-        first = _REGISTER.fullmatch(self.operands[0])
-        width = max((_WIDTHS.get(one, 1) for one in self._parts["rest"].split(".")), default=1)
-        return set(range(int(first[1]), int(first[1]) + width)) if first else set()
-
-    def reads_one_of(self, registers: set[int]) -> bool:
-        """Whether one of some registers is among the operands behind the destination."""
-        named = (_READ.findall(operand) for operand in self.operands[1:])
-        return any(int(number) in registers for numbers in named for number in numbers)
 
     @property
     def target(self) -> str | None:
@@ -145,24 +129,6 @@ class Loop:
         """Loads from shared memory of a turn that stand right behind another one."""
         kinds = [step.instruction.kind for step in self.each_turn]
         return sum(before == kind == SHARED for before, kind in pairwise(kinds))
-
-    @property
-    def read_ahead(self) -> float:
-        """Multiply-adds between a load from shared memory and the first use of what it brings.
-
-        Of all loads of a turn the middle one (the median); what is read for the next turn is used
-        there. 0 where nothing is loaded.
-        """
-        turn = [step.instruction for step in self.each_turn]
-        ahead = []
-        for place, load in enumerate(turn):
-            if load.kind != SHARED:
-                continue
-            after = turn[place + 1 :] + turn[: place + 1]
-            used = (i for i, one in enumerate(after) if one.reads_one_of(load.filled))
-            first = next(used, len(after))
-            ahead.append(sum(one.kind == MULTIPLY for one in after[:first]))
-        return float(median(ahead)) if ahead else 0.0
 
 
 def instructions(listing: str) -> list[Instruction]:

@@ -7,18 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from record_samples import DEVICE, record, run
+from record_samples import DEVICE, run
 
 from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.cli import shapes as shapes_command
 from sgemm_lab.cli import tune
 from sgemm_lab.cli.main import main
-from sgemm_lab.gemm.dispatch.shapes import FORTY_SHAPES, drawn
+from sgemm_lab.gemm.dispatch.shapes import drawn
 from sgemm_lab.gemm.dispatch.tuning import ShapeTimes
 from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.records.dispatch_table import TABLES, DrawnShape
-from sgemm_lab.records.gpu_record import Measurement
-from sgemm_lab.records.store import RECORDS
 
 NAIVE, TILE, SPLIT = (load_kernel(name) for name in ("naive", "small_tile", "split_k"))
 
@@ -172,27 +170,3 @@ def test_tuning_on_first_use_is_measured_beside_the_model(
     assert told[0]["first"] == {
         "kernel": "cublas", "gflops": pytest.approx(2 * m * n * k / 1e-6 / 1e9), "cost": 0.003
     }  # fmt: skip
-
-
-# The forty shapes.
-
-
-@pytest.fixture
-def shapes(tmp_path: Path) -> Path:
-    measurements = []
-    for number, (m, n, k) in enumerate(FORTY_SHAPES):
-        seconds = (0.5,) if number else (2.0,)
-        measurements += [
-            Measurement("matmul", NAIVE.fingerprint, m, n, k, 1, seconds, picked="naive"),
-            Measurement("cublas", "", m, n, k, 1, (1.0,)),
-        ]
-    RECORDS.save(tmp_path / "nvidia-h200.json", record(run(*measurements)))
-    return tmp_path
-
-
-def test_shapes_prints_the_mean_and_the_minimum(
-    shapes: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["shapes", "--recorded", "--out", str(shapes)]) == 0
-    last = capsys.readouterr().out.splitlines()[-1]
-    assert last == ("40 shapes on NVIDIA H200: geometric mean 193 % of cuBLAS, least 50 % at 255³.")

@@ -32,7 +32,7 @@ COMMANDS = {
         "measure",
     ),
     "tune": Command("Measure the candidates of matmul on this GPU, and fit its choice.", "tune"),
-    "shapes": Command("Measure matmul at forty fixed shapes, or at drawn ones.", "shapes"),
+    "shapes": Command("Measure matmul at shapes drawn at random.", "shapes"),
     "others": Command("Measure FP32 products of other libraries and of matmul.", "others"),
     "counters": Command("Read the GPU's hardware counters with ncu.", "measure"),
     "errors": Command("Measure the errors of kernels by input distribution.", "measure"),

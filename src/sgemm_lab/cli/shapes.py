@@ -1,7 +1,6 @@
-"""The command ``shapes``: measure ``matmul`` at forty fixed shapes, or at shapes drawn anew."""
+"""The command ``shapes``: measure ``matmul`` at shapes drawn at random."""
 
 import argparse
-import statistics
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
@@ -17,112 +16,37 @@ from sgemm_lab.gemm.dispatch.first_use import FIRST_CUBLAS, MODEL_CUBLAS, MODES,
 from sgemm_lab.gemm.dispatch.judging import LOW, Verdict, by_mode, judge, verdict
 from sgemm_lab.gemm.dispatch.library import WithCublas
 from sgemm_lab.gemm.dispatch.product import dispatcher
-from sgemm_lab.gemm.dispatch.shapes import FORTY_SHAPES, drawn
+from sgemm_lab.gemm.dispatch.shapes import drawn
 from sgemm_lab.gemm.dispatch.winners import Winners
 from sgemm_lab.measuring.interleaved import Budget
-from sgemm_lab.measuring.recorder import new_run, take_record
+from sgemm_lab.measuring.recorder import new_run
 from sgemm_lab.records.dispatch_table import TABLES, DrawnShape, DrawnShapes
-from sgemm_lab.records.gpu_record import MATMUL, Record, Score
-from sgemm_lab.records.store import load_record, load_records, scores
 from sgemm_lab.text import number, percent, plural, size_text, tenths_percent
 
-_DRAWN_SECONDS = 0.03
-"""Time per drawn shape and product: there are many."""
+_SECONDS = 0.03
 
 
 def add_shapes_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of ``shapes``."""
     parser.set_defaults(run=run_shapes)
-    which = parser.add_mutually_exclusive_group()
-    which.add_argument("--recorded", action="store_true", help="show the records; no measurement")
-    which.add_argument(
-        "--drawn", type=natural, metavar="COUNT",
-        help="measure shapes drawn at random, 32 to 10,000, instead of the forty",
+    parser.add_argument(
+        "--drawn", type=natural, metavar="COUNT", default=100,
+        help="how many shapes are drawn at random, 32 to 10,000 (default: 100)",
     )  # fmt: skip
     parser.add_argument("--seed", type=natural, default=0, help="of the drawn shapes")
-    parser.add_argument(
-        "--candidates", action="store_true", help="at drawn shapes also find the best candidate"
-    )
+    parser.add_argument("--candidates", action="store_true", help="also find the best candidate")
     parser.add_argument(
         "--tune", action="append", choices=MODES[1:], default=[],
-        help="at drawn shapes also choose in this mode; may be given several times",
+        help="also choose in this mode; may be given several times",
     )  # fmt: skip
     parser.add_argument(
-        "--seconds", type=seconds, help="per shape, for each product (default: 0.4; drawn: 0.03)"
+        "--seconds", type=seconds, default=_SECONDS, help="per shape and product (default: 0.03)"
     )
     add_out(parser)
 
 
 def run_shapes(options: argparse.Namespace) -> int:
     """Measure, write the run, and print its statistics. Return 130 after an interruption."""
-    if options.drawn:
-        return _run_drawn(options)
-    status = 0
-    if options.recorded:
-        record = load_records(options.out)[0]
-    else:
-        path, run = take_record(
-            [],
-            options.out or own_records(),
-            sizes=FORTY_SHAPES,
-            micro=False,
-            budget=Budget(seconds=options.seconds or Budget().seconds),
-            matmul=dispatcher(0),
-            progress=print_status,
-        )
-        record, status = load_record(path), 0 if run.complete else 130
-    found = _forty_scores(record)
-    mean = statistics.geometric_mean(score.share for score in found)
-    least = min(found, key=lambda score: score.share)
-    missing = sorted({*FORTY_SHAPES} - {score.size for score in found})
-    if options.json:
-        print_json(
-            {
-                "gpu": record.gpu.name,
-                "geometric_mean": mean,
-                "least": least.share,
-                "shapes": len(found),
-                "missing": [list(size) for size in missing],
-                "shares": [
-                    {"m": s.m, "n": s.n, "k": s.k, "share": s.share, "kernel": s.picked}
-                    for s in found
-                ],
-            }
-        )
-        return status
-    print_table(
-        ["M×N×K", "kernel", "GFLOP/s", "of cuBLAS"],
-        [
-            (size_text(s.size), s.picked or "", number(s.gflops), tenths_percent(s.share))
-            for s in found
-        ],
-        range(2, 4),
-    )
-    print(
-        f"{len(found)} shapes on {record.gpu.name}: geometric mean {percent(mean)} of cuBLAS, "
-        f"least {percent(least.share)} at {size_text(least.size)}."
-        + (f" {len(missing)} shapes are not measured." if missing else "")
-    )
-    return status
-
-
-def _forty_scores(record: Record) -> list[Score]:
-    """Return the latest scores of the dispatcher at the forty shapes, in their order.
-
-    Raises:
-        LabError: none was measured.
-    """
-    found = {score.size: score for score in scores([record]) if score.kernel == MATMUL}
-    measured = [found[size] for size in FORTY_SHAPES if size in found]
-    if not measured:
-        raise LabError(
-            f"The forty shapes were not measured on {record.gpu.name}. "
-            "Run 'sgemm-lab shapes' on a GPU."
-        )
-    return measured
-
-
-def _run_drawn(options: argparse.Namespace) -> int:
     device, run, multiply = current_device(), new_run(), dispatcher(0)
     bench = GpuBench(device, candidates()) if options.candidates else None
     tuned = {
@@ -131,7 +55,7 @@ def _run_drawn(options: argparse.Namespace) -> int:
         else FirstUse(multiply, Winners(None), with_cublas=mode == FIRST_CUBLAS)
         for mode in options.tune
     }
-    budget = Budget(seconds=options.seconds or _DRAWN_SECONDS, max_samples=20, warm_up_seconds=0.01)
+    budget = Budget(seconds=options.seconds, max_samples=20, warm_up_seconds=0.01)
     sizes = drawn(options.drawn, options.seed)
     bar, found, status = ProgressBar(len(sizes), None, "shapes"), list[DrawnShape](), 0
     tuned_shapes: list[DrawnShape] = []

@@ -1,23 +1,19 @@
 """The command ``strassen``: a product by Strassen's algorithm, and its records."""
 
 import argparse
+import math
 from collections.abc import Sequence
-from typing import Any
-
-import numpy as np
 
 from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.cli.arguments import add_one_size, add_out, add_part, natural, size
 from sgemm_lab.cli.printing import print_json, print_status, print_table
-from sgemm_lab.cuda.launch import LoadedKernel, current_device, has_gpu, require_gpu
+from sgemm_lab.cuda.launch import current_device, has_gpu
 from sgemm_lab.errors import LabError
 from sgemm_lab.files import own_records
 from sgemm_lab.gemm.dispatch.recorded import predicted_from_record
-from sgemm_lab.gemm.strassen.engine import GpuProduct
-from sgemm_lab.gemm.strassen.error import UNIFORM, matrix, norm_error, sampled_rows
+from sgemm_lab.gemm.strassen.engine import random_product_error
 from sgemm_lab.gemm.strassen.measure import SIZES, take_strassen_record
 from sgemm_lab.gemm.strassen.model import best_plan, book_machine, predict, with_leaf_kernel
-from sgemm_lab.gemm.strassen.numpy_backend import run as run_in_numpy
 from sgemm_lab.gemm.strassen.plan import Plan, make_plan
 from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.records.store import load_records
@@ -72,15 +68,8 @@ def _multiply(options: argparse.Namespace) -> int:
     plan = _plan(chosen, options.levels, options.workspace, kernel)
     if not live:
         print_status("There is no GPU here: the plan runs in NumPy.")
-    library: Any = require_gpu() if live else np
-    a, b = (matrix(library, UNIFORM, shape, seed) for shape, seed in (((m, k), 1), ((k, n), 2)))
-    if live:
-        c = library.full((m, n), library.nan, dtype="float32")
-        GpuProduct(plan, LoadedKernel(kernel) if kernel else None)(a, b, c)
-    else:
-        c = run_in_numpy(plan, a, b)
-    error = norm_error(library, a, b, c, sampled_rows(m))
-    if not np.isfinite(error):
+    error = random_product_error(plan, live=live, kernel=kernel)
+    if not math.isfinite(error):
         raise LabError("C is wrong: it has an element that was not written.")
     found = {
         "size": list(chosen), "levels": plan.levels, "schedules": list(plan.schedules),

@@ -4,22 +4,16 @@ import math
 import statistics
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
-
-import numpy as np
 
 from sgemm_lab.catalogue import load_kernel
-from sgemm_lab.cuda.launch import has_gpu, require_gpu
+from sgemm_lab.cuda.launch import has_gpu
 from sgemm_lab.errors import LabError
-from sgemm_lab.gemm.strassen.engine import GpuProduct
+from sgemm_lab.gemm.strassen.engine import random_product_error
 from sgemm_lab.gemm.strassen.error import (
     INPUTS,
     UNIFORM,
     bound,
     expected_growth,
-    matrix,
-    norm_error,
-    sampled_rows,
 )
 from sgemm_lab.gemm.strassen.model import (
     Machine,
@@ -29,7 +23,6 @@ from sgemm_lab.gemm.strassen.model import (
     predict,
     with_leaf_kernel,
 )
-from sgemm_lab.gemm.strassen.numpy_backend import run as run_in_numpy
 from sgemm_lab.gemm.strassen.plan import Plan, make_plan
 from sgemm_lab.gemm.strassen.winograd import PRODUCTS, QUADRANTS, terms
 from sgemm_lab.gpu import find_gpu
@@ -341,16 +334,9 @@ def strassen(levels: int = 2, size: AnySize | None = None) -> Output:
         LabError: the levels do not fit.
     """
     live = has_gpu()
-    m, n, k = size = size_of(size or (_GPU_SIZE if live else _NUMPY_SIZE))
-    library: Any = require_gpu() if live else np
-    a, b = (matrix(library, UNIFORM, shape, seed) for shape, seed in (((m, k), 1), ((k, n), 2)))
+    size = size_of(size or (_GPU_SIZE if live else _NUMPY_SIZE))
     plan = make_plan(size, levels)
-    if live:
-        c = library.full((m, n), library.nan, dtype="float32")
-        GpuProduct(plan)(a, b, c)
-    else:
-        c = run_in_numpy(plan, a, b)
-    error = norm_error(library, a, b, c, sampled_rows(m))
+    error = random_product_error(plan, live=live)
     rows = [
         ["products", f"{plan.products:,} of {size_text(plan.leaf)}"],
         ["instead of", f"{8**levels:,}"],

@@ -6,10 +6,20 @@ from math import ceil
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from sgemm_lab.cuda.compiler import compile_source
-from sgemm_lab.cuda.launch import check_arrays, device_target, load_function, require_gpu
+from sgemm_lab.cuda.launch import (
+    LoadedKernel,
+    check_arrays,
+    device_target,
+    load_function,
+    require_gpu,
+)
 from sgemm_lab.errors import LabError
 from sgemm_lab.gemm.dispatch.product import dispatcher
+from sgemm_lab.gemm.strassen.error import UNIFORM, matrix, norm_error, sampled_rows
+from sgemm_lab.gemm.strassen.numpy_backend import run as run_in_numpy
 from sgemm_lab.gemm.strassen.plan import (
     VECTOR,
     Addition,
@@ -24,6 +34,7 @@ from sgemm_lab.gemm.strassen.plan import (
 )
 from sgemm_lab.gemm.strassen.winograd import PRODUCTS, QUADRANTS
 from sgemm_lab.hardware import FLOAT_BYTES
+from sgemm_lab.kernel import Kernel
 from sgemm_lab.text import bytes_moved_text
 
 SOURCE = Path(__file__).with_name("additions.cu")
@@ -180,3 +191,25 @@ def _matrix(places: dict[str, Any], view: View) -> Any:
     """Return a contiguous matrix as an array."""
     flat = places[view.place].reshape(-1)
     return flat[view.offset : view.offset + view.elements].reshape(view.rows, view.columns)
+
+
+def random_product_error(plan: Plan, *, live: bool, kernel: Kernel | None = None) -> float:
+    """Multiply random matrices by a plan; return the norm-wise error.
+
+    Args:
+        plan: of any size.
+        live: on the GPU, else in NumPy.
+        kernel: of the leaves on the GPU; None: the dispatcher.
+
+    Raises:
+        LabError: as ``GpuProduct``.
+    """
+    m, n, k = plan.size
+    library: Any = require_gpu() if live else np
+    a, b = (matrix(library, UNIFORM, shape, seed) for shape, seed in (((m, k), 1), ((k, n), 2)))
+    if live:
+        c = library.full((m, n), library.nan, dtype="float32")
+        GpuProduct(plan, LoadedKernel(kernel) if kernel else None)(a, b, c)
+    else:
+        c = run_in_numpy(plan, a, b)
+    return norm_error(library, a, b, c, sampled_rows(m))

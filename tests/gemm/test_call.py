@@ -12,9 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sgemm_lab
+from sgemm_lab import lab
 from sgemm_lab.cuda.arrays import MAX_DIMENSION
 from sgemm_lab.errors import LabError, MissingToolError
 from sgemm_lab.gemm import array_libraries, call
+from sgemm_lab.lab.output import Unavailable
 
 ELSEWHERE = SimpleNamespace(id=1)
 
@@ -73,7 +75,8 @@ def test_the_result_is_a_new_array_or_out(asked: Multiplies) -> None:
     out = on_gpu(np.full((3, 4), np.nan))
     assert sgemm_lab.matmul(a, b, out) is out
     assert (out == expected).all()
-    assert len(asked.launches) == 2
+    assert (lab.matmul(a, b, out=out) == expected).all()
+    assert len(asked.launches) == 3
 
 
 dimension = st.integers(0, 5)
@@ -200,6 +203,7 @@ def test_without_a_gpu_an_error_is_raised(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(call, "require_gpu", missing)
     with pytest.raises(MissingToolError):
         sgemm_lab.matmul(np.ones((1, 1)), np.ones((1, 1)))
+    assert isinstance(lab.matmul(np.ones((1, 1)), np.ones((1, 1))), Unavailable)
 
 
 # Other libraries.

@@ -28,7 +28,7 @@ Widgets
     ``occupancy``,
     ``scoreboard``, ``speed_over_error``, ``tile_waves``, ``timeline``, ``wgsl_climb``.
 Products
-    ``choice``; Strassen's: ``strassen``, ``seven_products``, ``strassen_results``; on
+    ``matmul``, ``choice``; Strassen's: ``strassen``, ``seven_products``, ``strassen_results``; on
     several GPUs: ``multi_gpu_results``, ``gpu_tiles``, ``gpu_timeline``, ``many_gpus``,
     ``run_on_gpus``.
 Records
@@ -93,6 +93,7 @@ from sgemm_lab.lab.pictures.product_order import product_steps
 from sgemm_lab.lab.pictures.stream_k import k_split, k_split_lengths
 from sgemm_lab.lab.pictures.warp_group_sums import warp_group_sums
 from sgemm_lab.lab.pictures.warp_groups import multicast, warp_group_rows, warp_group_steps
+from sgemm_lab.lab.products import matmul
 from sgemm_lab.lab.public_bugs import public_bugs
 from sgemm_lab.lab.recorded import Recorded, recorded, runs
 from sgemm_lab.lab.request_painters import Request, banks, coalescing, request
@@ -113,4 +114,40 @@ from sgemm_lab.lab.wgsl_climb import wgsl_climb
 from sgemm_lab.lab.your_gpu import my_gpu
 from sgemm_lab.text import bytes_text, error_text, number
 
+RENAMED = {
+    "copied": "copy_counts",
+    "fewer": "strassen_results",
+    "in_flight": "latency_hiding",
+    "in_two": "tf32_split",
+    "intensity": "roofline",
+    "moves": "bytes_moved",
+    "on_gpus": "run_on_gpus",
+    "one_number": "one_element",
+    "others_kernels": "external_kernels",
+    "over_gpus": "gpu_layout",
+    "phase": "bank_phases",
+    "place": "ladder_strip",
+    "race": "compare",
+    "ring": "stage_ring",
+    "several": "multi_gpu_results",
+    "shared_out": "k_split_lengths",
+    "shares": "k_split",
+    "waves": "wavefronts",
+    "ways": "copy_path",
+    "words": "shared_words",
+}
+"""Old names of verbs, as notebooks made from earlier editions have them."""
+
+
 __all__ = ["GPUS", *(name for name, one in globals().items() if callable(one))]  # all verbs above
+
+
+def __getattr__(name: str) -> object:
+    """Return the verb that an old name stands for.
+
+    Raises:
+        AttributeError: no verb has or had this name.
+    """
+    if name in RENAMED:
+        return globals()[RENAMED[name]]
+    raise AttributeError(f"sgemm_lab.lab has no verb '{name}'.")

@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from sgemm_lab.catalogue import current_name
 from sgemm_lab.kernel import Size
 from sgemm_lab.lab import session
 from sgemm_lab.lab.output import Output, table
@@ -22,8 +23,6 @@ class Idea(NamedTuple):
     side: int = SIZE
     """Of the square matrices."""
 
-
-_LANE_MAP = "small_tile:BM=128,BN=256,TN=16,WM=64,WN=64,STAGES=3"
 
 TRIED: dict[int | str, tuple[Idea, ...]] = {
     6: (
@@ -72,13 +71,13 @@ TRIED: dict[int | str, tuple[Idea, ...]] = {
     "producers": (
         Idea(
             "Lanes placed so that no two requests for shared memory merge",
-            _LANE_MAP,
+            "lane_map",
             "serpentine",
         ),
         Idea(
             "K tiles 8 deep in 8 stages, each with two mbarriers; every warp copies and multiplies",
             "window_barriers:BK=8,STAGES=8",
-            _LANE_MAP,
+            "lane_map",
             "the row above",
         ),
         Idea(
@@ -126,4 +125,6 @@ def _latest(record: Record, name: str, size: Size) -> Measurement | None:
     """Return the latest measurement of a kernel, in the book or not, whatever its code."""
     runs = sorted(record.runs, key=lambda run: run.date, reverse=True)
     found = (one for run in runs for one in run.measurements)
-    return next((one for one in found if (one.kernel, one.size) == (name, size)), None)
+    return next(
+        (one for one in found if (one.kernel, one.size) == (current_name(name), size)), None
+    )

@@ -19,7 +19,7 @@ from sgemm_lab.kernel import Size
 from sgemm_lab.records.gpu_record import (
     Count,
     Device,
-    Name,
+    KernelName,
     NotNegative,
     OfSize,
     RunEnvironment,
@@ -36,7 +36,7 @@ Coefficients = tuple[NotNegative, ...]
 class Point(TimedWithCublas):
     """One kernel at one size. Seconds are medians per launch, interleaved with cuBLAS."""
 
-    kernel: Name
+    kernel: KernelName
     """With the constants that differ from its file: "cluster_split:SPLIT=4"."""
     fingerprint: str
     """Of the measured source."""
@@ -70,7 +70,7 @@ class Search(RunEnvironment):
 class Fit:
     """The fitted time of one kernel: seconds per unit of each term of ``gemm.dispatch.model``."""
 
-    kernel: Name
+    kernel: KernelName
     fingerprint: str
     """Of the measured source."""
     resident: Count
@@ -116,13 +116,13 @@ class DrawnShape(TimedWithCublas):
     m: Count
     n: Count
     k: Count
-    kernel: Name
+    kernel: KernelName
     """That it picked, or "cublas"."""
     seconds: Seconds
     cublas_seconds: Seconds
     predicted_seconds: Seconds | None = None
     """By the model."""
-    best: Name | None = None
+    best: KernelName | None = None
     """The fastest candidate; None if candidates were not measured."""
     best_seconds: Seconds | None = None
     tune: str | None = None

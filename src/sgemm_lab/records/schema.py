@@ -1,7 +1,7 @@
 """Read, check and write JSON by dataclasses, which serve as the schema.
 
 A field is a dataclass, ``str``, ``int``, ``float``, ``bool``, a tuple of any length, a dictionary
-with string keys, or one of these or None. ``Annotated`` adds rules. An integer in a
+with string keys, or one of these or None. ``Annotated`` adds rules and conversions. An integer in a
 ``float`` field stays an integer, so a file that is read and written again keeps every character.
 """
 
@@ -36,6 +36,13 @@ class Rule:
 
     holds: Callable[[Any], bool]
     text: str
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """A function that each value passes through when it is read."""
+
+    convert: Callable[[Any], Any]
 
 
 def decode(form: type[T], data: Any) -> T:
@@ -97,8 +104,8 @@ def _reader(form: Any) -> _Reader:
     origin, inner = get_origin(form), get_args(form)
     if origin is Annotated:
         read = _reader(inner[0])
-        for rule in inner[1:]:
-            read = _checked_reader(rule, read)
+        for mark in inner[1:]:
+            read = _marked_reader(mark, read)
         return read
     if origin in (Union, types.UnionType):  # a type or None: an omitted field
         return _reader(inner[0])
@@ -111,11 +118,13 @@ def _reader(form: Any) -> _Reader:
     return _plain_reader(form)
 
 
-def _checked_reader(rule: Rule, read: _Reader) -> _Reader:
+def _marked_reader(mark: Rule | Conversion, read: _Reader) -> _Reader:
     def checked(data: Any) -> Any:
         value = read(data)
-        if not rule.holds(value):
-            raise _mismatch(data, rule.text)
+        if isinstance(mark, Conversion):
+            return mark.convert(value)
+        if not mark.holds(value):
+            raise _mismatch(data, mark.text)
         return value
 
     return checked

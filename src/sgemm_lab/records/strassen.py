@@ -7,6 +7,7 @@ from sgemm_lab.errors import LabError
 from sgemm_lab.records.gpu_record import (
     Count,
     Device,
+    KernelName,
     Name,
     NotNegative,
     OfSize,
@@ -30,7 +31,7 @@ class MeasuredPlan:
     levels: Whole
     leaf: tuple[Count, ...]
     """M, N, K of the leaf products."""
-    kernel: Name
+    kernel: KernelName
     """The kernel of the leaves."""
     workspace_bytes: Whole
     moved_bytes: Whole
@@ -89,7 +90,7 @@ class Errors(OfSize):
 class Inside:
     """Strassen's product whose leaves all run one kernel that does not multiply in FP32."""
 
-    kernel: Name
+    kernel: KernelName
     fingerprint: str
     """Of the kernel's source."""
     arithmetic: Name

@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
+from sgemm_lab.catalogue import current_name
 from sgemm_lab.errors import LabError
 from sgemm_lab.files import read_source
 from sgemm_lab.kernel import Kernel, parse_kernel
@@ -42,7 +43,7 @@ def load_program(name: str) -> Kernel:
     Raises:
         LabError: WGSL has no program of this name.
     """
-    base, _, constants = name.partition(":")
+    base, _, constants = current_name(name).partition(":")
     found = next((one for one in load_programs() if one.name == base), None)
     if found is None:
         raise LabError(f"'{base}' is not there in WGSL. It has {', '.join(program_names())}.")

@@ -55,6 +55,10 @@ declare module "*/expression.py" {
   export const DEEPEST: number;
 }
 
+declare module "*/catalogue.py" {
+  export const ALIASES: Record<string, string>;
+}
+
 declare module "*/kernel.py" {
   export const ARITHMETICS: Record<string, number>;
   export const SMS: number;

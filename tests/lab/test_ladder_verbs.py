@@ -1,4 +1,4 @@
-"""The ladder, the memory ladder and the strip, filled from records and from this machine."""
+"""The ladder and the strip, filled from records and from this machine."""
 
 from dataclasses import replace
 from pathlib import Path

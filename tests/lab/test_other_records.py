@@ -60,7 +60,6 @@ def new_kernel(data: Path) -> str:
 
 def test_every_verb_goes_on_with_a_second_gpu(second: Record) -> None:
     assert [gpu["id"] for gpu in lab.ladder().gpus] == ["NVIDIA H200", L4]
-    assert [gpu["name"] for gpu in lab.memory_ladder().gpus] == ["NVIDIA H200", L4]
     measured = {p["gpu"] for p in lab.roofline("naive").points if p["kind"] == "measured"}
     assert measured == {"h200", "l4"}
     assert lab.roofline("naive").gpu == "h200"

@@ -1,4 +1,4 @@
-"""A ladder and memories like the book's, with round numbers, for the tests of the widgets."""
+"""A ladder like the book's, with round numbers, for the tests of the widgets."""
 
 from typing import Any
 
@@ -6,9 +6,8 @@ from sgemm_lab.catalogue import load_kernels
 from sgemm_lab.kernel import Size
 from sgemm_lab.models.ladder import ladder as recorded_steps
 from sgemm_lab.records.store import load_records
-from sgemm_lab.widgets import Ladder, MemoryLadder
+from sgemm_lab.widgets import Ladder
 from sgemm_lab.widgets.ladder import LIBRARY, GpuName, Result, Step
-from sgemm_lab.widgets.memory_ladder import Memory
 
 H200: GpuName = {"id": "h200", "name": "NVIDIA H200"}
 T4: GpuName = {"id": "t4", "name": "Tesla T4"}
@@ -54,30 +53,6 @@ def shrunk(given: Result) -> Result:
 
 def ladder(**more: Any) -> Ladder:
     return Ladder(STEPS, [H200, T4], results(), **{"size": (4096, 4096, 4096), **more})
-
-
-MEMORY_H200: Memory = {
-    "id": "h200",
-    "name": "NVIDIA H200",
-    "note": NOTE,
-    "sms": 100,
-    "clock_mhz": 2000,
-    "fma_gflops": 50_000,  # 125 multiply-adds per clock and SM
-    "latency": {
-        "register": 4, "shared": 20, "constant": 25, "l1": 30, "l2": 300, "dram": 800,
-    },
-    "bandwidth": {"shared": 24_000, "l1": 20_000, "l2": 8000, "dram": 4000, "copy": 3800},
-}  # fmt: skip
-MEMORY_T4: Memory = {
-    **MEMORY_H200,
-    "id": "t4",
-    "name": "Tesla T4",
-    "bandwidth": {"shared": 8000, "l1": 8000, "l2": 1200, "dram": 250, "copy": 240},
-}
-
-
-def memory(**more: Any) -> MemoryLadder:
-    return MemoryLadder([MEMORY_H200, MEMORY_T4], **more)
 
 
 WITHOUT_A_BOUND = {"cluster_split", "split_k", "one_row", "one_column"}

@@ -150,7 +150,6 @@ SAMPLES = {
         ("time", [0.0, 900.0, 3200.0, 9000.0]),
         painted=True,
     ),
-    "memory ladder": Sample(ladder_samples.memory, lab.memory_ladder, ("gpu", ["t4", "h200"])),
 }
 
 

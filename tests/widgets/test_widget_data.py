@@ -75,9 +75,9 @@ def test_every_class_of_widget_has_a_sample() -> None:
 
 
 def test_a_page_loads_the_scripts_of_its_widgets_and_holds_no_code_of_theirs() -> None:
-    make = SAMPLES["memory ladder"].make
+    make = SAMPLES["ladder"].make
     page = state_of(make(), make())
-    assert page_scripts(page) == ["widgets.js", "widgets-memory_ladder.js"]
+    assert page_scripts(page) == ["widgets.js", "widgets-ladder.js"]
     assert len(page["models"]) == 2
     assert "function render(" not in json.dumps(page)
 

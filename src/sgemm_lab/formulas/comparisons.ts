@@ -8,15 +8,6 @@ interface Speed {
   cublas: number;
 }
 
-export interface MeasuredGpu {
-  name: string;
-  latency: Levels;
-  bandwidth: Levels;
-}
-
-/** cycles, or GB/s of all SMs together */
-type Levels = Record<string, number>;
-
 /**
  * How far a ladder of kernels reaches: its first step and its best.
  * @param steps those that were measured
@@ -44,11 +35,4 @@ function reach(size: string, gpu: string, steps: [title: string, result: Speed][
     best_share: fast.median / fast.cublas,
     times: fast.median / slow.median,
   });
-}
-
-/** How far apart the ends of the ladder of memory are. */
-export function memoryWords({ name, latency, bandwidth }: MeasuredGpu) {
-  const { l1, l2, dram, shared } = latency;
-  const [longer, more] = [dram / shared, bandwidth.shared / bandwidth.dram];
-  return sentence("memory.conclusion", { gpu: name, l1, l2, dram, longer, more });
 }

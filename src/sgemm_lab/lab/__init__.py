@@ -24,8 +24,7 @@ Figures
     tables: ``wrong_picks`` of a search, what was ``tried``; ``no_difference`` of two speeds.
 Widgets
     ``banks``, ``barrier_ring``, ``block_turns``, ``coalescing``, ``fragment_map``, ``frames``,
-    ``kernel_choice``, ``ladder``, ``ladder_strip``, ``latency_hiding``, ``memory_ladder``,
-    ``occupancy``,
+    ``kernel_choice``, ``ladder``, ``ladder_strip``, ``latency_hiding``, ``occupancy``,
     ``scoreboard``, ``speed_over_error``, ``tile_waves``, ``timeline``, ``wgsl_climb``.
 Products
     ``matmul``, ``choice``; Strassen's: ``strassen``, ``seven_products``, ``strassen_results``; on
@@ -48,7 +47,6 @@ from sgemm_lab.lab.accuracy import contributions, errors, library
 from sgemm_lab.lab.agreement import agreement
 from sgemm_lab.lab.bound_table import bound
 from sgemm_lab.lab.card import measured_card as card
-from sgemm_lab.lab.card import memory_ladder
 from sgemm_lab.lab.check_and_count import check, count
 from sgemm_lab.lab.closing import closing
 from sgemm_lab.lab.comparison import compare

@@ -14,8 +14,6 @@ from sgemm_lab.lab import session
 from sgemm_lab.lab.output import Output, Picture, PictureOfTwoWidths, table
 from sgemm_lab.records.gpu_record import Record, clock_mhz
 from sgemm_lab.text import bytes_text, number
-from sgemm_lab.widgets import MemoryLadder
-from sgemm_lab.widgets.memory_ladder import Memory
 
 _SAID = {"register": "FMA", "shared": "shared", "l1": "L1", "l2": "L2", "dram": "DRAM"}
 
@@ -181,32 +179,6 @@ def measured_card() -> Card:
     if session.measures() and not any(record.readings("rate.fma") for record in session.here()):
         session.measure_here([], [], micro=True)
     return newest_card()
-
-
-def memory_ladder() -> MemoryLadder:
-    """Show the latency and bandwidth of each level of memory, on this GPU and the recorded ones.
-
-    Raises:
-        LabError: no record has microbenchmarks.
-    """
-    first = measured_card()
-    cards = [Card(r) for r in session.book_records() if r.readings("latency.global")]
-    others = [card for card in cards if card.record is not first.record]
-    return MemoryLadder([_memory(card) for card in (first, *others)])
-
-
-def _memory(card: Card) -> Memory:
-    yours = any(card.record is record for record in session.here())
-    return {
-        "id": "here" if yours else card.device.name,
-        "name": f"{card.device.name}, yours" if yours else card.device.name,
-        "note": card.note,
-        "sms": card.device.sms,
-        "clock_mhz": card.clock_mhz,
-        "fma_gflops": card.fma,
-        "latency": card.latency,
-        "bandwidth": card.bandwidth,
-    }
 
 
 def _said_by_sheet(sheet: Gpu | None) -> dict[str, float]:

@@ -109,7 +109,7 @@ def test_fp32_is_as_accurate_as_cublas_or_the_dispatchers_kernel(size: Size) -> 
 
 
 def test_tensor_cores_are_chosen_where_they_are_as_accurate() -> None:
-    assert [cube(4096, error).name for error in (None, "fp32", 3e-7, 1e-3)] == [
+    assert [cube(4096, error).kernel.base_name for error in (None, "fp32", 3e-7, 1e-3)] == [
         "per_warp_stages", "wgmma_3xfp16", "wgmma_3xfp16", "wgmma_tf32",
     ]  # fmt: skip
     # Levels of Strassen's product over the same kernel pay only where their sizes are huge.
@@ -175,7 +175,7 @@ def test_kernels_that_need_a_newer_gpu_are_never_chosen() -> None:
     inside = Inside("wgmma_3xfp16", load_kernel("wgmma_3xfp16").fingerprint, "3xfp16")
     measured = replace(book(), strassen=replace(book().strassen, inside=(inside,)))
     leaves = [
-        [one.kernel((4096, 4096, 4096)).name for one in policy._leaves(4096, known)]
+        [one.kernel((4096, 4096, 4096)).base_name for one in policy._leaves(4096, known)]
         for known in (measured, replace(measured, gpu=L4))
     ]
     assert leaves == [["per_warp_stages", "wgmma_3xfp16"], ["per_warp_stages"]]

@@ -46,3 +46,58 @@ def test_a_guard_that_lets_one_too_many_through_is_named() -> None:
     (first, *_) = messages(SCALE.replace("i < n", "i <= n"))
     assert "element 4096 of x" in first
     assert "with a block more than the launch has" in first
+
+
+STRIDE = SCALE.replace("if (i < n)", "for (; i < n; i += gridDim.x * blockDim.x)")
+PLANE = """
+__global__ void grey(const float* in, float* out, int width, int height) {
+    int x = blockIdx.x * 16 + threadIdx.x, y = blockIdx.y * 16 + threadIdx.y;
+    if (x < width && y < height) out[y * width + x] = in[y * width + x] / 2;
+}
+void run(const float* in, float* out, int width, int height) {
+    dim3 block(16, 16), grid((width + 15) / 16, (height + 15) / 16);
+    grey<<<grid, block>>>(in, out, width, height);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "up", "down"),
+    [
+        (SCALE, "(n + 255) / 256", "n / 256"),
+        (PLANE, "(width + 15) / 16", "width / 16"),
+        (PLANE, "(height + 15) / 16", "height / 16"),
+    ],
+)
+def test_a_grid_that_rounds_down_leaves_elements_out(text: str, up: str, down: str) -> None:
+    assert messages(text) == []
+    (found,) = messages(text.replace(up, down))
+    assert "The launch leaves out elements of " in found
+    assert "Round the grid up. It happens with " in found
+
+
+def test_a_loop_over_the_grid_leaves_nothing_out() -> None:
+    assert messages(STRIDE.replace("(n + 255) / 256", "n / 256")) == []
+
+
+SUM = """
+__global__ void sum(const float* x, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    GUARD
+    float v = VALUE;
+    for (int o = 16; o; o /= 2) v += __shfl_xor_sync(0xffffffff, v, o);
+    if (threadIdx.x % 32 == 0 && i < n) y[i / 32] = v;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("guard", "value", "count"),
+    [("if (i >= n) return;", "x[i]", 1), ("", "i < n ? x[i] : 0", 0),
+     ("if (i - threadIdx.x % 32 >= n) return;", "i < n ? x[i] : 0", 0)],
+)  # fmt: skip
+def test_lanes_that_miss_show_at_sizes_that_no_warp_divides(
+    guard: str, value: str, count: int
+) -> None:
+    found = messages(SUM.replace("GUARD", guard).replace("VALUE", value))
+    assert ["a lane of its warp that does not run" in one for one in found] == [True] * count

@@ -30,7 +30,18 @@ __global__ void ordered(const float* x, float* y, int n) {
     if (i < n) atomicAdd(y, x[i]);
 }
 """
+WEIGHTS = """
+__global__ void weights(const float* x, float* y, float* total) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    float w = x[i] * x[i] + 1;
+    atomicAdd(total, w);
+    __syncthreads();
+    y[i] = 0.02f * w / *(volatile float*)total;
+}
+"""
+"""Small results, of which each block's depend on how many others have added."""
 CALLS = {
+    WEIGHTS: "x:in:256 y:out:256 total:zero:1",
     PLACES: "x:in:1024 count:zero:1 y:out:1024 n=1024",
     EARLY: "count:zero:1 y:out:4",
     ORDERED: "x:in:1024 y:zero:1 n=1024",
@@ -38,11 +49,13 @@ CALLS = {
 
 
 def kernel(text: str) -> ExternalKernel:
-    block = "64" if text is EARLY else "256"
+    block = "256" if text in (PLACES, ORDERED) else "64"
     return ExternalKernel(Pasted("a.cu", text, Path()), ("4",), (block,), arguments=CALLS[text])
 
 
-@pytest.mark.parametrize(("text", "severity"), [(PLACES, "information"), (EARLY, "warning")])
+@pytest.mark.parametrize(
+    ("text", "severity"), [(PLACES, "information"), (EARLY, "warning"), (WEIGHTS, "warning")]
+)
 def test_a_result_that_depends_on_the_order_is_reported(text: str, severity: str) -> None:
     (report,) = check_file(kernel(text))
     (finding,) = report.findings

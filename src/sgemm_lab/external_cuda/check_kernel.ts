@@ -4,8 +4,9 @@
 
 import type { Size } from "../kernel.ts";
 import { secondsNow } from "../simulator/clock.ts";
-import { BARRIER, RACE } from "../simulator/hazards.ts";
+import { BARRIER, EXCHANGE, RACE } from "../simulator/hazards.ts";
 import { comma, plural } from "../text.ts";
+import { textsOf } from "./arguments.ts";
 import type { Most } from "./assumed_launch.ts";
 import { checkProduct, takesSizes } from "./check_product.ts";
 import type { CompiledReference } from "./compare.ts";
@@ -39,6 +40,7 @@ import {
 import type { Finding, Severity } from "./severity.ts";
 import { ENDLESS, findingOf, verdictOf, WRONG_RESULT } from "./severity.ts";
 import { atEmptyRows, countAssumed, isStuck, lasting, launchOf, NeverEndsError } from "./tries.ts";
+import { unusedLoads } from "./unused_loads.ts";
 
 /** M, N and K of a kernel whose arguments name them but which is no product. */
 const SIZE: Size = [64, 64, 64];
@@ -168,7 +170,9 @@ export function ofLaunch(done: Done, settings: Settings, end: number, suspicions
   if (secondsNow() < end) {
     const [found, tried] = otherOrders(done, settings);
     findings.push(...found, ...skippedPlace(done, settings));
-    if (!found.length) findings.push(...withMoreBlocks(done, settings));
+    if (!found.length) findings.push(...withMoreBlocks(done, settings, prepared.certain));
+    findings.push(...unusedLoads(done, settings));
+    if (done.odd) findings.push(...atOddSizes(done.odd, findings, settings));
     said.push(...inOtherOrders(tried));
   }
   const isLate = secondsNow() >= end;
@@ -177,6 +181,20 @@ export function ofLaunch(done: Done, settings: Settings, end: number, suspicions
   const hasError = findings.some(({ severity }) => severity === "error");
   if (isLate || verdicts.length || multiplies(prepared) || hasError) return report;
   return { ...report, comparable: { launch: plainLaunch(prepared), size } };
+}
+
+/** Lanes that miss in a warp, and elements that a grid leaves out, only at sizes that no block divides. */
+function atOddSizes(
+  { done, launched }: NonNullable<Done["odd"]>,
+  known: Finding[],
+  settings: Settings,
+) {
+  const missing = done.result.hazards.filter(({ kind }) => kind === EXCHANGE);
+  const found = missing.map((one) => findingOf(one, done.prepared, "warning"));
+  found.push(...withMoreBlocks(done, settings, launched));
+  return found
+    .filter(({ kind, line }) => !known.some((one) => one.kind === kind && one.line === line))
+    .map((one) => adding(one, `It happens with ${textsOf(done.prepared.given)}.`));
 }
 
 const adding = (finding: Finding, text: string): Finding => ({

@@ -13,7 +13,7 @@ import type { Arrays, Kernel, Prepared, Settings } from "./launch.ts";
 import { elementIn, namesAt, prepare, run } from "./launch.ts";
 import type { Compared } from "./one_launch.ts";
 import { isSame, numbersIn, summed } from "./one_launch.ts";
-import { writtenElements } from "./orders.ts";
+import { medianSize, writtenElements } from "./orders.ts";
 import type { Reference } from "./references.ts";
 
 /** Time limit of a reference; both run once more, with infinity and NaN, where that takes no longer. */
@@ -166,13 +166,6 @@ function differing(
     return Number(judged[at] && !isSame(one, right[at]) && !isClose);
   });
   return summed(name, got, right, wrong);
-}
-
-function medianSize(numbers: Float64Array) {
-  const sizes = numbers.filter(Number.isFinite).map(Math.abs).sort();
-  const half = sizes.length / 2;
-  if (!sizes.length) return 0;
-  return (sizes[Math.ceil(half) - 1] + sizes[Math.floor(half)]) / 2;
 }
 
 /** Compare once more, with other values in the arrays of floats that are read. */

@@ -1,23 +1,29 @@
 // Run blocks behind those that a launch has. A guard stops them: all, or else the first just as the
-// others.
+// others. If the first does what is left to do, the launch has a block too few.
 
 import { LabError } from "../errors.ts";
-import type { Hazard } from "../simulator/hazard.ts";
 import { OUT_OF_BOUNDS } from "../simulator/hazards.ts";
+import { comma } from "../text.ts";
 import { arraysAt } from "./contents.ts";
 import type { Prepared, Settings } from "./launch.ts";
-import { multiplies, numbersOf, product, shapeAt, writtenBy } from "./launch.ts";
+import { multiplies, numbersOf, placeOf, product, shapeAt, writtenBy } from "./launch.ts";
 import type { Done } from "./one_launch.ts";
-import { numbersIn, runAndWeigh } from "./one_launch.ts";
+import { isSame, numbersIn, runAndWeigh } from "./one_launch.ts";
 import { isApart } from "./orders.ts";
 import type { Finding } from "./severity.ts";
-import { findingOf } from "./severity.ts";
+import { findingOf, WRONG_RESULT } from "./severity.ts";
 
 const SECONDS = 2;
-const MOST_THREADS = 2 ** 18;
+const MOST_THREADS = 2 ** 22;
+const JUST_BEYOND =
+  "It happens with a block more than the launch has, and not in those behind it: the guard lets " +
+  "through what lies just beyond the end.";
 
-/** A warning about a guard that lets more through than its arrays hold. */
-export function withMoreBlocks(done: Done, settings: Settings): Finding[] {
+/**
+ * A warning about a guard that lets more through than its arrays hold, or about a grid that is too small.
+ * @param launched whether the grid is one of the file
+ */
+export function withMoreBlocks(done: Done, settings: Settings, launched: boolean): Finding[] {
   const { prepared, size, result } = done;
   const isOther = multiplies(prepared) || prepared.clipped;
   const waits = prepared.compiled.specials.has("%envreg1");
@@ -34,7 +40,7 @@ export function withMoreBlocks(done: Done, settings: Settings): Finding[] {
     const texts = { grid: larger.map(String), block: block.map(String), host: null };
     const more = { ...prepared, ...texts, sharedBytes: `${sharedBytes}` };
     try {
-      const found = compareAlong(done, more, { grid, larger, axis }, quick);
+      const found = compareAlong(done, more, { grid, larger, axis, launched }, quick);
       if (found.length) return found;
     } catch (error) {
       if (!(error instanceof LabError)) throw error;
@@ -47,12 +53,13 @@ interface Larger {
   grid: number[];
   larger: number[];
   axis: number;
+  launched: boolean;
 }
 
 function compareAlong(
   done: Done,
   more: Prepared,
-  { grid, larger, axis }: Larger,
+  { grid, larger, axis, launched }: Larger,
   settings: Settings,
 ): Finding[] {
   const { prepared, size } = done;
@@ -61,25 +68,33 @@ function compareAlong(
       ...settings,
       only: slice(larger, axis, at),
     });
-  const outside = ({ result }: { result: { hazards: Hazard[] } }) =>
-    result.hazards.filter(({ kind }) => kind === OUT_OF_BOUNDS);
   const [first, last] = [ran(grid[axis]), ran(larger[axis] - 1)];
-  if (outside(last).length) return [];
-  const isStopped = last.result.hazards.length === 0 && !changes(done, last);
-  const [leaves] = outside(first);
-  if (!leaves || !isStopped) return [];
-  const found = findingOf(leaves, prepared, "warning");
-  const why =
-    "It happens with a block more than the launch has, and not in those behind it: the guard lets " +
-    "through what lies just beyond the end.";
-  return [{ ...found, message: `${found.message} ${why}` }];
+  if (last.result.hazards.length || changes(done, last).some(({ more }) => more >= 0)) return [];
+  const [leaves] = first.result.hazards.filter(({ kind }) => kind === OUT_OF_BOUNDS);
+  if (leaves) {
+    const found = findingOf(leaves, prepared, "warning");
+    return [{ ...found, message: `${found.message} ${JUST_BEYOND}` }];
+  }
+  if (first.result.hazards.length || !launched) return [];
+  return changes(done, first).flatMap(({ name, left: at }) => {
+    if (at < 0) return [];
+    const [file, line] = placeOf(prepared);
+    const message =
+      `The launch leaves out elements of ${name}, such as ${comma(at)}: a block more along ` +
+      `${"xyz"[axis]} writes them, and those behind it nothing. Round the grid up.`;
+    const place = { file, line, otherLine: null, array: name, order: "" };
+    return { severity: "warning", kind: WRONG_RESULT, message, ...place };
+  });
 }
 
-/** Whether a launch changed any array. */
-const changes = ({ prepared, before }: Done, { after }: { after: Done["after"] }) =>
-  writtenBy(prepared).some(({ name }) => {
-    const now = numbersIn(after, name);
-    return numbersOf(before, name).some((one, at) => isApart(one, now[at]));
+/** Of each array the first element that blocks behind a launch change, and the first that it left. */
+const changes = ({ prepared, before, after }: Done, more: { after: Done["after"] }) =>
+  writtenBy(prepared).map(({ name }) => {
+    const [by, now] = [after, more.after].map((all) => numbersIn(all, name));
+    const begun = numbersOf(before, name);
+    const isChanged = (one: number, place: number) => isApart(one, now[place], 1);
+    const isLeft = (one: number, place: number) => isSame(one, by[place]) && isChanged(one, place);
+    return { name, more: begun.findIndex(isChanged), left: begun.findIndex(isLeft) };
   });
 
 /** The numbers of the blocks of a grid with one place along an axis. */

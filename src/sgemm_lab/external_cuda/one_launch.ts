@@ -60,6 +60,8 @@ export interface Done extends Ran {
   further: Done[];
   /** of such a launch the hazards that do not depend on what arrays of integers hold */
   settled: Hazard[];
+  /** the same at sizes that no block divides, and whether its grid and block are those of the file */
+  odd?: { done: Done; launched: boolean };
 }
 
 /**

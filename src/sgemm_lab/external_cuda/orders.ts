@@ -16,8 +16,10 @@ import { findingOf, ORDER, WRONG_RESULT } from "./severity.ts";
 const SECONDS = 3;
 /** Most threads of a launch whose warps run one after the other, which is slow. */
 const MOST_THREADS = 2 ** 14;
-/** How far floats may be off, relative to the larger of 1 and the value: atomics round anew. */
+/** How far floats may be off, relative to the larger of the value and what is usual: atomics round anew. */
 const TOLERANCE = 1e-3;
+/** The least that is taken as usual: inputs are small whole numbers. */
+const LEAST = 0.01;
 /** Seeds: of the order of blocks alone, and of blocks and warps. */
 const [BLOCKS, WARPS] = [1, 2];
 /** An atomic and the register for what it found. */
@@ -75,13 +77,24 @@ function differencesOf({ prepared, after }: Done, other: Ran, options: string): 
   const written = [...writtenBy(prepared), ...prepared.variables.map(({ array }) => array)];
   return written.flatMap(({ name }) => {
     const [one, again] = [after, other.after].map((all) => numbersIn(all, name));
-    const count = one.filter((value, at) => isApart(value, again[at])).length;
+    const usual = medianSize(one);
+    const count = one.filter((value, at) => isApart(value, again[at], usual)).length;
     return count ? different(prepared, name, count, options) : [];
   });
 }
 
-export const isApart = (one: number, other: number) =>
-  !isSame(one, other) && !(Math.abs(one - other) <= TOLERANCE * Math.max(1, Math.abs(one)));
+/** Whether two numbers differ by more than rounding; `usual` is the size of numbers beside them. */
+export const isApart = (one: number, other: number, usual: number) =>
+  !isSame(one, other) &&
+  !(Math.abs(one - other) <= TOLERANCE * Math.max(LEAST, usual, Math.abs(one)));
+
+/** The size that half of some numbers exceed; of those that are finite. */
+export function medianSize(numbers: Float64Array) {
+  const sizes = numbers.filter(Number.isFinite).map(Math.abs).sort();
+  const half = sizes.length / 2;
+  if (!sizes.length) return 0;
+  return (sizes[Math.ceil(half) - 1] + sizes[Math.floor(half)]) / 2;
+}
 
 function different(prepared: Prepared, name: string, count: number, order: string): Finding {
   const takes = takesPlaces(prepared);

@@ -79,7 +79,8 @@ export function countAssumed(
       if (settled || (!found && !(one.narrowed && done.result.hazards.length))) {
         const confirmed = confirmedOf(unknown.prepared, one, done, limited);
         const further = furtherOf(unknown.prepared, one, size, settings, left);
-        return { ...done, further, settled: confirmed };
+        const odd = oddOf(unknown.prepared, one, size, limited);
+        return { ...done, further, settled: confirmed, odd };
       }
       if (found) outside ??= leavingError(done, found);
     } catch (error) {
@@ -144,6 +145,25 @@ function furtherOf(
     }
   }
   return found;
+}
+
+/** The first launch that stays inside its arrays, with each size that an attempt assumed one more. */
+function oddOf(unknown: Prepared, attempt: Attempt, size: Size, settings: Settings): Done["odd"] {
+  const edits = attempt.args.flatMap(({ field: { name }, value, told }): [string, number][] =>
+    told || value === null || value % 2 || !attempt.sizes.has(name) ? [] : [[name, value + 1]],
+  );
+  if (!edits.length) return undefined;
+  const end = secondsNow() + settings.timeLimit;
+  for (const other of attempts(unknownOf(unknown), undefined, new Map(edits))) {
+    if (secondsNow() > end) break;
+    try {
+      const done = countPrepared(preparedBy(unknown, other), size, NOTHING, settings);
+      if (!leaving(done, other.launched)) return { done, launched: other.launched };
+    } catch (error) {
+      if (!(error instanceof LabError)) throw error;
+    }
+  }
+  return undefined;
 }
 
 function insideOf(done: Done, settings: Settings): Done {

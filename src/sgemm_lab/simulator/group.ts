@@ -121,6 +121,8 @@ export interface Observer {
   /** Some products were waited for; `running` are the others of the group. */
   onTensorDone?: (done: TensorRead[], running: TensorRead[]) => void;
   onBlocksDone?: (batch: BlockBatch) => void;
+  /** Gives what follows values in place of what follows uninitialized ones. */
+  follow?: (hazards: HazardSink) => UninitializedTracker;
   /** Threads pass a fence that orders what other blocks see. */
   onFence?: (group: ThreadGroup, mask: Mask | null) => void;
 }
@@ -192,6 +194,7 @@ export interface HazardSink {
 interface UninitializedTracker {
   active: boolean;
   start: () => void;
+  reportAll: () => void;
   onEmpty: (
     group: ThreadGroup,
     instruction: Instruction,

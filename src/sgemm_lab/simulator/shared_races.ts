@@ -8,7 +8,7 @@ import type { Memory } from "./memory.ts";
 import type { Instruction } from "./ptx.ts";
 import { TYPE_BYTES } from "./ptx.ts";
 import type { Stored } from "./write_conflicts.ts";
-import { losers, wordStored } from "./write_conflicts.ts";
+import { reportTies } from "./write_conflicts.ts";
 
 /** A thread's number, shifted by this, is that of its warp; NO_THREAD is of no warp. */
 export const WARP_BITS = Math.log2(WARP);
@@ -374,24 +374,12 @@ export class RaceDetector implements Observer {
 
   /** Tell of lanes of one warp that stored different values to one word. */
   onStored(access: Access, bits: Stored) {
-    if (!this.sameStore.length || access.site.space !== "shared") return;
-    const { shadow, instructions, log, wordBytes } = this;
-    for (const word of this.sameStore) {
-      const stored = (i: number) => wordStored(access.site, word, wordBytes, bits, i);
-      const [first] = losers(access.positions, stored);
-      if (first === undefined || !shadow) continue;
-      const index = (access.positions[first] >> this.shift) + word;
-      const lane = access.lanes ? access.lanes[first] : first;
-      const before = instructions[shadow.writeSite[index]];
-      log.race(
-        access,
-        lane,
-        index * this.wordBytes,
-        shadow.writer[index],
-        before,
-        "hazard.together",
-      );
-    }
+    const { shadow } = this;
+    if (!this.sameStore.length || access.site.space !== "shared" || !shadow) return;
+    reportTies(this.log, access, this.sameStore, this.wordBytes, bits, (index) => [
+      shadow.writer[index],
+      this.instructions[shadow.writeSite[index]],
+    ]);
     this.sameStore = [];
   }
 

@@ -167,7 +167,8 @@ export function simulate(
   const memory = globalMemory(placed, filledTo);
   const addresses = new Map(memory.arrays.map(({ name, start }) => [name, GLOBAL_BASE + start]));
   const workspace = addresses.get(WORKSPACE) ?? 0;
-  const uninitialized = new UninitializedValues(log);
+  const follower = observers.find(({ follow }) => follow);
+  const uninitialized = follower?.follow?.(log) ?? new UninitializedValues(log);
   const launch = new Launch({
     kernel,
     grid: three(grid, "grid"),

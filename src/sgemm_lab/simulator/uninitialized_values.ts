@@ -304,7 +304,7 @@ export class UninitializedValues {
   }
 
   /** The marks of each element that an access reads. */
-  loaded({ site, memory, positions }: Access) {
+  loaded({ site, memory, positions }: Access): (Marks | null)[] {
     const bit = (this.bits.get(site.instruction.index) ?? 0) & this.live;
     const kept = this.memories.get(memory);
     return Array.from({ length: site.words }, (_, word) => {
@@ -384,7 +384,7 @@ export class UninitializedValues {
   }
 }
 
-function both(one: Marks | null, other: Marks | null) {
+export function both(one: Marks | null, other: Marks | null) {
   if (one === null || other === null) return one ?? other;
   return one.map((bits, lane) => bits | other[lane]);
 }

@@ -11,7 +11,7 @@ import type { Row, VectorClocks } from "./vector_clocks.ts";
 import { handsOnByFlags, mergeClock } from "./vector_clocks.ts";
 import { PIECE } from "./wgmma_operations.ts";
 import type { Stored } from "./write_conflicts.ts";
-import { losers, wordStored } from "./write_conflicts.ts";
+import { reportTies } from "./write_conflicts.ts";
 
 /** Who uses words of shared memory: a lane for each word. */
 interface Use {
@@ -287,24 +287,11 @@ export class VectorClockRaceDetector implements Observer {
   /** Tell of lanes of one warp that stored different values to one word. */
   onStored(access: Access, bits: Stored) {
     if (!this.sameStore.length || access.site.space !== "shared") return;
-    const { wordBytes } = this;
     const shadow = this.shadowOf(access.group);
-    for (const word of this.sameStore) {
-      const stored = (i: number) => wordStored(access.site, word, wordBytes, bits, i);
-      const [first] = losers(access.positions, stored);
-      if (first === undefined) continue;
-      const index = access.positions[first] / this.wordBytes + word;
-      const lane = access.lanes ? access.lanes[first] : first;
-      const before = this.instructions[shadow.writeSite[index]];
-      this.log.race(
-        access,
-        lane,
-        index * this.wordBytes,
-        shadow.writer[index],
-        before,
-        "hazard.together",
-      );
-    }
+    reportTies(this.log, access, this.sameStore, this.wordBytes, bits, (index) => [
+      shadow.writer[index],
+      this.instructions[shadow.writeSite[index]],
+    ]);
     this.sameStore = [];
   }
 

@@ -3,7 +3,9 @@
 // CUDA says of the lanes of a warp that store to one place with one instruction: one of them lands,
 // and which one is not defined. So they race where what they store differs, and only there.
 
-import type { Site } from "./group.ts";
+import type { Access, Site } from "./group.ts";
+import type { HazardLog } from "./hazards.ts";
+import type { Instruction } from "./ptx.ts";
 
 /** Gives the bits of an element that the i-th legal lane of an access stores. */
 export type Stored = (element: number, i: number) => bigint;
@@ -31,4 +33,28 @@ export function losers(places: ArrayLike<number>, stored: (i: number) => bigint)
     if (winner !== i && stored(i) !== stored(winner)) found.push(i);
   }
   return found;
+}
+
+/**
+ * Report lanes of one warp that stored different values to one word of shared memory.
+ * @param words of those that each lane stores, the ones to look at
+ * @param writer the thread that wrote a word last, and where
+ */
+export function reportTies(
+  log: HazardLog,
+  access: Access,
+  words: number[],
+  wordBytes: number,
+  bits: Stored,
+  writer: (index: number) => [number, Instruction],
+) {
+  const { positions, lanes, site } = access;
+  for (const word of words) {
+    const [first] = losers(positions, (i) => wordStored(site, word, wordBytes, bits, i));
+    if (first === undefined) continue;
+    const index = positions[first] / wordBytes + word;
+    const [other, before] = writer(index);
+    const lane = lanes ? lanes[first] : first;
+    log.race(access, lane, index * wordBytes, other, before, "hazard.together");
+  }
 }

@@ -92,7 +92,7 @@ function changed(name: string, tokens: Token[], start: number, end: number, halv
   if (own === null || own <= LARGEST_KEPT) return [];
   const rest = own % LEAST;
   const halved = Math.max(LEAST, Math.floor(own / 2 ** halvings));
-  const value = rest ? Math.floor(halved / LEAST) * LEAST + rest : halved;
+  const value = Math.floor(halved / LEAST) * LEAST + rest;
   return value < own ? [{ start, end, name, own, value }] : [];
 }
 

@@ -1,0 +1,42 @@
+// Lanes or warps of a block that load what reaches no result: a step of a reduction leaves them out.
+
+import { LabError } from "../errors.ts";
+import { arraysAt } from "./contents.ts";
+import type { Settings } from "./launch.ts";
+import { multiplies, run } from "./launch.ts";
+import type { Done } from "./one_launch.ts";
+import type { Finding } from "./severity.ts";
+import { WRONG_RESULT } from "./severity.ts";
+
+/** Time limit of a block, in seconds. */
+const SECONDS = 2;
+
+/** A warning about what the first block of a launch loads for nothing. */
+export function unusedLoads({ prepared, size, result }: Done, settings: Settings): Finding[] {
+  if (result.hazards.length || multiplies(prepared)) return [];
+  const quick = {
+    ...{ ...settings, checkHazards: false, only: [0], progress: null },
+    timeLimit: Math.min(SECONDS, settings.timeLimit),
+  };
+  for (const [watch, who, of] of [
+    ["unused_lanes", "lane", "each warp"],
+    ["unused_warps", "warp", "the block"],
+  ] as const) {
+    try {
+      const ran = run(prepared, size, arraysAt(prepared, size), { ...quick, watch: [watch] });
+      const unused = ran.result.watched[watch];
+      if (!unused) continue;
+      const { location, numbers } = unused;
+      const { file, line } = location;
+      const names = `${who}${numbers.length > 1 ? "s" : ""} ${numbers.join(", ")}`;
+      const message =
+        `${location}: nothing of what ${names} of ${of} load reaches a result, what the others load ` +
+        "does. Does a step of a reduction leave them out?";
+      const place = { file, line, otherLine: null, array: null, order: "" };
+      return [{ severity: "warning", kind: WRONG_RESULT, message, ...place }];
+    } catch (error) {
+      if (!(error instanceof LabError)) throw error;
+    }
+  }
+  return [];
+}

@@ -1,0 +1,87 @@
+"""Lanes and warps whose values a reduction leaves out are named; nothing else is."""
+
+from pathlib import Path
+
+import pytest
+
+from sgemm_lab.external_cuda import ExternalKernel, Pasted, check_file
+
+ROWS = """
+__global__ void rows(const float* x, float* y, int cols) {
+    __shared__ float part[6];
+    int t = threadIdx.x;
+    float s = 0;
+    for (int c = t; c < cols; c += 192) s += x[blockIdx.x * cols + c] * x[blockIdx.x * cols + c];
+    for (int o = 16; o; o /= 2) s += __shfl_down_sync(~0u, s, o);
+    if (t % 32 == 0) part[t / 32] = s;
+    __syncthreads();
+    if (t >= 32) return;
+    s = t < 6 ? part[t] : 0;
+    for (int o = 4; o; o /= 2) s += __shfl_down_sync(~0u, s, o);
+    if (t == 0) y[blockIdx.x] = s;
+}
+void run(const float* x, float* y, int count, int cols) { rows<<<count, 192>>>(x, y, cols); }
+"""
+LANES = """
+__global__ void largest(const int* x, int* y, int n) {
+    int i = blockIdx.x * 128 + threadIdx.x, v = i < n ? x[i] : -2147483647;
+    for (int o = 16; o > 0; o >>= 1) v = max(v, __shfl_xor_sync(0xffffffffu, v, o));
+    if (threadIdx.x % 32 == 0 && i < n) y[i / 32] = v;
+}
+"""
+TREE = """
+__global__ void tree(const double* in, double* out, int n) {
+    __shared__ double buf[128];
+    unsigned t = threadIdx.x, i = blockIdx.x * 128 + t;
+    buf[t] = i < n ? in[i] : 0.0;
+    __syncthreads();
+    for (unsigned s = 64; s > 0; s >>= 1) { if (t < s) buf[t] += buf[t + s]; __syncthreads(); }
+    if (t == 0) out[blockIdx.x] = buf[0];
+}
+void run(const double* in, double* out, int n) { tree<<<(n + 127) / 128, 128>>>(in, out, n); }
+"""
+BLUR = """
+__global__ void blur(const float* x, float* y, int n) {
+    __shared__ float s[258];
+    int t = threadIdx.x, i = blockIdx.x * 256 + t;
+    s[t + 1] = i < n ? x[i] : 0;
+    if (t == 0) s[0] = i ? x[i - 1] : 0;
+    if (t == 255) s[257] = i + 1 < n ? x[i + 1] : 0;
+    __syncthreads();
+    if (i < n) y[i] = (s[t] + s[t + 1] + s[t + 2]) / 3;
+}
+"""
+CHOSEN = """
+__global__ void chosen(const float* x, const int* mask, float* y, int n) {
+    int i = blockIdx.x * 256 + threadIdx.x;
+    float v = i < n ? x[i] : 0;
+    __syncthreads();
+    if (i < n && mask[i] > 1000) y[i] = v;
+}
+"""
+
+
+def messages(text: str) -> list[str]:
+    (report,) = check_file(ExternalKernel(Pasted("a.cu", text, Path())))
+    return [one.message for one in report.findings]
+
+
+@pytest.mark.parametrize(
+    ("text", "right", "wrong", "who"),
+    [
+        (ROWS, "o = 4;", "o = 3;", "warps 2, 5 of the block"),
+        (LANES, "o = 16;", "o = 8;", "lanes 16, 17, "),
+        (LANES, "o > 0;", "o > 1;", "lanes 1, 3, 5, "),
+        (TREE, "s > 0;", "s > 1;", "lanes 1, 3, 5, "),
+        (TREE, "s = 64;", "s = 32;", "warps 2, 3 of the block"),
+    ],
+)
+def test_what_a_reduction_leaves_out_is_named(text: str, right: str, wrong: str, who: str) -> None:
+    assert messages(text) == []
+    (found,) = messages(text.replace(right, wrong))
+    assert f"nothing of what {who}" in found
+
+
+@pytest.mark.parametrize("text", [BLUR, CHOSEN])
+def test_what_others_use_or_a_condition_leaves_is_not(text: str) -> None:
+    assert messages(text) == []

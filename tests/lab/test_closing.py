@@ -169,8 +169,10 @@ def test_where_blocks_are_few_the_busiest_sm_bounds() -> None:
 
 def test_an_author_who_says_where_all_time_goes_replaces_the_account() -> None:
     rest = lab.closing("wgmma_fp16", by="power", why="All of it.").box.bound[1]
-    assert rest.endswith("of full rate. All of it.")
-    assert "because tensor cores wait" in lab.closing("wgmma_fp16", why="Some.").box.bound[1]
+    assert rest.endswith("of what the busiest SM allows. All of it.")
+    box = lab.closing("wgmma_fp16", why="Some.")
+    assert "waiting costs" in box.box.bound[1].lower()
+    assert "because tensor cores wait" in lines(box)["Its time"]
 
 
 def test_full_width_is_named_after_what_is_that_wide() -> None:

@@ -174,6 +174,7 @@ class Closing:
         rows = [
             ("Limit", _reached(one) + ("" if one.bound.of(DATA) else _HIDDEN)),
             ("Demand", f"{_demand_text(cap)}; {cap.source}."),
+            ("Its time", _losses(one).full),
             ("A warp's time", time_text(one.numbers, _names(one))),
             *self._factor_rows(),
         ]  # fmt: skip
@@ -221,11 +222,11 @@ class Closing:
         score, kernel = self.now.score, self.now.kernel
         what, rest = held_by(self.now, self.by)
         why = self.why or ("" if self.by else waits_text(self.now))
-        remarks = () if self.by and self.why else _remarks(self.now)
+        losses = "" if self.by and self.why else _losses(self.now).short
         return Box(
             kernel.display_name,
             score.size,
-            (what, " ".join(filter(None, (rest, *remarks, why)))),
+            (what, " ".join(filter(None, (rest, losses, why)))),
             self.rows,
             self.numbers,
             f"Recorded on {score.gpu}, {score.date[:10]}.",
@@ -256,41 +257,39 @@ def held_by(one: MeasuredBound, by: str = "") -> tuple[str, str]:
             f"the busiest SM has {times} times its even share, and works at {reached} of its rate."
         )
         return by or "too few blocks", rest
-    part = cap.label
+    part, full = cap.label, "full rate"
     if cap.unit == GRID:
         part = "arithmetic" if one.kernel.arithmetic == "fp32" else "tensor cores"
-        reached = percent(one.of_full_rate)
+        full = "what the busiest SM allows"
     what = by or (part if one.share >= HOLDS else "latency")
     are = "are" if part.endswith("s") else "is"
     subject = "" if what == part else f"{part}, the busiest part, {are} at "
-    return what, f"{subject}{reached} of full rate."
+    return what, f"{subject}{reached} of {full}."
 
 
-def _remarks(one: MeasuredBound) -> tuple[str, str]:
-    return _share_text(one), _losses(one)
+class _Losses(NamedTuple):
+    """What the time beyond the limit goes to, where tensor cores ran at a lower clock."""
+
+    short: str
+    full: str
 
 
-def _share_text(one: MeasuredBound) -> str:
-    """Return how much more than its share the busiest SM has, where that is a little."""
-    cap = one.bound.cap
-    if cap.unit != GRID or not _SAME_BOUND <= cap.demand - 1 < _UNEVEN - 1:
-        return ""
-    return f"The busiest SM has {four_digits(cap.demand)} times an even share of the work."
-
-
-def _losses(one: MeasuredBound) -> str:
-    """Return what the time beyond the limit goes to, where tensor cores ran at a lower clock."""
+def _losses(one: MeasuredBound) -> _Losses:
     full, clock = one.record.gpu.max_clock_mhz, one.clock_mhz
     on_tensor_cores = one.bound.cap.unit == GRID and one.kernel.arithmetic != "fp32"
     if not on_tensor_cores or clock is None or clock > _FULL_CLOCK * full:
-        return ""
+        return _Losses("", "")
     exact = 2 * prod(one.score.size) / one.score.gflops / 1e3
     # Rounded, so that what the reader sees adds up.
     us, least, slowed = map(round, (exact, exact * one.share, exact * one.share * full / clock))
-    return (
-        f"At its limit it would take {least:,} µs. It takes {us:,}: {slowed - least:,} more "
-        f"because the clock falls from {full:,.0f} to {clock:,.0f} MHz, and {us - slowed:,} more "
-        "because tensor cores wait."
+    by_clock, by_waits = slowed - least, us - slowed
+    costs = [(by_clock, f"a lower clock costs {by_clock:,} µs"),
+             (by_waits, f"waiting costs {by_waits:,} µs")]  # fmt: skip
+    more, less = (text for _, text in sorted(costs, reverse=True))
+    return _Losses(
+        f"{more[0].upper()}{more[1:]}, {less}.",
+        f"At its limit {least:,} µs. It takes {us:,}: {by_clock:,} more because the clock falls "
+        f"from {full:,.0f} to {clock:,.0f} MHz, {by_waits:,} more because tensor cores wait.",
     )
 
 

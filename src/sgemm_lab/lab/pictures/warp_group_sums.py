@@ -29,31 +29,38 @@ def warp_group_sums() -> tuple[Output, Output]:
 
 
 def _all_sums() -> Output:
-    left, tall = 50, 4
-    wide = (PANEL_WIDTH - left) / _COLUMNS
-    row, column = places_of_sums(_COLUMNS)
-    mine = sorted(zip(row[_LANE].tolist(), column[_LANE].tolist(), strict=True))
+    left, wide, tall = 62, 66, 4
+    last = _COLUMNS // _WIDE - 1
+    mine = places_of_sums(_COLUMNS)[0][_LANE].size
     described = (
-        f"64 rows by {_COLUMNS} columns of sums. Each of {_WARPS} warps has 16 rows. Lane {_LANE} "
-        f"of warp 0 has {len(mine)} sums, in rows {mine[0][0]} and {mine[-1][0]}, two neighbouring "
-        f"columns of every {_WIDE}, from columns {mine[0][1]} and {mine[1][1]} on."
+        f"64 rows by {_COLUMNS} columns of sums. Each of {_WARPS} warps has {_ROWS} rows. Along "
+        f"them the map of {_ROWS} by {_WIDE} repeats {last + 1} times: repetition j is in "
+        "registers d[4 j] to d[4 j + 3]."
     )
 
     def parts() -> Iterator[str]:
-        yield words(left, LETTERS, "column 0")
-        yield words(PANEL_WIDTH, LETTERS, f"{_COLUMNS - 1}", anchor="end")
+        for place, j in enumerate((0, 1, None, last)):
+            x = left + place * (wide + 3)
+            columns = "…" if j is None else f"{_WIDE * j}–{_WIDE * j + _WIDE - 1}"
+            yield words(x + wide / 2, LETTERS, columns, anchor="middle")
+            for warp in range(_WARPS):
+                y = _TOP + warp * _ROWS * tall
+                if j is None:
+                    yield words(x + wide / 2, y + 34, "…", anchor="middle")
+                    continue
+                marked = warp == 0 and j == 0
+                yield rectangle(
+                    x, y, wide, _ROWS * tall - 3, "register", PALE if marked else PALE / 2
+                )
+                if marked:
+                    yield outline(x, y, wide, _ROWS * tall - 3, "fg")
+                yield words(x + wide / 2, y + 34, f"d{4 * j}–{4 * j + 3}", anchor="middle")
         for warp in range(_WARPS):
-            top = _TOP + warp * _ROWS * tall
-            yield words(0, top + _ROWS * tall / 2 + 4, f"warp {warp}")
-            for first in range(0, _COLUMNS, _WIDE):
-                shade = PALE if (warp + first // _WIDE) % 2 else PALE / 3
-                at = left + first * wide
-                yield rectangle(at, top, _WIDE * wide, _ROWS * tall, "register", shade)
-        for r, c in mine:
-            yield rectangle(left + c * wide, _TOP + r * tall, wide, tall, "register")
-        yield outline(left, _TOP, _WIDE * wide, _ROWS * tall, "fg")
+            y = _TOP + warp * _ROWS * tall
+            yield words(0, y + 28, f"warp {warp}")
+            yield words(0, y + 44, f"{warp * _ROWS}–{warp * _ROWS + _ROWS - 1}", hue="muted")
 
-    says = f"Lane {_LANE} of warp 0 has **{len(mine)} sums**, dark: four of each box of 16 × 8"
+    says = f"A lane has **{mine} sums**: four of each box of {_ROWS} × {_WIDE}"
     height = _TOP + _WARPS * _ROWS * tall + 2
     return panel("All sums of a warp group", drawing(parts(), height, described), described, says)
 
@@ -82,6 +89,6 @@ def _one_map() -> Output:
         for c in range(_WIDE):
             yield words(left + (c + 0.5) * wide, LETTERS, f"{c}", anchor="middle")
 
-    says = f"The first box: its lanes, and the registers of lane {_LANE}"
+    says = f"The marked box: its lanes, and the registers of lane {_LANE}"
     height = _TOP + _ROWS * tall + 2
     return panel("16 × 8 of them", drawing(parts(), height, described), described, says)

@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sgemm_lab.multi_gpu.layouts import cannon, make_plan, rows
-from sgemm_lab.multi_gpu.model import Link, at_rate, seconds
-from sgemm_lab.simulator.formulas import on_paper
+from sgemm_lab.multi_gpu.model import Link, at_rate, on_paper, seconds
 
 RATE = at_rate(1e12)
 FAST, SLOW = Link(0.0, math.inf), Link(1e-3, 1e6)
@@ -71,28 +70,21 @@ def test_zero_bytes_take_no_time() -> None:
 
 
 def test_copies_pay_only_where_the_link_is_the_limit() -> None:
-    small = [
-        on_paper(65536, 1024, 1, 20e-6, 50e9, 51e12),
-        on_paper(65536, 1024, 4, 20e-6, 50e9, 51e12),
-    ]
-    large = [
-        on_paper(131072, 1024, 1, 20e-6, 50e9, 51e12),
-        on_paper(131072, 1024, 4, 20e-6, 50e9, 51e12),
-    ]
-    assert small[1].efficiency > 1.4 * small[0].efficiency
-    assert large[1].efficiency < large[0].efficiency
-    assert small[1].bytes_per_gpu == 4 * small[0].bytes_per_gpu
+    link = Link(20e-6, 50e9)
+    small, large = (
+        [on_paper(n, 1024, copies, link, 51e12)[1] for copies in (1, 4)] for n in (65536, 131072)
+    )
+    assert small[1] > 1.4 * small[0]
+    assert large[1] < large[0]
 
 
 def test_formulas_and_plans_agree() -> None:
     n, gpus, link = 4096, 16, Link(5e-6, 1e11)
-    plan = cannon((n, n, n), gpus)
-    paper = on_paper(n, gpus, 1, link.alpha / 2, link.bytes_per_second, 1e13)
-    by_plan = seconds(plan, link, at_rate(1e13))
-    assert paper.seconds == pytest.approx(by_plan, rel=1e-6)
-    assert paper.bytes_per_gpu == max(share.bytes for share in plan.shares)
+    half = Link(link.alpha / 2, link.bytes_per_second)
+    taken, _ = on_paper(n, gpus, 1, half, 1e13)
+    by_plan = seconds(cannon((n, n, n), gpus), link, at_rate(1e13))
+    assert taken == pytest.approx(by_plan, rel=1e-6)
 
 
 def test_an_ideal_machine_is_fully_used() -> None:
-    found = on_paper(10_000, 100, 1, 0.0, 1e300, 1e12)
-    assert found.efficiency == pytest.approx(1.0)
+    assert on_paper(10_000, 100, 1, Link(0.0, 1e300), 1e12)[1] == pytest.approx(1.0)

@@ -31,7 +31,6 @@ from sgemm_lab.widgets import (
     GpuTimeline,
     KernelChoice,
     LabWidget,
-    ManyGpus,
     Roofline,
     Scoreboard,
     SevenProducts,
@@ -140,9 +139,6 @@ SAMPLES = {
         lab.gpu_timeline,
         ("run", [1, 0]),
         painted=True,
-    ),
-    "many GPUs": Sample(
-        lambda: ManyGpus(50.0, "a sample"), lab.many_gpus, ("gpus", [4, 16384, 64])
     ),
     "barrier ring": Sample(
         lambda: BarrierRing(RING),

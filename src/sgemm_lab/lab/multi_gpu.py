@@ -8,6 +8,7 @@ from sgemm_lab.lab.arguments import AnySize, size_of
 from sgemm_lab.lab.closing_box import Bars, Box
 from sgemm_lab.lab.output import Output, Picture, PictureOfTwoWidths, table
 from sgemm_lab.multi_gpu.layouts import layouts, make_plan
+from sgemm_lab.multi_gpu.model import Link, on_paper
 from sgemm_lab.multi_gpu.plan import Plan, Tile
 from sgemm_lab.multi_gpu.queries import RecordQueries, findings, flop_per_link_byte, median
 from sgemm_lab.multi_gpu.run_plan import in_numpy, multiply
@@ -16,8 +17,8 @@ from sgemm_lab.multi_gpu.topology import cuda_errors_as_messages, gpu_count
 from sgemm_lab.records.multi_gpu import COPY, MultiGpuRun, Timeline
 from sgemm_lab.style import CUBLAS as MARKED
 from sgemm_lab.style import GRID, LEVEL_COLOURS, MEASURED, MUTED, PHONE_WIDTH, book_style, figure
-from sgemm_lab.text import bytes_moved_text, number, plural, size_text
-from sgemm_lab.widgets import GpuTiles, GpuTimeline, ManyGpus
+from sgemm_lab.text import bytes_moved_text, number, percent, plural, size_text
+from sgemm_lab.widgets import GpuTiles, GpuTimeline
 from sgemm_lab.widgets.gpu_tiles import PlacedPlan, PlacedProduct, PlacedRound, PlacedTransfer
 from sgemm_lab.widgets.gpu_timeline import MULTIPLIES, RECEIVES, GpuSpan, TimedRun
 
@@ -163,10 +164,24 @@ def gpu_timeline(size: int = 8192) -> GpuTimeline:
     return GpuTimeline(runs, run=shown, time=(first["start"] + first["end"]) / 2)
 
 
-def many_gpus() -> ManyGpus:
-    """Slide the number of GPUs and their links, and see how efficient a product is on paper."""
-    found = multi_gpu_results()
-    return ManyGpus(found.tflops, f"one of four at {_ON_ONE:,}³, recorded")
+def many_gpus() -> Output:
+    """List how efficient a product is on paper, by the number of GPUs, with and without copies."""
+    found, link = multi_gpu_results(), Link(20e-6, 50e9)
+    layouts_ = [(n, copies) for n in (65_536, 262_144) for copies in (1, 4)]
+    heads = [f"{n:,}³, {'2.5-D' if copies > 1 else '2-D'}" for n, copies in layouts_]
+    rows = [
+        [
+            f"{gpus:,}",
+            *(percent(on_paper(n, gpus, c, link, 1e12 * found.tflops)[1]) for n, c in layouts_),
+        ]
+        for gpus in (64, 256, 1024, 4096)
+    ]
+    note = (
+        f"Efficiency. 2.5-D: 4 copies. Assumed: {number(link.bytes_per_second / 1e9)} GB/s and "
+        f"{number(1e6 * link.alpha)} µs of latency for each link; {found.tflops:.1f} TFLOP/s, one "
+        f"of four GPUs at {_ON_ONE:,}³, recorded."
+    )
+    return table(["GPUs", *heads], rows, note=note)
 
 
 def run_on_gpus(layout: str, size: AnySize, gpus: int = 4) -> Output:

@@ -10,7 +10,6 @@ import { readingTasks } from "../external_cuda/tasks.ts";
 import { globalRequest, sharedWavefronts } from "../formulas/memory.ts";
 import { schedule } from "../formulas/overlap.ts";
 import { asked } from "../formulas/requests.ts";
-import { onPaper } from "../formulas/scaling_model.ts";
 import { sharing } from "../formulas/wave_quantization.ts";
 import { parseKernel } from "../kernel.ts";
 import { refuseOtherGrids, simulatedDemand } from "../models/demand.ts";
@@ -27,7 +26,6 @@ const FORMULAS = {
     addresses.map((address) => asked(place, address, bytes)),
   schedule,
   sharing,
-  onPaper,
 };
 
 /** A kernel of the book, or of the reader. */

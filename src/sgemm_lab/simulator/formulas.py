@@ -99,33 +99,3 @@ def sharing(product: Product, sms: int, blocks: int = 1, even: bool = False) -> 
     """
     found: dict[str, float] = _ask("sharing", asdict(product), sms, blocks, even)
     return found
-
-
-class OnPaper(NamedTuple):
-    """Cost of a product of n×n matrices on many GPUs."""
-
-    seconds: float
-    efficiency: float
-    """Time of the products over the total time."""
-    bytes_per_gpu: int
-    """Size of all tiles of a GPU."""
-    product: float
-    """Seconds of the product in a step."""
-    transfer: float
-    """Seconds of sending and receiving two tiles in a step."""
-
-
-def on_paper(
-    n: int, gpus: int, copies: int, alpha: float, bytes_per_second: float, flop_per_second: float
-) -> OnPaper:
-    """Return the cost of a product in the 2-D layout, or with more ``copies`` in the 2.5-D layout.
-
-    Args:
-        n: rows of A, B and C.
-        gpus: p; √(p/c) need not be an integer.
-        copies: c; 1 is the 2-D layout.
-        alpha: latency of a transfer in seconds.
-        bytes_per_second: of each GPU's link.
-        flop_per_second: of each GPU.
-    """
-    return OnPaper(**_ask("onPaper", n, gpus, copies, alpha, bytes_per_second, flop_per_second))

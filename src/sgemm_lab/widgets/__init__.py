@@ -11,7 +11,6 @@ from sgemm_lab.widgets.gpu_tiles import GpuTiles as GpuTiles
 from sgemm_lab.widgets.gpu_timeline import GpuTimeline as GpuTimeline
 from sgemm_lab.widgets.kernel_choice import KernelChoice as KernelChoice
 from sgemm_lab.widgets.ladder import Ladder as Ladder
-from sgemm_lab.widgets.many_gpus import ManyGpus as ManyGpus
 from sgemm_lab.widgets.occupancy import Occupancy as Occupancy
 from sgemm_lab.widgets.roofline import Roofline as Roofline
 from sgemm_lab.widgets.scoreboard import Scoreboard as Scoreboard

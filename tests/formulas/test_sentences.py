@@ -50,7 +50,7 @@ def limit(of: list[dict[str, Any]], words: str | re.Pattern[str]) -> Case:
 
 
 def sharing(even: bool, words: str, **changes: int) -> Case:
-    return Case("waves", "sharingWords", (LARGE | changes, 132, 1, even), words)
+    return Case("waves", "sharingWords", (LARGE | changes, 132, even), words)
 
 
 ABOVE = [point for point in points(1251.0) if point["level"] == "dram"]

@@ -26,15 +26,15 @@ def sharing(*how: Any, **options: Any) -> SimpleNamespace:
     return SimpleNamespace(**formulas.sharing(*how, **options))
 
 
-def by_hand(product: Product, sms: int, blocks: int, even: bool) -> list[int]:
+def by_hand(product: Product, sms: int, even: bool) -> list[int]:
     """What each SM gets, dealt one by one: K tiles of all its tiles."""
     tiles, k_tiles = product.tiles, product.k_tiles
     if even:
         ends = [tiles * k_tiles * sm // sms for sm in range(sms + 1)]
         return [end - start for start, end in pairwise(ends)]
     loads = [0] * sms
-    for tile in range(tiles):  # a wave fills slot after slot of all SMs
-        loads[tile % (sms * blocks) % sms] += k_tiles
+    for tile in range(tiles):
+        loads[tile % sms] += k_tiles
     return loads
 
 
@@ -50,14 +50,14 @@ def test_at_4096_the_last_wave_has_116_tiles() -> None:
 
 
 @settings(deadline=None)
-@given(products, gpus, st.integers(1, 4), st.booleans())
-def test_the_busiest_sm_sets_the_time(product: Product, sms: int, blocks: int, even: bool) -> None:
-    loads, found = by_hand(product, sms, blocks, even), sharing(product, sms, blocks, even)
+@given(products, gpus, st.booleans())
+def test_the_busiest_sm_sets_the_time(product: Product, sms: int, even: bool) -> None:
+    loads, found = by_hand(product, sms, even), sharing(product, sms, even)
     k_tiles = product.tiles * product.k_tiles
     assert sum(loads) == k_tiles
     assert found.time * product.k_tiles == pytest.approx(max(loads))
     assert found.used == pytest.approx(k_tiles / (sms * max(loads)))
-    assert found.whole * sms * blocks + found.last == product.tiles
+    assert found.whole * sms + found.last == product.tiles
     if not even:
         assert found.idle == sum(load < max(loads) for load in loads)
     assert found.useful <= found.used <= 1
@@ -76,7 +76,7 @@ def test_even_shares_never_take_longer(product: Product, sms: int) -> None:
 def test_cut_tiles_are_those_of_several_sms(product: Product, sms: int) -> None:
     k_tiles, owners = product.k_tiles, {}
     start = 0
-    for sm, load in enumerate(by_hand(product, sms, 1, even=True)):
+    for sm, load in enumerate(by_hand(product, sms, even=True)):
         for tile in range(start // k_tiles, -(-(start + load) // k_tiles)):
             owners.setdefault(tile, set()).add(sm)
         start += load

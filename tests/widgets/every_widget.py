@@ -112,7 +112,7 @@ SAMPLES = {
     "fragment map": Sample(
         lambda: FragmentMap(TF32),
         lambda: lab.fragment_map("mma_tf32"),
-        ("step", [1, 4, 8, 0]),
+        ("lane", [31, 4, 8, 0]),
         painted=True,
     ),
     "scoreboard": Sample(

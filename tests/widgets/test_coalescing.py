@@ -79,17 +79,3 @@ def test_each_control_changes_what_it_should(page: Page, state: State) -> None:
     assert facts(page)["Bytes asked for"] == "512"
     expect(page.locator(".lab-line")).to_contain_text("(x)[2 * lane + 4]")
     assert page.evaluate("window.model.saves") == 4
-
-
-def test_lanes_go_off_and_on(page: Page, state: State) -> None:
-    page.select_option("select", "2")
-    for lane in range(8):
-        page.get_by_role("button", name=f"Lane {lane}", exact=True).click()
-    assert state(page, "off") == list(range(8))
-    assert facts(page)["Sectors needed, of those moved"] == "3 of 3"
-    assert page.locator(".lab-token").count() == 24
-    page.get_by_role("button", name="All lanes on").click()
-    assert state(page, "off") == []
-    assert facts(page)["Sectors needed, of those moved"] == "4 of 4"
-    page.evaluate("window.model.set('off', [...Array(32).keys()])")
-    expect(page.locator(".lab-verdict")).to_contain_text("All lanes are off: no request is made.")

@@ -51,7 +51,6 @@ def test_measured_speeds_stand_beside_the_curve(show: Opener) -> None:
         "whole tiles; squares: large, measuredeven shares; diamonds: even, measured"
     )
     expect(page.locator(".lab-verdict")).to_contain_text("(NVIDIA H200, 2026-11-21)")
-    page.get_by_text("More: another tile").click()
     page.locator("select").first.select_option("small")
     assert page.locator(".lab-speed").count() == 0
     expect(page.locator(".lab-verdict")).not_to_contain_text("Measured")

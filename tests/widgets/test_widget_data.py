@@ -21,8 +21,8 @@ def changed(item: Any, **changes: Any) -> Any:
 
 SETTINGS: list[tuple[str, str, object, str]] = [
     ("banks", "bits", 256, "256"), ("banks", "wavefront", -1, "-1"),
-    ("coalescing", "off", [32], "32"), ("ladder", "size", [7, 7, 7], "Nothing was measured at 7³"),
-    ("many GPUs", "copies", 3, "3"), ("occupancy", "threads", 2000, "2,000"),
+    ("ladder", "size", [7, 7, 7], "Nothing was measured at 7³"),
+    ("occupancy", "threads", 2000, "2,000"),
     ("roofline", "gpu", "x", "There is no GPU 'x' here. Choose h200"),
     ("scoreboard", "sort", "colour", "'colour'"),
     ("speed over error", "k", 7, "Nothing was measured at k 7. There are 0,"),

@@ -42,7 +42,6 @@ export function asked(place: Place | null, address: number, bytes: number) {
 /** What a request to global memory moves, and how that compares: two sentences. */
 export function sectorWords(addresses: Lanes, bytes: number) {
   const lanes = addresses.filter((address) => address !== null).length;
-  if (!lanes) return [sentence("request.none"), ""];
   const { sectors, moved, used } = globalRequest(addresses, bytes);
   const count = sectors.size;
   const what = { sectors: count, moved, asked: lanes * bytes, lanes };
@@ -62,7 +61,6 @@ export function sectorWords(addresses: Lanes, bytes: number) {
 /** What a request to shared memory takes, and why: two sentences. */
 export function bankWords(addresses: Lanes, bytes: number, isLoad: boolean) {
   const wavefronts = sharedWavefronts(addresses, bytes, isLoad);
-  if (!wavefronts.length) return [sentence("request.none"), ""];
   const phases = [...new Set(wavefronts.map(({ phase }) => phase))];
   const sizes = [...new Set(phases.map((phase) => phase.length))];
   const many = phases.length;

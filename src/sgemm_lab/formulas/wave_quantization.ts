@@ -50,21 +50,16 @@ export function worthSharing(tiles: number, kTiles: number, sms: number, least: 
 }
 
 /**
- * What becomes of a product on `sms` SMs, each with `blocks` blocks at once.
+ * What becomes of a product on `sms` SMs.
  * @param even every SM gets the same number of K tiles (Stream-K)
  */
-export function sharing(
-  product: Product,
-  sms: number,
-  blocks: number = 1,
-  even: boolean = false,
-): TileDistribution {
+export function sharing(product: Product, sms: number, even: boolean = false): TileDistribution {
   const { tiles, kTiles } = tilesOf(product);
   const pieces = even ? tiles * kTiles : tiles;
   const busiest = mostOnOne(pieces, sms);
   return {
-    whole: Math.floor(tiles / (sms * blocks)),
-    last: tiles % (sms * blocks),
+    whole: Math.floor(tiles / sms),
+    last: tiles % sms,
     idle: even ? Math.max(0, sms - pieces) : sms * mostOnOne(tiles, sms) - tiles,
     time: even ? busiest / kTiles : busiest,
     used: pieces / (sms * busiest),
@@ -93,14 +88,9 @@ export function fullSpeed(
 }
 
 /** What becomes of a product, in a sentence or two. */
-export function sharingWords(
-  product: Product,
-  sms: number,
-  blocks: number = 1,
-  even: boolean = false,
-) {
+export function sharingWords(product: Product, sms: number, even: boolean = false) {
   const { tiles, kTiles } = tilesOf(product);
-  const found = sharing(product, sms, blocks, even);
+  const found = sharing(product, sms, even);
   const pieces = mostOnOne(tiles * kTiles, sms);
   const values = { tiles, sms, pieces, each: Math.floor(tiles / sms), ...found };
   let words = sentence("share.few", values);

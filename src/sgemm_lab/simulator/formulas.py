@@ -83,13 +83,12 @@ def schedule(pipeline: Pipeline) -> list[Window]:
     return [Window(**one) for one in _ask("schedule", asdict(pipeline))]
 
 
-def sharing(product: Product, sms: int, blocks: int = 1, even: bool = False) -> dict[str, float]:
+def sharing(product: Product, sms: int, even: bool = False) -> dict[str, float]:
     """Return the distribution of a product over ``sms`` SMs.
 
     Args:
         product: the product and its tiles.
         sms: SMs of the GPU.
-        blocks: resident blocks per SM, which determine the tiles of a wave.
         even: Stream-K: every SM gets the same number of K tiles.
 
     Returns:
@@ -97,5 +96,5 @@ def sharing(product: Product, sms: int, blocks: int = 1, even: bool = False) -> 
         an SM's time for one tile; the shares of the SMs' time that are ``used`` for tiles and
         ``useful`` for elements of C; tiles that are ``cut``.
     """
-    found: dict[str, float] = _ask("sharing", asdict(product), sms, blocks, even)
+    found: dict[str, float] = _ask("sharing", asdict(product), sms, even)
     return found

@@ -176,7 +176,6 @@ function drawToken(
 ) {
   const node = scene.draw(`token${key}`, "g", {
     class: `lab-token${isServed ? " lab-served" : ""}`,
-    "data-lanes": lanes.join(" "),
     style: `transform:translate(${x}px,${y}px)`,
   });
   if (!node.firstChild) {

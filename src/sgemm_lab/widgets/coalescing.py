@@ -20,7 +20,6 @@ class Coalescing(Painter):
         stride: distance of two neighbouring lanes in the reader's own pattern, in elements.
         offset: element that lane 0 asks for.
         bits: width of an element: 32, 64 or 128.
-        off: lanes that take no part.
 
     All of them but ``requests`` are state that the reader changes and Python can read or set.
     """
@@ -28,16 +27,13 @@ class Coalescing(Painter):
     SPACE = "global"
 
     offset = traitlets.Int(0, min=0, max=LARGEST_STRIDE).tag(sync=True)
-    off: "traitlets.List[int]" = traitlets.List(traitlets.Int(min=0, max=WARP - 1)).tag(sync=True)
 
     @property
     def addresses(self) -> list[int | None]:
         """First byte of each lane; None where the lane takes no part."""
         if self.request is None:
-            own = [(self.offset + lane * self.stride) * self.lane_bytes for lane in range(WARP)]
-        else:
-            own = self.request["addresses"]
-        return [None if lane in self.off else address for lane, address in enumerate(own)]
+            return [(self.offset + lane * self.stride) * self.lane_bytes for lane in range(WARP)]
+        return list(self.request["addresses"])
 
     @property
     def _name(self) -> str:

@@ -2,35 +2,30 @@
 
 import "./coalescing.css";
 import { globalRequest } from "../formulas/memory.ts";
-import { asked, sectorWords } from "../formulas/requests.ts";
+import { sectorWords } from "../formulas/requests.ts";
 import { SECTOR_BYTES, WARP, WORD_BYTES } from "../hardware.py";
 import { comma, plural } from "../text.ts";
 import { choiceSlider, key, showFacts } from "./shared/controls.ts";
 import { html, say, setAttributes, svg } from "./shared/dom.ts";
 import { availableWidth, keepDrawn, tool } from "./shared/model.ts";
-import type { LaneState } from "./shared/painter.ts";
+import type { PainterState } from "./shared/painter.ts";
 import {
   chosenRequest,
   evenly,
-  idleLanes,
-  laneSwitches,
-  light,
   ownPattern,
-  pointAtTokens,
   requestChooser,
   STRIDES,
   tokenText,
   WIDTHS,
   widthChoice,
-  withoutOff,
   zigzag,
 } from "./shared/painter.ts";
 import { range } from "./shared/scale.ts";
 import { Scene } from "./shared/scene.ts";
 
-type State = LaneState & { offset: number };
+type State = PainterState & { offset: number };
 
-const STATE = ["requests", "chosen", "stride", "offset", "bits", "off"] as const;
+const STATE = ["requests", "chosen", "stride", "offset", "bits"] as const;
 const LINE_BYTES = 128;
 const SECTORS = LINE_BYTES / SECTOR_BYTES; // of a line
 const WORDS = SECTOR_BYTES / WORD_BYTES; // of a sector
@@ -46,28 +41,23 @@ const KEY: [string, string][] = [
 ];
 
 export function render({ model, el }: View<State>) {
-  const chooser = requestChooser(model, () => ownSource(model), { off: [] });
-  const lanes = laneSwitches(model, point);
+  const chooser = requestChooser(model, () => ownSource(model));
   const stride = choiceSlider("Stride", (value) => own({ stride: value }));
   const offset = choiceSlider("Offset", (value) => own({ offset: value }));
   const width = widthChoice(own);
   const picture = svg("svg", { class: "lab-chart", role: "img" });
-  const about = html("p", { class: "lab-about" });
   const verdict = html("div", { class: "lab-verdict", role: "status" }, html("p"), html("p"));
   const facts = html("dl", { class: "lab-facts" });
   const sliders = [stride.element, offset.element, width.element];
-  const head = html("span", {}, "The warp's 32 lanes");
   const root = tool(
     el,
     "lab-painter lab-coalescing",
     html("div", { class: "lab-bar" }, chooser.field),
     chooser.source,
     html("div", { class: "lab-controls" }, sliders),
-    html("div", { class: "lab-bar lab-lane-bar" }, head, lanes.all),
-    [lanes.row, picture, key(KEY), about, verdict, facts],
+    [picture, key(KEY), verdict, facts],
   );
   const scene = new Scene(picture);
-  let pointed: number | null = null;
 
   function own(change: Partial<State>) {
     const request = chosenRequest(model);
@@ -89,7 +79,6 @@ export function render({ model, el }: View<State>) {
     say(verdict.children, words);
     const { size } = report.sectors;
     showFacts(facts, factsOf(report, asked, fewest), size && fewest / size);
-    point(pointed);
   }
 
   function showControls({ request, bits }: Painted) {
@@ -101,27 +90,8 @@ export function render({ model, el }: View<State>) {
     stride.show(even?.stride ?? by, STRIDES, even ? unit(even.stride) : "uneven");
     offset.show(even?.offset ?? from, range(0, 32), even ? unit(even.offset) : "uneven");
     width.show(bits);
-    lanes.show(idleLanes(request));
   }
 
-  /** Tell about one lane and light it up, or about none. */
-  function point(lane: number | null) {
-    pointed = lane;
-    const { request, bits, addresses } = painted(model);
-    const address = lane === null ? undefined : addresses[lane];
-    light(root, lane);
-    if (address === undefined) {
-      about.textContent = "Point at a lane to find it in memory. Press it to switch it off.";
-    } else if (address === null) {
-      about.textContent = `Lane ${lane} takes no part in this request.`;
-    } else {
-      const sector = comma(Math.floor(address / SECTOR_BYTES));
-      const what = asked(request, address, bits / 8);
-      about.textContent = `Lane ${lane} asks for ${what}, in sector ${sector}.`;
-    }
-  }
-
-  pointAtTokens(picture, point);
   return keepDrawn(model, STATE, root, update);
 }
 
@@ -144,7 +114,7 @@ function painted(model: Model<State>) {
     { length: WARP },
     (_, lane) => (model.get("offset") + lane * model.get("stride")) * (bits / 8),
   );
-  return { request, bits, addresses: withoutOff(request?.addresses ?? own, model.get("off")) };
+  return { request, bits, addresses: request?.addresses ?? own };
 }
 
 /**
@@ -267,8 +237,6 @@ function drawTokens(scene: Scene, { cell, rowOf, place }: Layout, addresses: Lan
     const [x, y] = place(line, (address % LINE_BYTES) / WORD_BYTES);
     const node = scene.draw(`lane${who[0]}`, "g", {
       class: `lab-token${who.length > 1 ? " lab-many" : ""}`,
-      "data-lane": who[0],
-      "data-lanes": who.join(" "),
       style: `--lane:${who[0]};transform:translate(${x}px,${y}px)`,
     });
     if (!node.firstChild) {

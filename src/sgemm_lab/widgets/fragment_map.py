@@ -8,7 +8,6 @@ from sgemm_lab.hardware import WARP
 from sgemm_lab.widgets.base import LabWidget, html_table
 
 MATRICES = ("A", "B", "C")
-HUES = {"A": "dram", "B": "shared", "C": "register"}
 FIRST_LANE = 5
 """The lane that is marked at first: one whose elements lie inside of the matrices."""
 
@@ -31,18 +30,11 @@ class FragmentMap(LabWidget):
 
     Args:
         fragments: of the instruction, see :class:`Fragments`.
-        lane: the lane to begin with.
-        element: an element that is pointed at, such as "A1,5" (row, column), or "".
-        step: how many products of a sum have been stepped through: of the element, where it is one
-            of C, else of the lane's first.
-
-    All of them but ``fragments`` are state that the reader changes and Python can read or set.
+        lane: the lane to begin with. The reader changes it, and Python can read or set it.
     """
 
     fragments: "traitlets.Dict[str, Any]" = traitlets.Dict().tag(sync=True)
     lane = traitlets.Int(FIRST_LANE, min=0, max=WARP - 1).tag(sync=True)
-    element = traitlets.Unicode("").tag(sync=True)
-    step = traitlets.Int(0, min=0).tag(sync=True)
 
     def __init__(self, fragments: Fragments, **state: Any) -> None:
         super().__init__(fragments=fragments, **state)

@@ -11,7 +11,7 @@ import { HUES, LEVEL_NAMES, mark } from "./shared/levels.ts";
 import { within } from "./shared/scale.ts";
 import type { Scene } from "./shared/scene.ts";
 
-export const LAYERS = ["roofs", "probe", "links", "points", "labels"] as const;
+export const LAYERS = ["roofs", "links", "points", "labels"] as const;
 
 type Layers = Record<(typeof LAYERS)[number], Scene>;
 

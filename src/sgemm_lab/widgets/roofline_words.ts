@@ -1,4 +1,4 @@
-// What the roofline tells: about a point, about an intensity, about its signs.
+// What the roofline tells: about a point, about its roofs, about its signs.
 
 import { roofAt } from "../formulas/roofs.ts";
 import { limitWords } from "../models/limits.ts";
@@ -39,40 +39,26 @@ function stepWords(steps: Point[], point: Point) {
   return `From ${before.kernel} to here: ${speed} times the speed at ${reuse} times the FLOP/B.`;
 }
 
-/** What the roofs leave at one intensity. */
-export function probeText({ gpu, here, level, visible }: Content, intensity: number) {
-  const at = html("strong", {}, `${number(intensity)} FLOP/B`);
-  const line = (hue: string, name: string, gflops: number, more: string | false): Node =>
-    html(
-      "li",
-      {},
-      html("span", { class: `lab-swatch lab-${hue}` }, name),
-      " ",
-      html("strong", {}, `${number(gflops)} GFLOP/s`),
-      more,
-    );
-  const { gflops, capped } = roofAt(gpu, level.id, intensity);
-  const memory = line(HUES[level.id], level.label, gflops, capped && " (FP32 peak)");
-  const operands = " (FP32 peak, operands in registers)";
-  const peak = line("peak", "Registers", gpu.peak_gflops, operands);
-  const hint =
-    "Point at the chart or drag in it. By keyboard: Tab to the points or the probe, then arrow keys.";
+/** Where the roofs meet, while no point is read. */
+export function roofText({ gpu, here, level, visible }: Content) {
   const measured = ({ kind }: Point) => kind === "measured";
+  const [ridge, peak] = [gpu.peak_gflops / level.gbs, number(gpu.peak_gflops)];
   const uncounted =
     `No kernel has a measured place here: the bytes that this level of ${gpu.name} moves were not ` +
     "counted. L1 and shared memory need no counters.";
   return present([
-    html("p", { class: "lab-headline" }, "At ", at, ` the roof of ${gpu.name} is`),
-    html("ul", { class: "lab-roofs" }, memory, peak),
+    html(
+      "p",
+      {},
+      html("span", { class: `lab-swatch lab-${HUES[level.id]}` }, level.label),
+      ` of ${gpu.name} is the lower roof up to `,
+      html("strong", {}, `${number(ridge)} FLOP/B`),
+      `. From there on it is the FP32 peak, ${peak} GFLOP/s.`,
+    ),
     here.some(measured) && !visible.some(measured) && html("p", { class: "lab-hint" }, uncounted),
-    visible.length > 0 && html("p", { class: "lab-hint" }, hint),
+    visible.length > 0 &&
+      html("p", { class: "lab-hint" }, "Point at a mark, or Tab to it and use the arrow keys."),
   ]);
-}
-
-/** The roof at one intensity, for the slider. */
-export function probeValue({ gpu, level: { id, label } }: Content, intensity: number) {
-  const { gflops } = roofAt(gpu, id, intensity);
-  return `${number(intensity)} FLOP/B: ${label} ${number(gflops)} GFLOP/s`;
 }
 
 /** Explain only those signs that the picture uses in two forms. */

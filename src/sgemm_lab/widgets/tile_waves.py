@@ -10,7 +10,6 @@ from sgemm_lab.simulator.formulas import sharing
 from sgemm_lab.widgets.base import LabWidget, html_table
 from sgemm_lab.widgets.data import ChoosesGpu
 
-MOST_BLOCKS = 4
 _TABLE_SIZES = (256, 512, 1024, 2048, 3072, 4096, 5120, 8192)
 
 
@@ -44,7 +43,6 @@ class TileWaves(ChoosesGpu, LabWidget):
         gpu: id of the GPU to begin with. Default: the first.
         kernel: name of the kernel to begin with. Default: the first.
         size: M = N = K, 64 to 8192.
-        blocks: blocks that an SM holds at once, 1 to 4.
         even: every SM gets the same number of K tiles (Stream-K), so tiles may be cut. Default: as
             the kernel does it.
 
@@ -55,7 +53,6 @@ class TileWaves(ChoosesGpu, LabWidget):
     kernels: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)
     kernel = traitlets.Unicode().tag(sync=True)
     size = traitlets.Int(4096, min=SMALLEST, max=LARGEST).tag(sync=True)
-    blocks = traitlets.Int(1, min=1, max=MOST_BLOCKS).tag(sync=True)
     even = traitlets.Bool(False).tag(sync=True)
 
     def __init__(
@@ -93,8 +90,8 @@ class TileWaves(ChoosesGpu, LabWidget):
         rows = []
         for size in sorted({*_TABLE_SIZES, self.size}):
             product = self.product(size)
-            whole = sharing(product, self.chosen_gpu["sms"], self.blocks)
-            even = sharing(product, self.chosen_gpu["sms"], self.blocks, even=True)
+            whole = sharing(product, self.chosen_gpu["sms"])
+            even = sharing(product, self.chosen_gpu["sms"], even=True)
             rows.append(
                 [
                     f"{size:,}", f"{product.tiles:,}", f"{whole['whole']:,}", f"{whole['last']:,}",

@@ -53,7 +53,6 @@ interface State {
   gpu: string;
   kernel: string;
   size: number;
-  blocks: number;
   even: boolean;
 }
 
@@ -63,7 +62,6 @@ interface State {
  */
 interface Plan {
   sms: number;
-  blocks: number;
   even: boolean;
   tile: Kernel;
   product: Product;
@@ -74,7 +72,7 @@ interface Plan {
   full: number;
 }
 
-const STATE = ["gpus", "kernels", "gpu", "kernel", "size", "blocks", "even"] as const;
+const STATE = ["gpus", "kernels", "gpu", "kernel", "size", "even"] as const;
 const STEP = 64; // from one size of the slider to the next
 const SIZES = range(SMALLEST, LARGEST, STEP);
 const CURVE = range(SMALLEST, LARGEST, STEP / 2);
@@ -108,11 +106,11 @@ export function render({ model, el }: View<State>) {
   const root = tool(
     el,
     "lab-waves",
+    controls.bar,
     html("div", { class: "lab-controls" }, controls.size.element, controls.shares.element),
     [facts, field, ...keys],
     html("div", { class: "lab-verdict", role: "status" }, readout, measured),
     [heading, curve, controls.key],
-    controls.more,
   );
   const [fieldScene, curveScene] = [new Scene(field), new Scene(curve)];
 
@@ -126,7 +124,7 @@ export function render({ model, el }: View<State>) {
     });
     new Field(fieldScene, plan, width).draw(field);
     new Curve(curveScene, plan, width).draw(curve);
-    const words = sharingWords(plan.product, plan.sms, plan.blocks, plan.even);
+    const words = sharingWords(plan.product, plan.sms, plan.even);
     say([readout, measured], [words, measuredWords(plan)]);
     setAttributes(field, { "aria-label": `When each SM works. ${words}` });
     setAttributes(curve, { "aria-label": curveWords(plan) });
@@ -140,16 +138,13 @@ export function render({ model, el }: View<State>) {
   return keepDrawn(model, STATE, root, update);
 }
 
-/** What the reader can set: the size and how tiles are shared; the rest behind "more". */
+/** What the reader can set. */
 function settings(model: Model<State>) {
   const size = choiceSlider("M = N = K", (value) => put(model, "size", value));
   const shares = segments(
     "Every SM gets",
     { whole: "whole tiles", even: "an even share (stream-K)" },
     (value) => put(model, "even", value === "even"),
-  );
-  const blocks = segments("Blocks on an SM", { 1: "1", 2: "2", 3: "3", 4: "4" }, (value) =>
-    put(model, "blocks", Number(value)),
   );
   const kernels = model.get("kernels");
   const tiles = kernels.map(({ name, bm, bn }): [string, string] => [
@@ -166,18 +161,11 @@ function settings(model: Model<State>) {
     size,
     shares,
     key: html("div", { class: "lab-key" }, whole, even),
-    more: html(
-      "details",
-      { class: "lab-fold" },
-      html("summary", {}, "More: another tile, GPU, or number of blocks"),
-      html("div", { class: "lab-bar" }, tile.field, gpu.field),
-      html("div", { class: "lab-controls" }, blocks.element),
-    ),
+    bar: html("div", { class: "lab-bar" }, tile.field, gpu.field),
     show(plan: Plan) {
       const { product, measured } = plan;
       size.show(product.m, SIZES, comma(product.m));
       shares.show(plan.even ? "even" : "whole");
-      blocks.show(plan.blocks);
       tile.show(plan.tile.name);
       gpu.show();
       whole.replaceChildren(swatch("lab-k-whole"), `whole tiles${namesOf(measured, false)}`);
@@ -196,7 +184,7 @@ function namesOf(measured: Kernel[], even: boolean) {
 
 function planOf(model: Model<State>): Plan {
   const [kernels, size] = [model.get("kernels"), model.get("size")];
-  const [blocks, even, { id, sms }] = [model.get("blocks"), model.get("even"), chosenGpu(model)];
+  const [even, { id, sms }] = [model.get("even"), chosenGpu(model)];
   const tile = kernels.find(({ name }) => name === model.get("kernel")) ?? kernels[0];
   const product = productOf(tile, size);
   const measured = kernels.filter(
@@ -213,8 +201,8 @@ function planOf(model: Model<State>): Plan {
     ),
   );
   return {
-    ...{ sms, blocks, even, tile, product, measured },
-    found: sharing(product, sms, blocks, even),
+    ...{ sms, even, tile, product, measured },
+    found: sharing(product, sms, even),
     most: sharing(product, sms).time,
     full: fullSpeed(points, sms),
   };
@@ -287,17 +275,14 @@ class Field {
   /** Whole tiles, wave after wave, and which SMs are idle at the end. */
   drawWaves() {
     const { plan, x, top, height, row } = this;
-    const { found, blocks, most, sms } = plan;
-    const waves = Math.ceil(most / blocks);
+    const { found, most, sms } = plan;
     const looks = ["lab-wave", "lab-wave lab-next"];
     const busy = found.idle ? most - 1 : most; // until then every SM works
     looks.forEach((look, parity) => {
       let d = "";
-      for (let wave = parity; wave < waves; wave += 2) {
-        const [from, to] = [wave * blocks, Math.min(busy, (wave + 1) * blocks)];
-        if (to > from) d += box(x(from), x(to), top, height);
-        const tail = Math.min(most, (wave + 1) * blocks);
-        if (tail > busy) d += box(x(Math.max(from, busy)), x(tail), top, (sms - found.idle) * row);
+      for (let wave = parity; wave < most; wave += 2) {
+        const tall = wave < busy ? height : (sms - found.idle) * row;
+        d += box(x(wave), x(wave + 1), top, tall);
       }
       this.scene.draw(look, "path", { class: look, d: d || "M0 0" });
     });

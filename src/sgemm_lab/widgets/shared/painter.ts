@@ -1,13 +1,11 @@
 // What the two painters of memory requests share: the choice among a kernel's own requests and the
-// reader's pattern, and the 32 lanes as switches.
+// reader's pattern, and the names of lanes.
 
 import "./painter.css";
-import { WARP } from "../../hardware.py";
 import { chooser, segments } from "./controls.ts";
-import { button, html, setAttributes } from "./dom.ts";
+import { html } from "./dom.ts";
 import { textWidth } from "./labels.ts";
 import { put } from "./model.ts";
-import { within } from "./scale.ts";
 
 /** A kernel's request, as painter.py checks it. */
 export interface Request {
@@ -29,11 +27,6 @@ export interface PainterState {
   chosen: number;
   stride: number;
   bits: number;
-}
-
-/** The state of a painter whose lanes can be switched off. */
-export interface LaneState extends PainterState {
-  off: number[];
 }
 
 const OWN = -1; // `chosen` where the reader's own pattern is shown
@@ -76,28 +69,6 @@ export function widthChoice(own: (change: { bits: number }) => void) {
   return segments("Each lane asks for", choices, (bits) => own({ bits: Number(bits) }));
 }
 
-/** Call `point` with the lane whose token is under the pointer, or null. */
-export function pointAtTokens(picture: SVGSVGElement, point: (lane: number | null) => void) {
-  picture.addEventListener("pointermove", (event) => {
-    const token = (event.target as Element).closest(".lab-token");
-    point(token ? Number(token.getAttribute("data-lane")) : null);
-  });
-  picture.addEventListener("pointerleave", () => point(null));
-}
-
-/** Light up the token of a lane, or none. */
-export function light(root: HTMLElement, lane: number | null) {
-  for (const node of root.querySelectorAll(".lab-lit")) node.classList.remove("lab-lit");
-  if (lane === null) return;
-  root.querySelector(`.lab-token[data-lanes~="${lane}"]`)?.classList.add("lab-lit");
-}
-
-/** Lanes that a kernel leaves out of its request. */
-export function idleLanes(request: Request | null) {
-  if (!request) return [];
-  return request.addresses.flatMap((address, lane) => (address === null ? [lane] : []));
-}
-
 /**
  * Lanes in few letters, runs of neighbours as one: "0–15", "0, 16".
  * @param lanes in order
@@ -133,11 +104,6 @@ export function zigzag(x: number, y: number, width: number) {
   return `M${x} ${y}${points.join("")}`;
 }
 
-/** The lanes' addresses without those that the reader has switched off. */
-export function withoutOff(addresses: Lanes, off: number[]): Lanes {
-  return addresses.map((address, lane) => (off.includes(lane) ? null : address));
-}
-
 /** Stride and offset, in elements, of a request whose lanes all stand at even distances. */
 export function evenly({ bits, addresses }: Request) {
   const bytes = bits / 8;
@@ -155,7 +121,7 @@ export function evenly({ bits, addresses }: Request) {
 export function requestChooser<S extends PainterState>(
   model: Model<S>,
   ownSource: () => string,
-  fresh: Partial<S>,
+  fresh: Partial<S> = {},
 ) {
   const labels = model.get("requests").map(({ label }, i): [number, string] => [i, label]);
   const choice = chooser("Request", [...labels, [OWN, "A pattern of your own"]], (chosen) => {
@@ -177,68 +143,4 @@ export function requestChooser<S extends PainterState>(
       }
     },
   };
-}
-
-/**
- * Switches for the 32 lanes: one stop of the Tab key, arrows walk from lane to lane. `point` is
- * called with the lane under the pointer or focus, or null.
- */
-export function laneSwitches(model: Model<LaneState>, point: (lane: number | null) => void) {
-  const row = html("div", { class: "lab-lanes", role: "group", "aria-label": "Lanes of the warp" });
-  const switchOff = (off: number[]) => put(model, "off", off);
-  const buttons = Array.from({ length: WARP }, (_, lane) => {
-    const look = { type: "button", class: "lab-lane", style: `--lane:${lane}`, "data-lane": lane };
-    const node = html("button", { ...look, tabindex: lane ? -1 : 0 }, `${lane}`);
-    node.addEventListener("click", () => {
-      const off = model.get("off");
-      const others = off.filter((one) => one !== lane);
-      switchOff(off.includes(lane) ? others : [...off, lane].sort((a, b) => a - b));
-    });
-    node.addEventListener("pointerenter", () => point(lane));
-    node.addEventListener("pointerleave", () => point(null));
-    node.addEventListener("focus", () => {
-      for (const other of buttons) other.tabIndex = other === node ? 0 : -1;
-      point(lane);
-    });
-    node.addEventListener("blur", () => point(null));
-    return node;
-  });
-  row.append(...buttons);
-  row.addEventListener("keydown", (event) => walkLanes(event, row, buttons));
-  const all = button("All lanes on", () => switchOff([]));
-  return {
-    row,
-    all,
-    /** @param idle lanes that the kernel itself leaves out */
-    show(idle: number[]) {
-      const off = model.get("off");
-      all.disabled = !off.length;
-      buttons.forEach((node, lane) => {
-        const isIdle = idle.includes(lane);
-        setAttributes(node, {
-          "aria-pressed": !isIdle && !off.includes(lane),
-          "aria-disabled": isIdle || null,
-          "aria-label": `Lane ${lane}${isIdle ? ", inactive in the kernel" : ""}`,
-        });
-      });
-    },
-  };
-}
-
-/** Arrow keys walk from lane to lane. */
-function walkLanes(event: KeyboardEvent, row: HTMLElement, buttons: HTMLButtonElement[]) {
-  const perRow = getComputedStyle(row).gridTemplateColumns.split(" ").length;
-  const steps: Record<string, number> = {
-    ArrowRight: 1,
-    ArrowLeft: -1,
-    ArrowDown: perRow,
-    ArrowUp: -perRow,
-    Home: -WARP,
-    End: WARP,
-  };
-  const step = steps[event.key];
-  if (!step) return;
-  event.preventDefault();
-  const here = buttons.indexOf(document.activeElement as HTMLButtonElement);
-  buttons[within(here + step, 0, WARP - 1)].focus();
 }

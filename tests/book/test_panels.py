@@ -415,7 +415,7 @@ def test_every_panel_of_the_book_has_a_toy_that_ships() -> None:
                 assert load_kernel(own) == shown
                 assert size == ", ".join(map(str, toy.size))
             found.append(name)
-        assert text.count("```{panel}") == text.count("\n:steps: ") <= 1
+        assert text.count("\n:steps: ") <= text.count("```{panel}") <= 1
     assert "tiled" in found
 
 

@@ -33,7 +33,6 @@ def statement(trace: Any, line: int) -> int:
         ("tiled:TILE=2", (4, 4, 4)),
         ("sliding_window:TILE=2,BK=2", (4, 4, 8)),
         ("register_cache:BM=4,BN=4,BK=4,TM=4,TN=4", (8, 8, 8)),
-        ("producers:BM=64,BN=64,TM=4,TN=4,WM=16,WN=32,STAGES=2", (4, 4, 20)),
     ],
 )
 def test_each_step_is_that_of_the_books_code(name: str, size: tuple[int, int, int]) -> None:
@@ -43,7 +42,6 @@ def test_each_step_is_that_of_the_books_code(name: str, size: tuple[int, int, in
     theirs, mine = (worker.ask("trace_steps", {**given, "ptx": ptx}) for ptx in texts)
     assert mine["names"] == theirs["names"]
     assert mine["problems"] == theirs["problems"] == []
-    assert mine["roles"] == theirs["roles"]
     # Within a window a compiler orders what does not depend on each other as it likes.
     for here, there in zip(mine["blocks"], theirs["blocks"], strict=True):
         assert named_steps(mine, here) == named_steps(theirs, there)

@@ -104,3 +104,8 @@ def test_sizes_that_cannot_be_drawn_are_refused_with_one_that_can(
 ) -> None:
     with pytest.raises(LabError, match=rf"is too large to be drawn .*{words}"):
         trace_steps(load_kernel("naive"), size)
+
+
+def test_warps_that_wait_without_the_others_are_refused() -> None:
+    with pytest.raises(LabError, match="some warps wait without the others"):
+        trace_steps(load_kernel("producers"), (4, 4, 8))

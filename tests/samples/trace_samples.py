@@ -23,11 +23,6 @@ def register_cache() -> StepTrace:
     return toy("register_cache:BM=4,BN=4,BK=4,TM=4,TN=4", 8, 8, 8)
 
 
-def roles() -> StepTrace:
-    """Four warps copy while eight others multiply."""
-    return toy("producers:BM=64,BN=64,TM=4,TN=4,WM=16,WN=32,STAGES=2", 4, 4, 20)
-
-
 @cache
 def wrong(name: str) -> StepTrace:
     return failing(name, (4, 4, 4), TILE=2)

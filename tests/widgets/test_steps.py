@@ -4,7 +4,7 @@ import re
 
 import pytest
 from playwright.sync_api import Page, expect
-from trace_samples import misaligned, outside, roles, sliding_window, toy, wrong
+from trace_samples import misaligned, outside, sliding_window, toy, wrong
 from widget_page import Opener, State
 
 from sgemm_lab.widgets import Steps
@@ -239,44 +239,3 @@ def test_an_access_outside_shows_the_array(show: Opener, state: State) -> None:
     go(page, 21)  # this block gets to its end; the other one fails
     expect(page.locator(".lab-danger")).to_contain_text("of block (0, 1)")
     assert page.locator(".lab-fault-frame").count() == 0
-
-
-# Warps that wait for some others only.
-
-
-@pytest.fixture
-def two(show: Opener) -> Page:
-    """Open a kernel of which four warps copy, and eight multiply."""
-    return show(Steps(roles()))
-
-
-def rows(page: Page) -> list[tuple[float, float]]:
-    """Top and left of the bar of each step."""
-    bars = page.locator(".lab-bar-step")
-    found: list[tuple[float, float]] = bars.evaluate_all(
-        "(all) => all.map((bar) => [Number(bar.getAttribute('y')), Number(bar.getAttribute('x'))])"
-    )
-    return found
-
-
-def test_each_party_has_a_row_and_what_is_done_at_the_same_time_stands_above_each_other(
-    two: Page,
-) -> None:
-    steps = roles()["blocks"][0]
-    bars = rows(two)
-    assert len(bars) == len(steps)
-    copying = [step["threads"][0] >= 256 for step in steps]
-    tops = [
-        [y for (y, _), one in zip(bars, copying, strict=True) if one is mine]
-        for mine in (True, False)
-    ]
-    assert max(tops[0]) < min(tops[1])
-    lefts = {
-        window: sorted({x for (_, x), step in zip(bars, steps, strict=True)
-                        if step["window"] == window})
-        for window in {step["window"] for step in steps}
-    }  # fmt: skip
-    for window in range(1, len(lefts)):
-        assert lefts[window][-1] < lefts[window + 1][0]
-    names = two.locator(".lab-ribbon text").all_text_contents()
-    assert {"Warps 8–11", "Warps 0–7"} <= set(names)

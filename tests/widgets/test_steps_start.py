@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from in_node import answers
-from trace_samples import late_fault, outside, roles, sliding_window, toy, wrong
+from trace_samples import late_fault, outside, sliding_window, toy, wrong
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.widgets.steps import Steps
@@ -19,7 +19,7 @@ def started(traces: list[Any]) -> list[dict[str, Any]]:
 def test_the_first_state_is_that_of_the_widget() -> None:
     traces = [
         toy("tiled:TILE=2", 4, 4, 4), sliding_window(), wrong("missing_second_barrier"), outside(),
-        late_fault(), roles(),
+        late_fault(),
     ]  # fmt: skip
     names = ("step", "block", "thread", "who", "left_out")
     widgets = [Steps(trace) for trace in traces]

@@ -77,7 +77,8 @@ class PanelDirective(SphinxDirective):
         """Write the panel's HTML."""
         try:
             kernel = load_kernel(self.arguments[0])
-            toy = read_step_example(kernel, self.options.get("steps", ""))
+            steps = self.options.get("steps")
+            toy = read_step_example(kernel, steps) if steps else None
         except LabError as problem:
             raise self.error(str(problem)) from None
         ways = notebook_ways(self.env.docname, known_repository(Path(self.env.srcdir)))
@@ -103,7 +104,7 @@ def read_step_example(kernel: Kernel, text: str) -> StepExample:
     toy = load_kernel(found["name"]) if found else None
     if not found or not toy or toy.base_name != kernel.name:
         raise LabError(
-            f"The panel of {kernel.name} needs the option steps: a size and a name with small "
+            f"The option steps of the panel of {kernel.name} is a size and a name with small "
             'tiles, such as 4×4×4 "tiled:TILE=2".'
         )
     named = {name: toy.values[name] for name in re.findall(r"(\w+)=", found["name"])}
@@ -113,12 +114,12 @@ def read_step_example(kernel: Kernel, text: str) -> StepExample:
     return StepExample(named, size)
 
 
-def panel(kernel: Kernel, toy: StepExample, ways: Sequence[str]) -> str:
+def panel(kernel: Kernel, toy: StepExample | None, ways: Sequence[str]) -> str:
     """Return the HTML of a panel. It is hidden, because without a script it is dead.
 
     Args:
         kernel: the book's.
-        toy: how it is stepped through.
+        toy: how it is stepped through, if it can be.
         ways: links to the chapter's notebook, as HTML.
     """
     lines = kernel.source.splitlines()
@@ -132,7 +133,7 @@ def panel(kernel: Kernel, toy: StepExample, ways: Sequence[str]) -> str:
         "name": kernel.name,
         "head": "\n".join([*lines[:first], ""]),
         "gpu": {field: getattr(gpu, field) for field in SHEET},
-        "toy": {"constants": dict(toy.constants), "size": toy.size},
+        "toy": toy and {"constants": dict(toy.constants), "size": toy.size},
     }
     label = f"Your copy of {kernel.name}"
     shown = min(len(lines) - first, _LONGEST)

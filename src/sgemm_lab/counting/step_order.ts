@@ -35,7 +35,6 @@ export function factorsInOrder(entries: Entries, [m, n, k]: Size) {
  * Put what the compiler has mixed back in order: reads of one k, then its products.
  * @param row of each entry
  * @param moves whether a step only uses registers
- * @param turnOf of whom a step is, and when: others wait for a barrier
  */
 export function inTheOrderOfTheSource(
   entries: Entries,
@@ -43,14 +42,13 @@ export function inTheOrderOfTheSource(
   column: number[],
   steps: number[][],
   moves: (those: number[]) => boolean,
-  turnOf: (those: number[]) => number,
 ) {
   const order = new Order(entries);
-  let turn: number | null = null;
+  let now: number | null = null;
   for (const those of steps) {
     const [first] = those;
-    if (!moves(those) || turnOf(those) !== turn) order.write(true);
-    turn = turnOf(those);
+    if (!moves(those) || entries.window[first] !== now) order.write(true);
+    now = entries.window[first];
     if (!moves(those)) order.ordered.push(those);
     else if (entries.array[first] !== PRODUCT) order.reads.push(those);
     else {

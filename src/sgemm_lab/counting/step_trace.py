@@ -37,13 +37,9 @@ def trace_steps(kernel: Kernel, size: Size, *, time_limit: float = _TIME_LIMIT) 
     Of large tiles the part that stays zero is left out, and with it the threads that only work
     on that part. ``time_limit`` is in seconds.
 
-    Where warps synchronise in parts, the steps are those of one window of time after the other,
-    and in each those of one role after the other. A launch that goes wrong keeps the order in
-    which it did: there another one may have other values.
-
     Raises:
-        LabError: the size is too large to be drawn, the kernel cannot be compiled here, or it
-            copies in bulk, which no thread does.
+        LabError: the size is too large to be drawn, the kernel cannot be compiled here, or some of
+            its warps wait without the others.
     """
     refuse_large(size)
     given = {

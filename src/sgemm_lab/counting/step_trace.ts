@@ -4,7 +4,6 @@
 // writes identifies the element it is a copy of.
 
 import { LabError } from "../errors.ts";
-import { WARP } from "../hardware.py";
 import type { Kernel, LaunchShape, Size } from "../kernel.ts";
 import { bodyStart, ENTRY, launchShape, linesOf } from "../kernel.ts";
 import { UNWRITTEN } from "../simulator/hazards.ts";
@@ -25,7 +24,6 @@ import { sentence } from "./sentences.ts";
 import { sharedParts, sharedShapes } from "./shared_arrays.ts";
 import { factorsInOrder, inTheOrderOfTheSource } from "./step_order.ts";
 import { LARGEST_SIDE, LARGEST_SUM } from "./step_trace.py";
-import { roleOf, rolesIn } from "./warp_roles.ts";
 
 /**
  * An array and the part of it that is drawn: "register" is the space of the sums of all threads
@@ -42,9 +40,9 @@ export interface TracedArray {
 /**
  * One instruction of one block: entries of equal length, one per thread and element. An access to
  * memory, or a multiply-add, whose array is that of the sums: there `rows` and `columns` are those
- * of C, and `values` are the sums after it. `window`: barriers the block had passed; with roles, the
- * window of time of these warps. `values`: null where nothing had written it. `a` and `b`: the
- * factors of a multiply-add. `fault`: why the launch fails here; empty where it does not.
+ * of C, and `values` are the sums after it. `window`: barriers the block had passed. `values`: null
+ * where nothing had written it. `a` and `b`: the factors of a multiply-add. `fault`: why the launch
+ * fails here; empty where it does not.
  */
 export interface TracedStep {
   line: number;
@@ -61,12 +59,10 @@ export interface TracedStep {
 }
 
 /**
- * A launch to step through. `first_line`: the number of the first line of `source`. `roles`: where
- * warps synchronise in parts, the numbers of those that do the same, those first that are the first
- * to do something; a step is one of one role. Empty where all barriers are those of whole blocks.
+ * A launch to step through. `first_line`: the number of the first line of `source`.
  * `blocks`: of a block that fails, the steps after the failing one are what would have followed.
  * `problems`: what is wrong with the kernel. `left_out`: the launch without one of its barriers;
- * nothing if it is wrong anyway, or has roles.
+ * nothing if it is wrong anyway.
  */
 export interface StepTrace {
   kernel: string;
@@ -80,17 +76,15 @@ export interface StepTrace {
   b: number[];
   arrays: TracedArray[];
   names: RegisterNames;
-  roles: number[][];
   blocks: TracedStep[][];
   problems: string[];
   left_out: WithoutBarrier[];
 }
 
-const BULK = "cp.async.bulk.";
-
 /**
  * Simulate a launch and give every access and product of it, block by block. Throws a LabError
- * where the size is too large to be drawn, the launch does too much, or copies in bulk.
+ * where the size is too large to be drawn, the launch does too much, or some warps wait without the
+ * others.
  * @param timeLimit in seconds
  */
 export function traceSteps(kernel: Kernel, ptx: string, size: Size, timeLimit: number): StepTrace {
@@ -101,8 +95,8 @@ export function traceSteps(kernel: Kernel, ptx: string, size: Size, timeLimit: n
   const b = Float32Array.from({ length: k * n }, (_, i) => m * k + i + 1);
   const run = runner(kernel, shape, a, b, size, timeLimit);
   const parsed = parse(ptx).get(ENTRY);
-  if (parsed?.instructions.some(({ opcode }) => opcode.startsWith(BULK))) {
-    throw new LabError(sentence("trace.bulk", { kernel: kernel.name }));
+  if (parsed && synchronisesInParts(parsed)) {
+    throw new LabError(sentence("trace.parts", { kernel: kernel.name }));
   }
   const result = run(ptx, "lockstep");
   const trace = result.trace as Trace;
@@ -116,19 +110,17 @@ export function traceSteps(kernel: Kernel, ptx: string, size: Size, timeLimit: n
   const numbers = [...Array(shape.grid[0] * shape.grid[1]).keys()];
   const faults = new Map(trace.faults.map((fault) => [fault.block, fault]));
   const problems = problemsOf(result, trace);
-  const roles = parsed && synchronisesInParts(parsed) ? rolesIn(trace) : [];
-  const turns = { role: roleOf(roles), byTime: !problems.length };
-  const blocks = numbers.map((number) => stepsOf(entriesOf(trace, number), arrays, size, turns));
+  const blocks = numbers.map((number) => stepsOf(entriesOf(trace, number), arrays, size));
   const left = {
     ...{ source, firstLine: start + 1, ptx, threads: shape.block[0] * shape.block[1], run },
     ...{ places: blocks.map(placesOf), arrays: arrays.map(({ name }) => name) },
   };
   return {
     ...{ kernel: kernel.name, title: kernel.title, size, grid: shape.grid, block: shape.block },
-    ...{ source, first_line: start + 1, a: [...a], b: [...b], arrays, names, roles },
+    ...{ source, first_line: start + 1, a: [...a], b: [...b], arrays, names },
     blocks: blocks.map((block, number) => traced(block, faults.get(number))),
     problems,
-    left_out: problems.length || roles.length ? [] : launchesWithoutBarrier(left),
+    left_out: problems.length ? [] : launchesWithoutBarrier(left),
   };
 }
 
@@ -214,16 +206,7 @@ interface Block {
   moves: (those: number[]) => boolean;
 }
 
-/**
- * @param turns the role of each warp, and whether
- *   the steps stand in the order of time
- */
-function stepsOf(
-  entries: Entries,
-  arrays: TracedArray[],
-  size: Size,
-  { role, byTime }: { role: Map<number, number>; byTime: boolean },
-): Block {
+function stepsOf(entries: Entries, arrays: TracedArray[], size: Size): Block {
   const { array, element, step } = entries;
   const arrayOf = (entry: number): TracedArray => arrays.at(array[entry]) as TracedArray;
   const width = (entry: number): number => arrayOf(entry).shape.at(-1) ?? 1;
@@ -238,11 +221,9 @@ function stepsOf(
     (entry) => seen(entry) && (array[entry] !== PRODUCT || whole[entry]),
   );
   const steps = groupsOf(entries, kept, arrays.length);
-  const turn = turnOf(entries, role);
-  if (byTime) steps.sort((one, other) => turn(one) - turn(other));
   const moves: Block["moves"] = ([first]) =>
     array[first] === PRODUCT || (arrayOf(first).space === "shared" && !entries.store[first]);
-  const ordered = inTheOrderOfTheSource(entries, row, column, steps, moves, turn);
+  const ordered = inTheOrderOfTheSource(entries, row, column, steps, moves);
   return { entries, arrays, row, column, steps: ordered, moves };
 }
 
@@ -254,8 +235,7 @@ function stepsOf(
 function groupsOf({ array, step, window }: Entries, kept: number[], arrays: number) {
   const groups: Map<string, { key: number[]; those: number[] }> = new Map();
   for (const entry of kept) {
-    // An asynchronous copy has two arrays in one step. Products come last. And where warps
-    // synchronise in parts, those of one instruction may be in several windows.
+    // An asynchronous copy has two arrays in one step. Products come last.
     const place = array[entry] === PRODUCT ? arrays : array[entry];
     const key = [step[entry], window[entry], place];
     const group = groups.get(`${key}`);
@@ -266,16 +246,6 @@ function groupsOf({ array, step, window }: Entries, kept: number[], arrays: numb
     ({ key: a }, { key: b }) => a[0] - b[0] || a[1] - b[1] || a[2] - b[2],
   );
   return sorted.map(({ those }) => those);
-}
-
-/**
- * A number for when a step is made, and by which role: the same for those of one turn.
- * @param role of each warp
- */
-function turnOf({ window, thread }: Entries, role: Map<number, number>) {
-  const roles = Math.max(0, ...role.values()) + 1;
-  return ([first]: number[]) =>
-    window[first] * roles + (role.get(Math.floor(thread[first] / WARP)) ?? 0);
 }
 
 /** Says of an entry whether it lies in the drawn part, and is made by a thread that works on it. */

@@ -21,7 +21,7 @@ class Steps(LabWidget):
         block: number of the block shown, x fastest. Default: the first that fails, or block 0.
         thread: number of the thread whose registers are shown, x fastest.
         who: "thread", "warp" or "block": whose deeds are lit. Default: those of one thread; of the
-            block where the launch fails, or some of its warps copy while others multiply.
+            block where the launch fails.
         left_out: line of the barrier that is left out, or 0.
 
     All of them but ``trace`` are state that the reader changes and Python can read or set.
@@ -56,8 +56,7 @@ class Steps(LabWidget):
         self.thread, self.left_out = thread, left_out
         fails = any(taken["fault"] for taken in self.steps)
         self.step = step if step is not None else len(self.steps) if fails else 0
-        together = fails or len(trace["roles"]) > 1
-        self.who = who or ("block" if together else "thread")
+        self.who = who or ("block" if fails else "thread")
 
     @property
     def steps(self) -> list[dict[str, Any]]:
@@ -85,8 +84,7 @@ class Steps(LabWidget):
                     listed + (f" and {len(places) - 4} more" if len(places) > 4 else ""),
                 ]
             )
-        window = "Window of time" if self.trace["roles"] else "Barriers passed"
-        heads = ["Step", "Line", window, "Threads", "Do", "Elements"]
+        heads = ["Step", "Line", "Barriers passed", "Threads", "Do", "Elements"]
         return html_table(f"{self.trace['title']}, block {self.block}, step by step", heads, rows)
 
 

@@ -12,11 +12,9 @@ import { faultIn, firstWrong } from "./steps_faults.ts";
 import { Listing } from "./steps_listing.ts";
 import { placeInPhase } from "./steps_phases.ts";
 import { drawSteps, keyOf } from "./steps_picture.ts";
-import { barsOf, drawRibbon, lanesOf, stepUnder } from "./steps_ribbon.ts";
-import { meanwhileWords } from "./steps_roles.ts";
+import { barsOf, drawRibbon, stepUnder } from "./steps_ribbon.ts";
 import type { Walkthrough, Who } from "./steps_trace.ts";
 import { placeName, stateAt, understand } from "./steps_trace.ts";
-import type { Phase } from "./steps_types.ts";
 import { dangerWords, orderWords, productWords, stepWords } from "./steps_words.ts";
 
 export interface State {
@@ -113,13 +111,6 @@ class Steps {
     return this.walkthrough.phases.find(({ first, last }) => this.at > first && this.at <= last);
   }
 
-  /** Where the step shown stands, and what other roles do at the same time. */
-  placeWords(phase: Phase) {
-    const { stage, walkthrough, at } = this;
-    const words = [`${stage.name}.`, `${placeInPhase(phase, at)}.`];
-    return [...words, meanwhileWords(walkthrough.stages, stage)].filter(Boolean).join(" ");
-  }
-
   change<K extends keyof State>(name: K, value: State[K]) {
     put(this.model, name, value);
   }
@@ -175,7 +166,7 @@ class Steps {
     this.barriers.show(this);
     const words = stepWords(walkthrough, seen);
     const phase = this.phase;
-    const place = phase ? this.placeWords(phase) : "";
+    const place = phase ? `${this.stage.name}. ${placeInPhase(phase, this.at)}.` : "";
     say(this.readout.lines, [
       place,
       words,
@@ -231,8 +222,7 @@ class Steps {
     // A click on the ribbon goes to the step under the pointer.
     this.ribbon.addEventListener("click", (event) => {
       const box = this.ribbon.getBoundingClientRect();
-      const lane = Math.floor(((event.clientY - box.top) / box.height) * lanesOf(this.walkthrough));
-      this.go(stepUnder(barsOf(this.walkthrough, box.width), event.clientX - box.left, lane));
+      this.go(stepUnder(barsOf(this.walkthrough, box.width), event.clientX - box.left));
     });
   }
 }

@@ -11,9 +11,8 @@ type Trouble = "none" | "unsafe" | "wrong";
 /**
  * Mark the reads of shared memory that another thread writes in the same window: it must wait for
  * a barrier. And those of what nobody has written.
- * @param together threads in a row that need no barrier among them
  */
-export function markRaces(steps: Step[], together: number) {
+export function markRaces(steps: Step[]) {
   const shared = steps.filter(({ array }) => array.space === "shared");
   /** window and cell → the threads that write it */
   const writers: Map<string, Set<number>> = new Map();
@@ -26,8 +25,7 @@ export function markRaces(steps: Step[], together: number) {
   for (const { window, entries } of shared.filter(({ store, fault }) => !store && !fault)) {
     for (const entry of entries) {
       const those = writers.get(`${window}/${entry.key}`) ?? [];
-      const mine = Math.floor(entry.thread / together);
-      const other = [...those].find((one) => Math.floor(one / together) !== mine);
+      const other = [...those].find((one) => one !== entry.thread);
       if (other !== undefined) entry.racing = other;
       if (entry.value === null) entry.unwritten = true;
     }

@@ -1,8 +1,7 @@
 // The rhythm of a trace: stretches between barriers, and in them runs of steps of one kind.
 
 import { plural } from "../text.ts";
-import { capital, nameRoleStages } from "./steps_roles.ts";
-import type { Action, Origins, Phase, Stage, Step } from "./steps_types.ts";
+import type { Action, Phase, Stage, Step } from "./steps_types.ts";
 
 /** What a step does. Reads from global memory and copies to shared memory go together. */
 function actionOf({ array, store, fault }: Step): Action {
@@ -20,11 +19,11 @@ export function phasesOf(steps: Step[], together: number) {
   const phases: Phase[] = [];
   steps.forEach((step, i) => {
     const turn = Math.floor((step.entries[0]?.thread ?? 0) / together);
-    const { window, role } = step;
+    const { window } = step;
     const [action, now] = [actionOf(step), phases[phases.length - 1]];
     const same = now && now.action === action && now.window === window && now.turn === turn;
-    if (same && now.role === role) now.last = i + 1;
-    else phases.push({ first: i, last: i + 1, action, turn, window, role });
+    if (same) now.last = i + 1;
+    else phases.push({ first: i, last: i + 1, action, turn, window });
   });
   return phases;
 }
@@ -43,19 +42,17 @@ export function phaseWords({ first, last, action }: Phase) {
 }
 
 /** The stretches between barriers, named by what happens in them. */
-export function stagesOf(steps: Step[], roles: number[][], origin: Origins) {
+export function stagesOf(steps: Step[]) {
   const stages: Stage[] = [];
   steps.forEach((step, i) => {
-    const { window, role } = step;
-    if (!i || window !== steps[i - 1].window || role !== steps[i - 1].role) {
-      stages.push({ first: i, last: i, window, role, does: new Set(), name: "" });
+    if (!i || step.window !== steps[i - 1].window) {
+      stages.push({ first: i, last: i, does: new Set(), name: "" });
     }
     const stage = stages[stages.length - 1];
     stage.last = i + 1;
     stage.does.add(actionOf(step));
   });
-  if (roles.length) nameRoleStages(stages, steps, roles, origin);
-  else nameStages(stages);
+  nameStages(stages);
   // From the second stage on, the first step of a stage is the one that it begins with.
   for (const stage of stages.slice(1)) stage.first += 1;
   return stages;
@@ -81,6 +78,6 @@ function nameStages(stages: Stage[]) {
       does.has("fail") && "fail",
     ];
     const words = parts.filter(Boolean).join(", ") || "load";
-    stage.name = capital(words);
+    stage.name = words[0].toUpperCase() + words.slice(1);
   }
 }

@@ -29,7 +29,6 @@ export function keyOf({ trace, left, unsafe }: Walkthrough): [string, string][] 
   if (trace.arrays.some(({ shape, columns }) => columns < (shape.at(-1) ?? 0))) {
     entries.push(["", "of As, Bs and registers, only what this small C needs is drawn"]);
   }
-  if (trace.roles.length > 1) entries.push(["lab-k-meanwhile", "used by other warps meanwhile"]);
   if (unsafe) entries.push(["lab-k-danger", "read without a barrier"]);
   if (left) entries.push(["lab-k-fault", "wrong"]);
   if (fails) entries.push(["lab-k-fault", "the launch fails"]);
@@ -230,8 +229,7 @@ class StepsPicture {
         const full = seen.shared.has(key) ? " lab-full" : "";
         const danger = dangers.has(key) ? " lab-danger-cell" : "";
         const bad = wrong.has(key) ? " lab-wrong" : "";
-        const busy = seen.meanwhile.has(key) ? " lab-meanwhile" : "";
-        const look = `lab-shared${full}${this.lit(key)}${danger}${bad}${busy}`;
+        const look = `lab-shared${full}${this.lit(key)}${danger}${bad}`;
         const words = valueName(walkthrough, value);
         this.cell(key, box, row, column, look, words, { "data-array": name });
       }

@@ -12,14 +12,12 @@ export function startOf(trace: StepTrace) {
   if (!trace.blocks.every((steps) => steps.length)) throw new LabError(sentence("trace.empty"));
   const fails = trace.blocks.map((steps) => steps.findIndex(({ fault }) => fault));
   const block = fails.findIndex((step) => step >= 0);
-  // Of roles, that one copies while another multiplies: none of their threads does both.
-  const all = block >= 0 || trace.roles.length > 1;
   return {
     trace,
     step: block < 0 ? 0 : fails[block] + 1,
     block: Math.max(0, block),
     thread: 0,
-    who: (all ? "block" : "thread") as "thread" | "block",
+    who: (block >= 0 ? "block" : "thread") as "thread" | "block",
     left_out: 0,
   };
 }

@@ -7,7 +7,6 @@ import { WARP } from "../hardware.py";
 import { placeName as nameOf } from "../text.ts";
 import { faultIn, markRaces } from "./steps_faults.ts";
 import { phasesOf, stagesOf } from "./steps_phases.ts";
-import { usedMeanwhile } from "./steps_roles.ts";
 import type { Entry, Matrix, Origin, Origins, Register, Step } from "./steps_types.ts";
 
 /**
@@ -61,7 +60,7 @@ export function understand(trace: StepTrace, block: number, line: number) {
   const fails = all.findIndex(({ fault }) => fault);
   const whole = fails < 0 ? all : all.slice(0, fails + 1);
   const steps = left ? left.blocks[block].map((part) => partOf(all, part)) : whole;
-  markRaces(steps, trace.roles.length ? WARP : 1);
+  markRaces(steps);
   const operandSpace = {
     A: operandSpaceOf(all, origin, "A"),
     B: operandSpaceOf(all, origin, "B"),
@@ -84,7 +83,7 @@ export function understand(trace: StepTrace, block: number, line: number) {
     rooms: roomsOf(walkthrough),
     unsafe: trace.problems.length > 0 || steps.some((step) => faultIn(step) !== "none"),
     phases: phasesOf(steps, togetherIn(left)),
-    stages: stagesOf(steps, trace.roles, origin),
+    stages: stagesOf(steps),
   };
 }
 
@@ -119,12 +118,7 @@ function unfold(
     const [a, b] = [step.a[i], step.b[i]];
     return { ...entry, factors: { A: { value: a, meant: a }, B: { value: b, meant: b } } };
   });
-  const warp = Math.floor((step.threads[0] ?? 0) / WARP);
-  const role = Math.max(
-    0,
-    trace.roles.findIndex((warps) => warps.includes(warp)),
-  );
-  return { line, window, store, fault, of, role, array, entries };
+  return { line, window, store, fault, of, array, entries };
 }
 
 /** A part of a step as it is without a barrier. */
@@ -208,8 +202,7 @@ export function stateAt(walkthrough: Walkthrough, step: number, thread: number, 
   for (const { key } of entries) lit.set(key, "other"); // by threads that are not chosen
   for (const { key } of acting) lit.set(key, does);
   const racing = acting.filter((entry) => entry.racing !== undefined || entry.unwritten);
-  const meanwhile = usedMeanwhile(walkthrough.steps, now);
-  return { step, now, thread, who, lit, racing, acting, meanwhile, ...memoryAt(walkthrough, step) };
+  return { step, now, thread, who, lit, racing, acting, ...memoryAt(walkthrough, step) };
 }
 
 function memoryAt(walkthrough: Walkthrough, step: number) {

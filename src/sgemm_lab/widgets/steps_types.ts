@@ -27,14 +27,13 @@ export interface Register {
   meant: number | null;
 }
 
-/** `of` is the number of the step with all barriers, `role` that of the warps that make it. */
+/** `of` is the number of the step with all barriers. */
 interface StepHead {
   line: number;
   window: number;
   store: boolean;
   fault: string;
   of: number;
-  role: number;
 }
 
 export type Step = StepHead & { array: TracedArray; entries: Entry[] };
@@ -49,7 +48,7 @@ export interface Origin {
   column: number;
 }
 
-/** Where values come from: by it a product and a copy tell the same k. */
+/** Where values come from. */
 export type Origins = Map<number | null | undefined, Origin>;
 
 export type Action = "copy" | "read" | "multiply" | "store" | "fail";
@@ -61,18 +60,12 @@ export interface Phase {
   action: Action;
   turn: number;
   window: number;
-  role: number;
 }
 
-/**
- * The stretch between two barriers; `first` is the step before it. Where warps wait in parts: what
- * one role does in a window of time.
- */
+/** The stretch between two barriers; `first` is the step before it. */
 export interface Stage {
   first: number;
   last: number;
-  window: number;
-  role: number;
   does: Set<Action>;
   name: string;
 }

@@ -3,7 +3,6 @@
 import type { TracedArray } from "../counting/step_trace.ts";
 import { comma, plural } from "../text.ts";
 import { causeOf, hasWrongFactor, isWrong } from "./steps_faults.ts";
-import { capital, roleName } from "./steps_roles.ts";
 import type { Seen, Walkthrough } from "./steps_trace.ts";
 import { placeName } from "./steps_trace.ts";
 import type { Entry, Step } from "./steps_types.ts";
@@ -38,22 +37,11 @@ export function stepWords(walkthrough: Walkthrough, seen: Seen) {
   if (!now) return NOTHING_YET;
   const before = walkthrough.steps[step - 2];
   const met = before !== undefined && before.window !== now.window;
-  const wall = met ? metWords(walkthrough, step) : "";
+  const wall = met ? "All threads have met at the barrier. " : "";
   if (now.fault) return `${wall}Here the launch fails: no block gets any further.`;
   const words =
     seen.who === "thread" ? threadWords(walkthrough, seen, now) : manyWords(walkthrough, seen, now);
   return `${wall}${words}`;
-}
-
-/**
- * Who has met at a barrier before a step. Where warps wait in parts: which of them have gone on, if
- * they did something before.
- */
-function metWords({ trace: { roles }, steps }: Walkthrough, step: number) {
-  if (!roles.length) return "All threads have met at the barrier. ";
-  const { role } = steps[step - 1];
-  const before = steps.slice(0, step - 1).some((one) => one.role === role);
-  return before ? `${capital(roleName(roles[role]))}: past a barrier of theirs. ` : "";
 }
 
 /** What one thread did. */

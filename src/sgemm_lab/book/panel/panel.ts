@@ -53,7 +53,7 @@ class Panel {
   verdict;
   notRun;
   counts;
-  kernel: { name: string; head: string; gpu: Sheet; toy: StepExample };
+  kernel: { name: string; head: string; gpu: Sheet; toy: StepExample | null };
   along;
   steps;
   above;
@@ -71,7 +71,7 @@ class Panel {
     this.counts = part("counts");
     this.kernel = JSON.parse(part("kernel").textContent ?? "");
     this.along = part("along");
-    this.steps = new StepThrough(part("steps"), this.kernel.toy);
+    this.steps = this.kernel.toy && new StepThrough(part("steps"), this.kernel.toy);
     this.above = linesOf(this.kernel.head).length;
     const callbacks = { edited: () => this.#edited(), run: () => this.#clicked() };
     this.editor = new Editor(element, this.above, callbacks);
@@ -120,7 +120,7 @@ class Panel {
     this.#ran = null;
     this.#engines.stop();
     this.counts.replaceChildren();
-    this.steps.clear();
+    this.steps?.clear();
     this.along.hidden = true;
     const lines = this.editor.draw(this.#named);
     this.range.textContent = `· lines ${this.above + 1}–${this.above + lines}`;
@@ -164,7 +164,7 @@ class Panel {
 
   async #runIt() {
     const { source } = this;
-    this.steps.clear();
+    this.steps?.clear();
     say(this.verdict, "busy", "Running on your processor …");
     if (await this.#runOthers(source)) return;
     const { ptx, by } = await this.#compiled(source, (words) =>
@@ -185,7 +185,7 @@ class Panel {
     this.#ran = { source, ptx };
     this.along.hidden = false;
     await this.#count();
-    this.steps.offer(() => this.#step());
+    this.steps?.offer(() => this.#step());
   }
 
   /** Check kernels that are not the chapter's product, as any CUDA file; false if it is there. */
@@ -214,7 +214,7 @@ class Panel {
     if (!this.#ran || this.#running) return;
     this.#busy(true);
     try {
-      await this.steps.show(this.#ran.source, {
+      await this.steps?.show(this.#ran.source, {
         compile: (source, tell) => this.#compiled(source, tell),
         ask: (request) => this.#engines.ask(request),
       });

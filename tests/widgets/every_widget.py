@@ -135,7 +135,7 @@ SAMPLES = {
         ("plan", [0, 1]),
     ),
     "timeline of GPUs": Sample(
-        lambda: GpuTimeline(gpu_samples.RUNS, time=3.0),
+        lambda: GpuTimeline(gpu_samples.RUNS),
         lab.gpu_timeline,
         ("run", [1, 0]),
         painted=True,

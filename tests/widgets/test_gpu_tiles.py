@@ -1,12 +1,10 @@
 """Tiles on GPUs, round by round, and the reader's hands on it."""
 
 import gpu_samples
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 from widget_page import Opener
 
 from sgemm_lab.widgets import GpuTiles
-
-TILE_MB = 4 * 300 * 300 / 1e6
 
 
 def test_bytes_of_a_link_add_up() -> None:
@@ -33,16 +31,3 @@ def test_stepping_says_what_travels_and_what_a_byte_is_worth(show: Opener) -> No
         "9 GPUs multiply what is there. There are no more transfers"
     )
     expect(page.get_by_role("button", name="next round")).to_be_disabled()
-
-
-def _cells(page: Page) -> list[str]:
-    return page.locator(".lab-links td").all_inner_texts()
-
-
-def test_the_table_counts_megabytes_so_far(show: Opener) -> None:
-    page = show(GpuTiles(gpu_samples.PLANS, plan=1))
-    assert page.locator("td.lab-flows").count() == 18
-    assert _cells(page).count(f"{TILE_MB:g}") == 18
-    page.get_by_role("slider", name="Round").fill("2")
-    assert page.locator("td.lab-flows").count() == 0
-    assert _cells(page).count(f"{2 * TILE_MB:g}") == 18

@@ -44,29 +44,11 @@ def test_products_at_once_stand_below_each_other() -> None:
     assert lanes[0, 9, RECEIVES] == 0
 
 
-def test_the_cursor_goes_from_event_to_event_and_says_what_happens(show: Opener) -> None:
+def test_another_run_has_the_same_axis(show: Opener) -> None:
     page = show(GpuTimeline(gpu_samples.RUNS))
-    told = page.locator(".lab-told")
-    on = page.get_by_role("button", name="next event")
-    expect(told).to_contain_text("At 0 ms: GPU 0 multiplies C0; GPU 1")
-    on.click()
-    expect(told).to_contain_text("GPU 0 multiplies C0 and receives B[0:900, 450:900];")
-    for _ in range(2):
-        on.click()
-    expect(told).to_contain_text("At 5 ms: GPU 0 multiplies C1")
-    on.click()
-    expect(told).to_have_text("At 10 ms: all is done.")
-    expect(on).to_be_disabled()
-    page.get_by_role("button", name="last event").click()
-    expect(told).to_contain_text("At 5 ms")
-
-
-def test_another_run_begins_at_its_start_on_the_same_axis(show: Opener) -> None:
-    page = show(GpuTimeline(gpu_samples.RUNS, time=9.0))
     product = "document.querySelector('.lab-multiplies rect').getAttribute('width')"
     before = page.evaluate(product)
     page.get_by_role("combobox", name="Run").select_option("2 GPUs, one after the other")
-    expect(page.locator(".lab-told")).to_contain_text("At 0 ms")
     expect(page.locator(".lab-verdict")).to_contain_text("0 % of that passes")
     assert page.evaluate(product) == before
     assert page.locator(".lab-receives").count() == 2

@@ -160,8 +160,7 @@ def gpu_timeline(size: int = 8192) -> GpuTimeline:
     ]
     runs.sort(key=lambda run: run["label"])
     shown = next(i for i, run in enumerate(runs) if "overlapped" in run["label"])
-    first = next(span for span in runs[shown]["spans"] if span["what"] == RECEIVES)
-    return GpuTimeline(runs, run=shown, time=(first["start"] + first["end"]) / 2)
+    return GpuTimeline(runs, run=shown)
 
 
 def many_gpus() -> Output:

@@ -1,9 +1,8 @@
 // The tiles of a product on several GPUs, round by round: what each multiplies, what travels, and
-// how many bytes every link has carried.
+// what that takes of the links.
 
 import "./gpu_tiles.css";
 import { sentence } from "../formulas/sentences.ts";
-import { number } from "../text.ts";
 import { choiceSlider, chooser, key } from "./shared/controls.ts";
 import { button, html, say, setAttributes, svg } from "./shared/dom.ts";
 import { availableWidth, keepDrawn, put, tool } from "./shared/model.ts";
@@ -76,7 +75,6 @@ export function render({ model, el }: View<State>) {
   const slider = choiceSlider("Round", (i) => go(i - 1));
   const picture = svg("svg", { class: "lab-chart", role: "img" });
   const [readout, total] = [html("p"), html("p")];
-  const links = html("div", { class: "lab-links" });
   const root = tool(
     el,
     "lab-gpu-tiles",
@@ -84,7 +82,6 @@ export function render({ model, el }: View<State>) {
     html("div", { class: "lab-scrub" }, back, slider.element, on),
     [picture, key(KEY)],
     html("div", { class: "lab-verdict", role: "status" }, readout, total),
-    links,
   );
   const scene = new Scene(picture);
   let moment = momentOf(model);
@@ -100,7 +97,6 @@ export function render({ model, el }: View<State>) {
     new Drawing(scene, moment, availableWidth(root)).draw(picture);
     say([readout, total], [roundWords(moment), totalWords(moment)]);
     setAttributes(picture, { "aria-label": `Tiles on GPUs. ${roundWords(moment)}` });
-    links.replaceChildren(linkTable(moment));
   }
   return keepDrawn(model, ["plans", "plan", "round"], root, update);
 }
@@ -136,31 +132,6 @@ function totalWords({ plan, gpus }: Moment) {
   const flop = (2 * plan.size ** 3) / gpus;
   const intensity = flop / received;
   return sentence("gpus.total", { received: received / 1e6, gflop: flop / 1e9, intensity });
-}
-
-/** MB over each link up to this round, those under way marked. */
-function linkTable({ plan, at, gpus }: Moment) {
-  const numbers = range(0, gpus - 1);
-  const before = plan.rounds.slice(0, at + 1).flatMap(({ transfers }) => transfers);
-  const now = plan.rounds[at].transfers;
-  const head = numbers.map((to) => html("th", { scope: "col" }, `${to}`));
-  const rows = numbers.map((source) => {
-    const cells = numbers.map((to) => {
-      const mine = before.filter((one) => one.source === source && one.to === to);
-      const moved = mine.reduce((sum, one) => sum + one.bytes, 0);
-      const flows = now.some((one) => one.source === source && one.to === to);
-      const words = source === to ? "" : moved ? number(moved / 1e6) : "–";
-      return html("td", { class: flows ? "lab-flows" : "" }, words);
-    });
-    return html("tr", {}, html("th", { scope: "row" }, `${source}`), cells);
-  });
-  return html(
-    "table",
-    {},
-    html("caption", {}, "MB from GPU (row) to GPU (column) so far; framed: under way now"),
-    html("thead", {}, html("tr", {}, html("td"), head)),
-    html("tbody", {}, rows),
-  );
 }
 
 /** A box for each GPU, with what it multiplies and what comes. */

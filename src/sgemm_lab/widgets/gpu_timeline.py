@@ -36,14 +36,12 @@ class GpuTimeline(LabWidget):
     Args:
         runs: the runs to choose from, see :class:`TimedRun`.
         run: the index of the one to begin with.
-        time: where the cursor stands, in ms.
 
-    ``run`` and ``time`` are state that the reader changes and Python can read or set.
+    ``run`` is state that the reader changes and Python can read or set.
     """
 
     runs: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)
     run = traitlets.Int(0, min=0).tag(sync=True)
-    time = traitlets.Float(0, min=0).tag(sync=True)
 
     def __init__(self, runs: Sequence[TimedRun], **state: Any) -> None:
         drawn = [

@@ -1,13 +1,12 @@
 // When each GPU multiplies and when it receives a tile: the timeline of windows, one level up.
 
 import "./gpu_timeline.css";
-import { number } from "../text.ts";
 import { chooser, key } from "./shared/controls.ts";
 import { html, say, setAttributes, svg } from "./shared/dom.ts";
 import { availableWidth, keepDrawn, put, tool } from "./shared/model.ts";
-import { OverTime, scale, scrubber } from "./shared/over_time.ts";
-import { range, within } from "./shared/scale.ts";
-import { Scene, scrubByPointer } from "./shared/scene.ts";
+import { OverTime } from "./shared/over_time.ts";
+import { range } from "./shared/scale.ts";
+import { Scene } from "./shared/scene.ts";
 
 interface Span {
   gpu: number;
@@ -28,20 +27,16 @@ interface Run {
 interface State {
   runs: Run[];
   run: number;
-  time: number;
 }
 
-/** A run and what follows from it; `events` are the times at which something begins or ends. */
+/** A run and what follows from it; `longest` is the end of the longest run. */
 interface Settled {
   run: Run;
   gpus: number;
   lanes: number;
-  end: number;
-  events: number[];
   longest: number;
 }
 
-const STATE = ["runs", "run", "time"] as const;
 const KEY: [string, string][] = [
   ["lab-k-multiplies", "multiplies"],
   ["lab-k-receives", "receives a tile"],
@@ -50,86 +45,51 @@ const GUTTER = 52; // px beside the rows
 const [TALL, LOW, APART] = [30, 12, 12]; // px of a product, of a transfer, between GPUs
 
 export function render({ model, el }: View<State>) {
-  const go = (time: number) => put(model, "time", time);
   const labels = model.get("runs").map(({ label }, i): [number, string] => [i, label]);
-  const run = chooser("Run", labels, (chosen) => {
-    model.set("run", Number(chosen));
-    go(0);
-  });
-  const scrub = scrubber(
-    () => now,
-    () => model.get("time"),
-    go,
-  );
+  const run = chooser("Run", labels, (chosen) => put(model, "run", Number(chosen)));
   const picture = svg("svg", { class: "lab-chart", role: "img" });
-  const readout = html("p", { class: "lab-told", role: "status" });
   const [words, note] = [html("p"), html("p")];
   const root = tool(
     el,
-    "lab-over-time lab-gpu-timeline",
+    "lab-gpu-timeline",
     html("div", { class: "lab-bar" }, run.field),
     [picture, key(KEY)],
-    scrub.element,
-    readout,
     html("div", { class: "lab-verdict", role: "status" }, words, note),
   );
   const scene = new Scene(picture);
-  let now = settled(model);
 
   function update() {
-    now = settled(model);
-    const time = Math.min(model.get("time"), now.end);
+    const now = settled(model);
     run.show(model.get("run"));
-    scrub.show(time, `${number(time)} ms`);
-    new Drawing(scene, now, time, availableWidth(root)).draw(picture);
-    say([readout, words, note], [momentWords(now, time), now.run.words, now.run.note]);
+    new Drawing(scene, now, availableWidth(root)).draw(picture);
+    say([words, note], [now.run.words, now.run.note]);
     const label = `When each GPU multiplies and receives. ${now.run.words}`;
     setAttributes(picture, { "aria-label": label });
   }
 
-  scrubByPointer(picture, (x) => {
-    const { at } = scale(now.longest, GUTTER, availableWidth(root));
-    go(within(at(x), 0, now.end));
-  });
-  return keepDrawn(model, STATE, root, update);
+  return keepDrawn(model, ["runs", "run"], root, update);
 }
 
 function settled(model: Model<State>): Settled {
   const runs = model.get("runs");
   const run = runs[model.get("run")] ?? runs[0];
   const ends = runs.map(({ spans }) => Math.max(...spans.map(({ end }) => end)));
-  const events = run.spans.flatMap(({ start, end }) => [start, end]);
   return {
     run,
     gpus: 1 + Math.max(...run.spans.map(({ gpu }) => gpu)),
     lanes: 1 + Math.max(...run.spans.map(({ lane }) => lane)),
-    end: Math.max(...run.spans.map(({ end }) => end)),
-    events: events.sort((a, b) => a - b),
     longest: Math.max(...ends), // one axis for all runs, so that they compare
   };
 }
 
-/** What each GPU does at one time. */
-function momentWords({ run, gpus, end }: Settled, time: number) {
-  if (time >= end) return `At ${number(time)} ms: all is done.`;
-  const parts = range(0, gpus - 1).map((gpu) => {
-    const mine = run.spans.filter(
-      (span) => span.gpu === gpu && span.start <= time && time < span.end,
-    );
-    const does = mine.map(({ what, label }) => `${what} ${label}`);
-    return `GPU ${gpu} ${does.length ? does.join(" and ") : "waits"}`;
-  });
-  return `At ${number(time)} ms: ${parts.join("; ")}.`;
-}
-
 /** Two rows for each GPU: what it multiplies, and below what it receives. */
 class Drawing extends OverTime {
-  settled: Settled;
-
-  /** @param time where the cursor stands */
-  constructor(scene: Scene, now: Settled, time: number, width: number) {
-    super(scene, time, now.longest, { gutter: GUTTER, width });
-    this.settled = now;
+  constructor(
+    scene: Scene,
+    public settled: Settled,
+    width: number,
+  ) {
+    super(scene, 0, settled.longest, { gutter: GUTTER, width });
   }
 
   draw(picture: SVGSVGElement) {
@@ -144,13 +104,12 @@ class Drawing extends OverTime {
     }
     const axis = 12 + settled.gpus * each;
     this.drawAxis(axis, "ms");
-    this.drawCursor(axis);
     setAttributes(picture, { viewBox: `0 0 ${width} ${axis + 26}`, height: axis + 26 });
     this.scene.finish();
   }
 
   drawSpan(id: string, { what, label, start, end, lane }: Span, top: number): void {
-    const node = this.scene.draw(id, "g", { class: `lab-${what}${this.now(start, end)}` });
+    const node = this.scene.draw(id, "g", { class: `lab-${what}` });
     if (!node.firstChild) node.append(svg("rect"), svg("text", { "text-anchor": "middle" }));
     const [frame, name] = node.children;
     const [x, wide] = [this.x(start), Math.max(1, this.x(end) - this.x(start) - 1)];

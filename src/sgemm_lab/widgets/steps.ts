@@ -2,7 +2,7 @@
 
 import "./steps.css";
 import type { StepTrace } from "../counting/step_trace.ts";
-import { choiceSlider, chooser, key, segments } from "./shared/controls.ts";
+import { choiceSlider, key, segments } from "./shared/controls.ts";
 import { button, html, say, setAttributes, svg } from "./shared/dom.ts";
 import { availableWidth, keepDrawn, put, redrawer, tool } from "./shared/model.ts";
 import { Player } from "./shared/player.ts";
@@ -128,13 +128,6 @@ class Steps {
     this.go(stages[within(inside ? here : here + by, 0, stages.length - 1)].first);
   }
 
-  /** To the end of the phase before or behind, where all that it does is done. */
-  goByPhase(by: 1 | -1) {
-    const ends = [0, ...this.walkthrough.phases.map(({ last }) => last)];
-    const ahead = ends.find((end) => end > this.at) ?? this.at;
-    this.go(by > 0 ? ahead : (ends.findLast((end) => end < this.at) ?? 0));
-  }
-
   /**
    * Play without a barrier, from the first thread that finds something wrong, or with all of them.
    */
@@ -208,7 +201,6 @@ class Steps {
   /** Show what does not depend on the step. */
   showTour() {
     const { walkthrough } = this;
-    this.drive.showStages(walkthrough);
     this.key.replaceChildren(key(keyOf(walkthrough)));
     this.root.classList.toggle("lab-unsafe", walkthrough.unsafe);
   }
@@ -227,36 +219,25 @@ class Steps {
   }
 }
 
-/** The buttons, the list of stages and the slider that lead from step to step. */
+/** The buttons and the slider that lead from step to step. */
 function driveOf(steps: Steps) {
   const play = button("Play", () => steps.player.toggle(), "Play");
   const backToWall = button("|◀", () => steps.goByStage(-1), "Back to the last barrier");
   const back = button("◀", () => steps.go(steps.at - 1), "One step back");
   const on = button("▶", () => steps.go(steps.at + 1), "One step on");
-  const backPhase = button("◀◀", () => steps.goByPhase(-1), "Back one group of steps");
-  const onPhase = button("▶▶", () => steps.goByPhase(1), "On to the end of this group of steps");
   const onToWall = button("▶|", () => steps.goByStage(1), "On to the next barrier");
-  const { select: stages, field } = chooser("Go to", [], (step) => steps.go(Number(step)));
   const scrub = choiceSlider("Step", (step) => steps.go(step));
-  const before = [backToWall, backPhase, back];
-  const buttons = html("div", { class: "lab-buttons" }, before, play, [on, onPhase, onToWall]);
+  const buttons = html("div", { class: "lab-buttons" }, [backToWall, back, play, on, onToWall]);
   return {
     scrub,
-    bar: html("div", { class: "lab-bar lab-drive" }, buttons, field),
-    showStages(walkthrough: Walkthrough) {
-      const options = walkthrough.stages.map(({ name, first }) =>
-        html("option", { value: first }, name),
-      );
-      stages.replaceChildren(...options);
-    },
+    bar: html("div", { class: "lab-bar" }, buttons),
     show({ at, walkthrough, stage, player }: Steps) {
       const last = walkthrough.steps.length;
-      stages.value = String(stage.first);
       scrub.show(at, range(0, last), `${at} of ${last}`);
       play.textContent = player.plays ? "Pause" : "Play";
       setAttributes(play, { "aria-label": play.textContent });
-      for (const one of before) one.disabled = at === 0;
-      for (const one of [on, onPhase]) one.disabled = at === last;
+      for (const one of [backToWall, back]) one.disabled = at === 0;
+      on.disabled = at === last;
       onToWall.disabled = stage === walkthrough.stages.at(-1);
     },
   };

@@ -12,7 +12,6 @@ from choice_samples import FITTED
 from flight_samples import RING
 from fragment_samples import TF32
 from frame_samples import FRAMES
-from product_samples import PRODUCTS
 from request_samples import GLOBAL, SHARED
 from score_samples import ROWS
 from tile_samples import CHIPS, KERNELS
@@ -33,7 +32,6 @@ from sgemm_lab.widgets import (
     LabWidget,
     Roofline,
     Scoreboard,
-    SevenProducts,
     SpeedError,
     Steps,
     TileWaves,
@@ -100,9 +98,6 @@ SAMPLES = {
         lambda: TileWaves(CHIPS, KERNELS, size=2048),
         lambda: lab.tile_waves("column_order", "stream_k", "tiled", even=["stream_k"], size=8192),
         ("size", [64, 4096, 8192, 2048]),
-    ),
-    "seven products": Sample(
-        lambda: SevenProducts(PRODUCTS), lab.seven_products, ("step", [2, 7, 3, 1])
     ),
     "speed over error": Sample(
         lambda: SpeedError(error_samples.WAYS, **error_samples.PLACES),

@@ -9,19 +9,19 @@ from sgemm_lab.widgets import BarrierRing
 
 def test_a_stage_changes_hands_when_a_barrier_completes(show: Opener) -> None:
     page = show(BarrierRing(RING, time=0))
-    told, on = page.locator(".lab-told"), page.get_by_role("button", name="next event")
+    told, on = page.locator(".lab-told"), page.get_by_role("slider", name="Time")
     stage = page.locator(".lab-stage")
     expect(told).to_have_text(
         "At 0 clocks: producers copy K tiles 0 to 3; multiplying warps wait for filled[0]."
     )
     expect(stage.first).to_have_class("lab-stage lab-copied")
-    on.click()  # K tile 0 is there
+    on.press("ArrowRight")  # K tile 0 is there
     expect(stage.first).to_have_class("lab-stage lab-multiplied")
     expect(told).to_contain_text("multiplying warps multiply K tile 0 from stage 0")
     for _ in range(3):
-        on.click()  # so are the three behind it
+        on.press("ArrowRight")  # so are the three behind it
     expect(told).to_contain_text("producers wait for emptied[0]")
-    on.click()  # K tile 0 is multiplied: its stage goes back
+    on.press("ArrowRight")  # K tile 0 is multiplied: its stage goes back
     expect(told).to_contain_text("producers copy K tile 4 into stage 0")
     expect(stage.first).to_have_class("lab-stage lab-copied")
     expect(stage.nth(1)).to_have_class("lab-stage lab-multiplied")

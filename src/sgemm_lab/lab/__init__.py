@@ -88,6 +88,7 @@ from sgemm_lab.lab.pictures.machine_map import machine_map
 from sgemm_lab.lab.pictures.matrices import reads
 from sgemm_lab.lab.pictures.ownership import one_element, owns
 from sgemm_lab.lab.pictures.product_order import product_steps
+from sgemm_lab.lab.pictures.seven_products import seven_products
 from sgemm_lab.lab.pictures.stream_k import k_split, k_split_lengths
 from sgemm_lab.lab.pictures.warp_group_sums import warp_group_sums
 from sgemm_lab.lab.pictures.warp_groups import multicast, warp_group_rows, warp_group_steps
@@ -102,7 +103,7 @@ from sgemm_lab.lab.scores import scoreboard
 from sgemm_lab.lab.speed_error import speed_over_error
 from sgemm_lab.lab.speeds import curves, measure, speed
 from sgemm_lab.lab.stepper import step
-from sgemm_lab.lab.strassen import seven_products, strassen, strassen_results
+from sgemm_lab.lab.strassen import strassen, strassen_results
 from sgemm_lab.lab.tile_waves import tile_waves
 from sgemm_lab.lab.timelines import barrier_ring, stage_ring, timeline
 from sgemm_lab.lab.tried import no_difference, tried

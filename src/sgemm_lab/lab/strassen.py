@@ -24,7 +24,6 @@ from sgemm_lab.gemm.strassen.model import (
     with_leaf_kernel,
 )
 from sgemm_lab.gemm.strassen.plan import Plan, make_plan
-from sgemm_lab.gemm.strassen.winograd import PRODUCTS, QUADRANTS, terms
 from sgemm_lab.gpu import find_gpu
 from sgemm_lab.kernel import Size
 from sgemm_lab.lab.arguments import AnySize, size_of
@@ -46,30 +45,9 @@ from sgemm_lab.text import (
     ratio,
     size_text,
 )
-from sgemm_lab.widgets import SevenProducts
-from sgemm_lab.widgets.seven_products import SignedProduct
 
 _NUMPY_SIZE: Size = (500, 600, 700)
 _GPU_SIZE: Size = (8192, 8192, 8192)
-
-
-def seven_products() -> SevenProducts:
-    """Draw the seven products that make C of quadrants, one after the other."""
-    products: list[SignedProduct] = [
-        {
-            "name": one.name,
-            "left": list(terms(one.left)),
-            "right": list(terms(one.right)),
-            "into": [
-                (f"C{place}", sign)
-                for place in QUADRANTS
-                for name, sign in terms(f"C{place}")
-                if name == one.name
-            ],
-        }
-        for one in PRODUCTS
-    ]
-    return SevenProducts(products)
 
 
 class StrassenResults:

@@ -3,9 +3,10 @@
 import "./barrier_ring.css";
 import { type Pipeline, schedule, type TimedWindow } from "../formulas/overlap.ts";
 import { number } from "../text.ts";
+import { choiceSlider } from "./shared/controls.ts";
 import { html, say, setAttributes, svg } from "./shared/dom.ts";
 import { availableWidth, keepDrawn, put, tool } from "./shared/model.ts";
-import { OverTime, scale, scrubber } from "./shared/over_time.ts";
+import { OverTime, scale } from "./shared/over_time.ts";
 import { range, within } from "./shared/scale.ts";
 import { Scene, scrubByPointer } from "./shared/scene.ts";
 
@@ -19,6 +20,7 @@ interface Ring {
   tiles: TimedWindow[];
   stages: number;
   end: number;
+  /** when a barrier completes */
   events: number[];
 }
 
@@ -34,20 +36,17 @@ const SAID = { empty: "empty", copied: "copying", ready: "ready", multiplied: "i
 const STATE = ["times", "note", "time"] as const;
 const GUTTER = 92; // px beside the lanes and the rows
 const NARROWEST = 290;
+const INSTANT = 1e-6; // closer events are one
 const [BOX, GAP, LANE] = [58, 10, 112]; // px: a stage, between stages, from lane to lane
 const [TOP, ROW] = [24, 20]; // px: above the upper lane, a row of the timeline
 
 export function render({ model, el }: View<State>) {
   const go = (time: number) => put(model, "time", time);
-  const scrub = scrubber(
-    () => now,
-    () => model.get("time"),
-    go,
-  );
+  const slider = choiceSlider("Time", go);
   const picture = svg("svg", { class: "lab-chart", role: "img" });
   const words = html("p", { class: "lab-told", role: "status" });
   const note = html("p", { class: "lab-note" });
-  const root = tool(el, "lab-over-time lab-barrier-ring", [picture, scrub.element, words, note]);
+  const root = tool(el, "lab-over-time lab-barrier-ring", [picture, slider.element, words, note]);
   const scene = new Scene(picture);
   let now = ringOf(model);
   const room = () => Math.max(NARROWEST, availableWidth(root));
@@ -55,7 +54,7 @@ export function render({ model, el }: View<State>) {
   function update() {
     now = ringOf(model);
     const time = Math.min(model.get("time"), now.end);
-    scrub.show(time, `${number(time)} clocks`);
+    slider.show(time, now.events, `${number(time)} clocks`);
     new Drawing(scene, now, time, room()).draw(picture);
     const moment = momentWords(now, time);
     say([words, note], [moment, model.get("note")]);
@@ -69,8 +68,11 @@ export function render({ model, el }: View<State>) {
 function ringOf(model: Model<State>): Ring {
   const times = model.get("times");
   const tiles = schedule(times);
-  const events = tiles.flatMap(({ there, done }) => [there, done]).sort((a, b) => a - b);
-  return { tiles, stages: times.stages, end: events[events.length - 1], events };
+  const events = [0, ...tiles.flatMap(({ there, done }) => [there, done])].sort((a, b) => a - b);
+  return {
+    ...{ tiles, stages: times.stages, end: events[events.length - 1] },
+    events: events.filter((time, i) => !i || time - events[i - 1] > INSTANT),
+  };
 }
 
 function heldBy({ tiles }: Ring, stage: number, time: number): Held {
@@ -107,10 +109,10 @@ class Drawing extends OverTime {
   constructor(
     scene: Scene,
     public ring: Ring,
-    time: number,
+    public time: number,
     width: number,
   ) {
-    super(scene, time, ring.end, { gutter: GUTTER, width });
+    super(scene, ring.end, GUTTER, width);
   }
 
   /** Whether a stage has no room for the name of its barrier. */
@@ -190,7 +192,8 @@ class Drawing extends OverTime {
     const box = (id: string, from: number, to: number, top: number, look: string) => {
       const width = Math.max(2, x(to) - x(from) - 1);
       const shape = { x: x(from), y: top, width, height: ROW - 2 };
-      scene.draw(id, "rect", { class: `${look}${this.now(from, to)}`, ...shape });
+      const now = from <= this.time && this.time < to ? " lab-now" : "";
+      scene.draw(id, "rect", { class: `${look}${now}`, ...shape });
     };
     box(`asked${n}`, asked, comes, y, "lab-asked");
     box(`copy${n}`, comes, there, y, "lab-copy");

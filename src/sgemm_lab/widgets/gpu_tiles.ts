@@ -4,7 +4,7 @@
 import "./gpu_tiles.css";
 import { sentence } from "../formulas/sentences.ts";
 import { choiceSlider, chooser, key } from "./shared/controls.ts";
-import { button, html, say, setAttributes, svg } from "./shared/dom.ts";
+import { html, say, setAttributes, svg } from "./shared/dom.ts";
 import { availableWidth, keepDrawn, put, tool } from "./shared/model.ts";
 import { range } from "./shared/scale.ts";
 import { Scene } from "./shared/scene.ts";
@@ -70,8 +70,6 @@ export function render({ model, el }: View<State>) {
     model.set("plan", Number(plan));
     go(0);
   });
-  const back = button("◀", () => go(moment.at - 1), "Back to the round before");
-  const on = button("▶", () => go(moment.at + 1), "On to the next round");
   const slider = choiceSlider("Round", (i) => go(i - 1));
   const picture = svg("svg", { class: "lab-chart", role: "img" });
   const [readout, total] = [html("p"), html("p")];
@@ -79,21 +77,18 @@ export function render({ model, el }: View<State>) {
     el,
     "lab-gpu-tiles",
     html("div", { class: "lab-bar" }, layout.field),
-    html("div", { class: "lab-scrub" }, back, slider.element, on),
+    slider.element,
     [picture, key(KEY)],
     html("div", { class: "lab-verdict", role: "status" }, readout, total),
   );
   const scene = new Scene(picture);
-  let moment = momentOf(model);
 
   function update() {
-    moment = momentOf(model);
+    const moment = momentOf(model);
     const { plan, at } = moment;
     const last = plan.rounds.length - 1;
     layout.show(model.get("plan"));
     slider.show(at + 1, range(1, last + 1), `${at + 1} of ${last + 1}`);
-    back.disabled = at === 0;
-    on.disabled = at === last;
     new Drawing(scene, moment, availableWidth(root)).draw(picture);
     say([readout, total], [roundWords(moment), totalWords(moment)]);
     setAttributes(picture, { "aria-label": `Tiles on GPUs. ${roundWords(moment)}` });

@@ -89,7 +89,7 @@ class Drawing extends OverTime {
     public settled: Settled,
     width: number,
   ) {
-    super(scene, 0, settled.longest, { gutter: GUTTER, width });
+    super(scene, settled.longest, GUTTER, width);
   }
 
   draw(picture: SVGSVGElement) {

@@ -87,7 +87,7 @@ class Drawing extends OverTime {
     public plan: Plan,
     width: number,
   ) {
-    super(scene, 0, Math.max(1, plan.serial, plan.total), { gutter: GUTTER, width });
+    super(scene, Math.max(1, plan.serial, plan.total), GUTTER, width);
   }
 
   draw(picture: SVGSVGElement) {

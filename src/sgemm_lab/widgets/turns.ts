@@ -99,7 +99,7 @@ class Drawing extends OverTime {
     const { work, wait, most } = turn;
     // Long enough for two turns of a lone worker, and for a turn of all that there is room for.
     const end = Math.max(2 * (work + wait), (most + 1.5) * work);
-    super(scene, -1, end, { gutter: GUTTER, width });
+    super(scene, end, GUTTER, width);
     this.period = Math.max(workers * work, work + wait);
     this.rows = most * ROW[kind];
     this.row = this.rows / workers; // few workers share the height of many

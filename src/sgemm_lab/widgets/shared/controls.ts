@@ -21,21 +21,12 @@ export function choiceSlider(label: string, react: (choice: number) => void) {
     show(now: number, among: number[], words: string) {
       choices = among.includes(now) ? among : [...among, now].sort((a, b) => a - b);
       setAttributes(input, { max: choices.length - 1, "aria-valuetext": words });
-      moveTo(input, choices.indexOf(now), choices.length);
+      const index = choices.indexOf(now);
+      input.value = String(index);
+      input.style.setProperty("--at", `${(100 * index) / Math.max(1, choices.length - 1)}%`);
       value.textContent = words;
     },
   };
-}
-
-/** Put a slider at the choice of an index, with its track filled up to there. */
-function moveTo(input: HTMLInputElement, index: number, count: number) {
-  input.value = String(index);
-  fillTo(input, Number(input.value) / Math.max(1, count - 1));
-}
-
-/** Fill a slider's track up to a share of it. */
-export function fillTo(input: HTMLInputElement, share: number) {
-  input.style.setProperty("--at", `${100 * share}%`);
 }
 
 /** A choice of few, as radio buttons side by side. `choices` maps value to label. */

@@ -1,12 +1,11 @@
-/** A log scale from values [low, high] to pixels [from, to], with its inverse and its decades. */
+/** A log scale from values [low, high] to pixels [from, to], with its decades. */
 export function logScale(low: number, high: number, from: number, to: number): LogScale {
   const origin = Math.log10(low);
   const perDecade = (to - from) / (Math.log10(high) - origin);
   const decades = [];
   for (let e = Math.ceil(origin - 1e-9); 10 ** e <= high * 1.0001; e++) decades.push(10 ** e);
   const place = (value: number) => from + (Math.log10(value) - origin) * perDecade;
-  const invert = (pixel: number) => 10 ** (origin + (pixel - from) / perDecade);
-  return Object.assign(place, { invert, low, high, decades });
+  return Object.assign(place, { low, high, decades });
 }
 
 /** Whole numbers from `first` to `last`, both with it. */

@@ -24,7 +24,6 @@ type Theme = [name: string, words: string];
 
 interface LogScale {
   (value: number): number;
-  invert(pixel: number): number;
   low: number;
   high: number;
   decades: number[];

@@ -1,7 +1,7 @@
 // Draws widgets without a browser. stills.py runs it; JSON on the standard input says what:
 //   width     of a widget, in px
 //   advances  widths of letters, in em
-//   widgets   of each its state, the path of its bundle as `file` or its code as `script`
+//   widgets   of each its state, and the path of its bundle as `file`
 // The answer is a list with the HTML of each widget, or with the error that it threw.
 
 import { readFileSync } from "node:fs";
@@ -51,18 +51,12 @@ function rounded(html) {
   return html.replace(LENGTHS, (one) => one.replace(/(\d\.\d\d)\d+/g, "$1"));
 }
 
-async function draw({ file, script, ...saved }) {
-  const code = file
-    ? pathToFileURL(file).href
-    : `data:text/javascript,${encodeURIComponent(script)}`;
-  const { default: widget } = await import(code);
-  const { initialize, render } = typeof widget === "function" ? await widget() : widget;
+async function draw({ file, ...saved }) {
+  const { default: widget } = await import(pathToFileURL(file).href);
   const model = new PageModel(withBuffers(saved));
   const el = document.createElement("div");
   document.body.append(el);
-  const given = { model, signal: new AbortController().signal };
-  await initialize?.(given);
-  await render({ ...given, el });
+  await widget.render({ model, el });
   await new Promise((done) => setTimeout(done, 5)); // redraws that wait for a task
   el.remove();
   // Samples that a widget lays out to measure them.

@@ -78,18 +78,16 @@ def test_a_page_loads_the_scripts_of_its_widgets_and_holds_no_code_of_theirs() -
     make = SAMPLES["ladder"].make
     page = state_of(make(), make())
     assert page_scripts(page) == ["widgets.js", "widgets-ladder.js"]
-    assert len(page["models"]) == 2
+    assert len(page) == 2
     assert "function render(" not in json.dumps(page)
 
 
-def test_a_widget_that_is_not_the_books_brings_its_own_code() -> None:
+def test_a_widget_that_cannot_be_drawn_or_is_not_the_books_is_named() -> None:
     class Mine(LabWidget):
-        _esm = "export default { render() { throw new Error('No room.'); } };"
+        _esm = "export default { render() {} };"
 
-    widget = Mine()
-    page = state_of(widget)
-    assert [*page["kinds"].values()] == [{"script": Mine._esm, "sheet": ""}]
-    assert page_scripts(page) == ["widgets.js"]
-    model = page["models"][widget.model_id]
-    with pytest.raises(LabError, match=r"The widget of the page cannot be drawn: Error: No room\."):
-        stills.draw([{**model, "kind": page["kinds"][model["kind"]]}])
+    with pytest.raises(LabError, match=r"Mine is no widget of the book\."):
+        state_of(Mine())
+    broken = {"kind": "turns", "state": {}, "buffers": []}
+    with pytest.raises(LabError, match=r"The widget turns cannot be drawn: TypeError"):
+        stills.draw([broken])

@@ -13,6 +13,7 @@ from myst_nb.core.render import (  # type: ignore[import-untyped]
 
 from sgemm_lab.book import svg
 from sgemm_lab.book.stills import PAGE_STATE_MIME, PLACE
+from sgemm_lab.errors import LabError
 from sgemm_lab.lab.verdicts import VERDICTS_MIME
 from sgemm_lab.style import CSS_COLOURS, NARROW
 from sgemm_lab.widgets.base import WIDGET_MIME
@@ -98,27 +99,26 @@ class PageRenderer(NbElementRenderer):  # type: ignore[misc]
 
 
 def page_state(saved: dict[str, Any]) -> dict[str, Any]:
-    """Return saved widgets in short: each model's own state, and what draws each kind of widget.
+    """Return saved widgets in short, by id: the name of each one's script, and its own state.
 
-    Of the book's own widgets that is a name: pages share the files with their code.
+    Raises:
+        LabError: a widget is not one of the book's.
     """
-    kinds: dict[str, Any] = {}
-    models: dict[str, dict[str, Any]] = {}
+    models: dict[str, Any] = {}
     for model_id, model in saved.items():
         state = model["state"]
-        kind = state["_anywidget_id"]
-        own = _OWN_WIDGET.match(kind)
-        code = {"script": state["_esm"], "sheet": state.get("_css", "")}
-        kinds[kind] = own["name"] if own else code
+        own = _OWN_WIDGET.match(state["_anywidget_id"])
+        if not own:
+            raise LabError(f"{state['_anywidget_id']} is no widget of the book.")
         models[model_id] = {
-            "kind": kind,
+            "kind": own["name"],
             "state": {name: value for name, value in state.items() if name[0] != "_"},
             "buffers": model.get("buffers", []),
         }
-    return {"kinds": kinds, "models": models}
+    return models
 
 
 def page_scripts(page: dict[str, Any]) -> list[str]:
     """Return the scripts that a page with this state loads; the one that all share comes first."""
-    own = sorted({kind for kind in page["kinds"].values() if isinstance(kind, str)})
-    return ["widgets.js", *(f"widgets-{name}.js" for name in own)]
+    kinds = sorted({model["kind"] for model in page.values()})
+    return ["widgets.js", *(f"widgets-{kind}.js" for kind in kinds)]

@@ -60,8 +60,7 @@ def draw(saved: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the HTML of widgets at their saved states.
 
     Args:
-        saved: of each widget ``state``, ``buffers`` and ``kind``: the name of one of the book's,
-            or a dictionary with its ``script``.
+        saved: of each widget ``state``, ``buffers`` and ``kind``, the name of one of the book's.
 
     Raises:
         LabError: a widget cannot be drawn; the message names it.
@@ -78,8 +77,7 @@ def draw(saved: Sequence[Mapping[str, Any]]) -> list[str]:
     drawn = json.loads(done.stdout)
     for one, answer in zip(saved, drawn, strict=True):
         if "error" in answer:
-            name = one["kind"] if isinstance(one["kind"], str) else "of the page"
-            raise LabError(f"The widget {name} cannot be drawn: {answer['error'][:1000]}")
+            raise LabError(f"The widget {one['kind']} cannot be drawn: {answer['error'][:1000]}")
         if not answer["html"]:
             raise LabError(f"The widget {one['kind']} drew nothing.")
     return [answer["html"] for answer in drawn]
@@ -92,19 +90,12 @@ def _filled(stills: Mapping[str, str], place: re.Match[str]) -> str:
 def _saved(html: str) -> Iterable[tuple[str, dict[str, Any]]]:
     """Return the widgets of a page by model id."""
     for body in _STATE.findall(html):
-        page = json.loads(body)
-        for model_id, model in page["models"].items():
-            yield model_id, {**model, "kind": page["kinds"][model["kind"]]}
+        yield from json.loads(body).items()
 
 
 def _asked(saved: Mapping[str, Any]) -> dict[str, Any]:
-    kind = saved["kind"]
-    code = (
-        {"file": str(bundles.FOLDER / "widgets" / f"{kind}.js")}
-        if isinstance(kind, str)
-        else {"script": kind["script"]}
-    )
-    return {"state": saved["state"], "buffers": saved["buffers"], **code}
+    file = bundles.FOLDER / "widgets" / f"{saved['kind']}.js"
+    return {"state": saved["state"], "buffers": saved["buffers"], "file": str(file)}
 
 
 def _advances() -> dict[str, float]:

@@ -1,11 +1,14 @@
 """What the painters of memory requests share: their data and state."""
 
-from collections.abc import Sequence
-from typing import Any, ClassVar, Literal, NotRequired, TypedDict
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, NotRequired, TypedDict
 
 import traitlets
 
-from sgemm_lab.widgets.base import LabWidget
+from sgemm_lab.hardware import WARP
+from sgemm_lab.simulator.formulas import asked
+from sgemm_lab.text import plural
+from sgemm_lab.widgets.base import LabWidget, html_table
 
 OWN = -1
 """``chosen`` where the reader's own pattern is shown."""
@@ -35,8 +38,7 @@ class PaintedRequest(TypedDict):
 class Painter(LabWidget):
     """One warp's memory request, chosen among those of kernels or made by the reader.
 
-    A subclass says which memory it paints (:attr:`SPACE`), adds state of its own, and defines
-    ``table`` as every widget does.
+    A subclass adds state of its own, and defines ``table`` as every widget does.
 
     Args:
         requests: requests to choose from, as ``counting.warp_requests`` returns them; a ``label``
@@ -45,8 +47,6 @@ class Painter(LabWidget):
             the first, or the own pattern where there is none.
         state: the rest of the state.
     """
-
-    SPACE: ClassVar[Literal["global", "shared"]]
 
     requests: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)
     chosen = traitlets.Int(OWN).tag(sync=True)
@@ -74,8 +74,40 @@ class Painter(LabWidget):
         return int(self.bits if self.request is None else self.request["bits"]) // 8
 
     @property
-    def _name(self) -> str:
-        raise NotImplementedError
+    def addresses(self) -> list[int | None]:
+        """First byte of each lane; None where the lane takes no part."""
+        if self.request is not None:
+            return list(self.request["addresses"])
+        return [(self._first + lane * self.stride) * self.lane_bytes for lane in range(WARP)]
+
+    @property
+    def _first(self) -> int:
+        """The element that lane 0 asks for in the reader's own pattern."""
+        return 0
+
+    def _lanes(
+        self, cost: str, heads: Sequence[str], cells: Callable[[int, int], Sequence[str]]
+    ) -> str:
+        """Return a row for each lane as an HTML table.
+
+        Args:
+            cost: what the request takes, for the caption.
+            heads: those of further columns.
+            cells: gives their texts for an active lane and its address.
+        """
+        texts = iter(asked(self.request, self.addresses, self.lane_bytes))
+        rows = [
+            [f"{lane}", "nothing", *("" for _ in heads)]
+            if address is None
+            else [f"{lane}", next(texts), *cells(lane, address)]
+            for lane, address in enumerate(self.addresses)
+        ]
+        if self.request is None:
+            apart = plural(self.stride, "element")
+            name = f"One warp whose lanes ask for {self.bits} bits each, {apart} apart"
+        else:
+            name = f"One warp of {self.request['label']}"
+        return html_table(f"{name}: {cost}", ["Lane", "Asks for", *heads], rows)
 
 
 def _complete(request: PaintedRequest) -> dict[str, Any]:

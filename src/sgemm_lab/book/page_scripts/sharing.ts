@@ -2,14 +2,13 @@
 // picture with its settings. Each has a button that copies its link, and puts it into the address bar,
 // which is all that a page may do that was opened as a file.
 
-import type { Drawn } from "../../widgets/page/draw.ts";
+import type { Place } from "../../widgets/page/draw.ts";
 import { packed, unpacked } from "../packing.ts";
 
 const STATE = 'script[type="application/vnd.sgemm-lab.page-widgets+json"]';
 const PICTURE = /^#picture=(\d+):([\w-]*)$/;
 const EDIT = /^#edit=/;
 
-type Place = HTMLElement & { labDrawn?: Drawn };
 type State = Record<string, unknown>;
 
 const pictures = (): NodeListOf<Place> => document.querySelectorAll(".lab-widget");
@@ -17,7 +16,7 @@ const pictures = (): NodeListOf<Place> => document.querySelectorAll(".lab-widget
 /** The state of a picture as the page was made with. */
 function madeWith(place: Place): State {
   const page = JSON.parse(document.querySelector(STATE)?.textContent ?? "{}");
-  return page.models[place.dataset.modelId ?? ""].state;
+  return page[place.dataset.modelId ?? ""].state;
 }
 
 /** Whether a link may set a value: a number, a word, a switch, or numbers, in place of its like. */

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 import pytest
-from page_kinds import CHAPTERS, covering, few, source_of
+from page_kinds import CHAPTERS, covering, source_of
 from playwright.sync_api import Response
 from sites import WAYS, Site, Visit, widgets_that_stay_still
 from turns import in_turn
@@ -27,11 +27,6 @@ SHOWN = """() => [...document.querySelectorAll(".lab-widget")].map((widget) =>
   [".lab-widget-still > .sgemm-lab", ".lab-widget-live"].map((part) =>
     widget.querySelector(part)?.checkVisibility({ visibilityProperty: true }) ?? false))"""
 """Of each widget, whether its still picture is shown, and whether the live one is."""
-IN_VIEW = """(place) => {
-  const marked = document.querySelector("#pst-page-toc-nav a.active");
-  return marked && document.querySelector(place).contains(document.querySelector(marked.hash));
-}"""
-"""Whether the list of contents marks a section, or one inside it."""
 SEEN_BELOW = """(name) => {
   const question = document.querySelector(`[data-name="${name}"]`);
   const seen = { visibilityProperty: true };
@@ -117,25 +112,6 @@ def pass_predictions(page: Any) -> None:
     for _ in range(page.locator("[data-lab=pass]").count()):  # some wait for the one before
         buttons.first.click()
     assert buttons.count() == 0, "passing a prediction takes its button away"
-
-
-@pytest.mark.parametrize("chapter", few(3))
-def test_the_list_of_contents_marks_the_section_in_view(
-    book: Site, contexts: Any, chapter: str
-) -> None:
-    page = contexts().goto(book, chapter).page
-    links = page.locator("#pst-page-toc-nav a").all()
-    places = [str(link.get_attribute("href")) for link in links]
-    jumps = [*places[::-2], *places[:1]]
-    for after_results in (False, True):
-        if after_results:
-            pass_predictions(page)
-        for place in jumps:
-            section = page.locator(place)
-            section.evaluate("(one) => one.scrollIntoView()")
-            # The last sections of a page may be too short to reach its top.
-            if section.evaluate("(one) => one.getBoundingClientRect().top < innerHeight / 4"):
-                page.wait_for_function(IN_VIEW, arg=place)
 
 
 @pytest.mark.parametrize("chapter", [one for one in CHAPTERS if "{predict}" in source_of(one)])

@@ -16,37 +16,6 @@ import { storedText } from "../storage.ts";
   addEventListener("resize", mark);
 })();
 
-// The list of contents marks the last heading above the upper third of the window. The theme's own
-// mark misses headings that a jump, or a result that opens, moves past the window's top.
-(() => {
-  const nav = document.querySelector("#pst-page-toc-nav");
-  const links: HTMLAnchorElement[] = [...(nav?.querySelectorAll<HTMLAnchorElement>("a") ?? [])];
-  const headings = new Map<Element, HTMLAnchorElement>();
-  for (const link of links) {
-    const section = document.getElementById(decodeURIComponent(link.hash.slice(1)));
-    const heading = section?.querySelector("h1, h2, h3, h4");
-    if (heading) headings.set(heading, link);
-  }
-  const above = new Set<Element>();
-  const mark = (changes: IntersectionObserverEntry[]) => {
-    for (const { target, isIntersecting } of changes)
-      above[isIntersecting ? "add" : "delete"](target);
-    const last = [...headings.keys()].findLast((heading) => above.has(heading));
-    const here = last ? headings.get(last) : undefined;
-    for (const link of links) {
-      link.classList.toggle("active", link === here);
-      if (link === here) link.setAttribute("aria-current", "true");
-      else link.removeAttribute("aria-current");
-    }
-    for (const entry of nav?.querySelectorAll(".toc-entry") ?? [])
-      entry.classList.toggle("active", here !== undefined && entry.contains(here));
-  };
-  const observer = new IntersectionObserver(mark, { rootMargin: "1000000px 0px -67% 0px" });
-  addEventListener("load", () => {
-    for (const heading of headings.keys()) observer.observe(heading);
-  });
-})();
-
 // Sphinx measures what it highlights; a picture's title and description have no box.
 // @ts-expect-error: the method is new there.
 SVGElement.prototype.getBBox ??= () => new DOMRect();

@@ -1,53 +1,31 @@
 // Words of the code and terms of the prose explain themselves where they stand: under the pointer,
-// with the focus of the keyboard, at a tap. The links lead to the page of the words without this.
-(() => {
-  const data = document.getElementById("lab-words")?.textContent;
-  if (data && "showPopover" in HTMLElement.prototype) explainWords(JSON.parse(data));
-})();
+// with the focus of the keyboard, at a first tap. The links lead to the page of the words.
 
-/** What is said about a word: a note over the page, which moves nothing in it. */
-function wordNote() {
-  const note = document.createElement("span");
-  note.id = "lab-meaning";
-  note.className = "lab-meaning";
-  note.popover = "manual";
-  note.setAttribute("role", "tooltip");
-  const name = document.createElement("strong");
-  const meaning = document.createElement("span");
-  const index = document.createElement("a");
-  index.textContent = "All words";
-  note.append(name, " ", meaning, " ", index);
-  return { note, name, meaning, index };
-}
+const WORD = ".bd-article :is(a.lab-symbol, a.lab-word)";
+const GAP = 6; // px between a word and what is said about it
+const MARGIN = 8; // px, to the edges of the window
+const PATIENCE = 150; // ms: a pointer that only passes by opens nothing
 
 /** @param words anchor → what it means */
 function explainWords(words: Record<string, [name: string, meaning: string]>) {
-  const WORD = ".bd-article :is(a.lab-symbol, a.lab-word)";
-  const GAP = 6; // px between a word and what is said about it
-  const MARGIN = 8; // px, to the edges of the window
-  const PATIENCE = 150; // ms: a pointer that only passes by opens nothing
-
-  const { note, name, meaning, index } = wordNote();
-
+  /** What is said about a word: over the page, which it does not move. */
+  const note = document.createElement("span");
+  Object.assign(note, { id: "lab-meaning", className: "lab-meaning", popover: "manual" });
+  note.setAttribute("role", "tooltip");
   /** the word that is explained now */
   let open: HTMLElement | null = null;
-  let pinned = false; // by tap, click or key; else it goes with pointer or focus
   let timer = 0;
-  let returning = false; // the focus comes back from a note that was closed
+  let touched = false;
 
-  const anchorOf = (word: Element) => word.getAttribute("href")?.split("#")[1] ?? "";
-
-  function show(word: HTMLElement, stays: boolean) {
-    const entry = words[anchorOf(word)];
-    if (!entry) return;
-    pinned = stays || (pinned && open === word);
-    if (open === word) return;
+  function show(word: HTMLElement) {
+    const [, anchor] = word.getAttribute("href")?.split("#") ?? [];
+    if (!words[anchor] || open === word) return;
     hide();
-    pinned = stays;
     open = word;
-    [name.textContent, meaning.textContent] = entry;
-    index.href = word.getAttribute("href") ?? "";
-    word.after(note); // so that Tab goes from the word to what it says
+    const name = document.createElement("strong");
+    name.textContent = words[anchor][0];
+    note.replaceChildren(name, ` ${words[anchor][1]}`);
+    word.after(note);
     word.setAttribute("aria-describedby", note.id);
     note.showPopover();
     place();
@@ -55,11 +33,8 @@ function explainWords(words: Record<string, [name: string, meaning: string]>) {
 
   function hide() {
     clearTimeout(timer);
-    if (!open) return;
-    open.removeAttribute("aria-describedby");
+    open?.removeAttribute("aria-describedby");
     open = null;
-    pinned = false;
-    note.hidePopover();
     note.remove(); // the text of the page stays as it was, to be copied or searched
   }
 
@@ -68,49 +43,40 @@ function explainWords(words: Record<string, [name: string, meaning: string]>) {
     if (!open) return;
     const [box] = open.getClientRects();
     const { offsetWidth: width, offsetHeight: height } = note;
-    const left = Math.min(box.left, innerWidth - width - MARGIN);
     const below = box.bottom + GAP;
     const fits = below + height + MARGIN <= innerHeight;
-    note.style.left = `${Math.max(MARGIN, left)}px`;
+    note.style.left = `${Math.max(MARGIN, Math.min(box.left, innerWidth - width - MARGIN))}px`;
     note.style.top = `${fits ? below : Math.max(MARGIN, box.top - GAP - height)}px`;
   }
 
-  const wordAt = (event: Event) => {
-    const target = event.target as Element;
-    return target.closest(WORD) as HTMLElement | null;
-  };
-  const inside = (place: EventTarget | null) => place instanceof Node && note.contains(place);
-
+  const wordAt = ({ target }: Event) => (target as Element).closest<HTMLElement>(WORD);
   addEventListener("pointerover", (event) => {
-    if (event.pointerType !== "mouse") return;
-    const word = wordAt(event);
+    if (event.pointerType !== "mouse" || note.contains(event.target as Node)) return;
     clearTimeout(timer);
-    if (word && word !== open) timer = setTimeout(() => show(word, false), PATIENCE);
-    else if (!word && !inside(event.target) && !pinned) timer = setTimeout(hide, PATIENCE);
+    const word = wordAt(event);
+    if (word !== open) timer = setTimeout(word ? () => show(word) : hide, PATIENCE);
   });
   addEventListener("focusin", (event) => {
     const word = wordAt(event);
-    if (word?.matches(":focus-visible") && !returning) show(word, false);
-    else if (!word && !inside(event.target)) hide();
+    if (word?.matches(":focus-visible")) show(word);
+    else if (!word) hide();
+  });
+  addEventListener("pointerdown", ({ pointerType }) => {
+    touched = pointerType === "touch";
   });
   addEventListener("click", (event) => {
-    if (inside(event.target)) return;
     const word = wordAt(event);
-    if (!word || !words[anchorOf(word)]) return hide();
-    if (event.ctrlKey || event.metaKey || event.shiftKey) return; // a tab of its own
+    if (!word) return hide();
+    if (!touched || open === word) return; // the link is followed
     event.preventDefault();
-    if (open === word && pinned) hide();
-    else show(word, true);
+    show(word);
   });
-  addEventListener("keydown", (event) => {
-    if (event.key !== "Escape" || !open) return;
-    const word = open;
-    const within = inside(document.activeElement);
-    hide();
-    returning = true;
-    if (within) word.focus();
-    returning = false;
+  addEventListener("keydown", ({ key }) => {
+    if (key === "Escape") hide();
   });
   addEventListener("scroll", place, { capture: true, passive: true });
   addEventListener("resize", hide);
 }
+
+const data = document.getElementById("lab-words")?.textContent;
+if (data) explainWords(JSON.parse(data));

@@ -1,6 +1,5 @@
 """A panel in a page opened as a file, with the network cut: edit, run, and read the verdict."""
 
-import ast
 import json
 import re
 from pathlib import Path
@@ -16,7 +15,6 @@ from turns import in_turn
 
 from accessible import faults
 from browser import PHONE
-from sgemm_lab import lab
 from sgemm_lab.book import panels
 from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.cuda import archive
@@ -33,10 +31,9 @@ NAMES = ["tiled", "float4"]
 WRONG = ["missing_second_barrier", "dropped_tail", "outside_load"]
 SECOND = "        __syncthreads();  // no one overwrites a tile before all have read it\n"
 TOYS = {"float4": {"TILE": 4, "BK": 4}}
-PARTS = ("panel.css", "book.js")
+PARTS = ("exercises.css", "panel.css", "book.js")
 AFTER = '<p><a href="#after">After it</a></p>'
 CHAPTERS = Path(__file__).parents[2] / "chapters"
-WAYS = ['<a href="notebooks/02_tiling.ipynb" download>in this chapter\'s notebook</a>']
 KINDS = {"const": "k", "for": "k", "float": "kt", "__global__": "kt", "// rows of A": "c1"}
 """Words, and the classes that give them the colours of the book's listings."""
 MARKED = """([mark, wanted]) => {
@@ -70,7 +67,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (where / f"panel-ptx-{name}.js").write_text(text, encoding="utf-8")
     for kernel in kernels:
         for mode in ("light", "dark"):
-            content = panels.panel(kernel, toy(kernel), WAYS) + AFTER
+            content = panels.panel(kernel, toy(kernel)) + AFTER
             html = page_of(content, "A panel", PARTS, mode)
             (where / f"{kernel.name}-{mode}.html").write_text(html, encoding="utf-8")
     return where
@@ -378,26 +375,6 @@ def test_a_fault_is_where_the_steps_begin(opened: Any) -> None:
     assert "lab-failed" in (steps.get_attribute("class") or "")
     expect(steps.locator(".lab-told")).to_contain_text("reads element 12 of A")
     assert panel.complaints == []
-
-
-@pytest.mark.chromium_only("an editor that a script writes into")
-def test_an_edit_comes_along_as_a_cell_of_the_notebook(opened: Any) -> None:
-    panel = opened(permissions=["clipboard-read", "clipboard-write"]).goto()
-    assert panel.part("along").is_hidden()
-    panel.edit("TILE = 32", "TILE = 16")
-    panel.run()
-    panel.part("copy").click()
-    expect(panel.part("along").locator("[role=status]")).to_have_text("Copied.")
-    cell = ast.parse(panel.page.evaluate("navigator.clipboard.readText()"))
-    made, checked, raced = cell.body
-    assert isinstance(made, ast.Assign)
-    assert isinstance(made.value, ast.Call)
-    source = ast.literal_eval(made.value.args[0])
-    assert lab.mine(source).source == load_kernel("tiled:TILE=16").source
-    assert [ast.unparse(line) for line in (checked, raced)] == [
-        "lab.check(mine)",
-        "lab.compare(mine, 'tiled')",
-    ]
 
 
 def test_every_panel_of_the_book_has_a_toy_that_ships() -> None:

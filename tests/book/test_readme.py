@@ -77,15 +77,8 @@ def test_missing_markers_are_a_sentence(text: str) -> None:
         with_table(text, "new")
 
 
-def test_the_command_writes_what_is_stale_and_says_so(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_writes_the_ladder(tmp_path: Path) -> None:
     readme = tmp_path / "README.md"
     readme.write_text(f"# Title\n\n{BEGIN}\n{END}\n")
-    assert main(["--check"], tmp_path) == 1
-    assert capsys.readouterr().err == "Older than the records: README.md. Run 'make readme'.\n"
-    assert "cuBLAS" not in readme.read_text()
-    assert main([], tmp_path) == 0
-    assert capsys.readouterr().out == "Wrote README.md.\n"
-    assert main(["--check"], tmp_path) == 0
-    assert capsys.readouterr().out == "The ladder is current.\n"
+    main(tmp_path)
+    assert "cuBLAS" in readme.read_text()

@@ -11,7 +11,6 @@ from turns import TODAY
 
 from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.checking.judge import CheckResult
-from sgemm_lab.errors import LabError
 from sgemm_lab.exercises import (
     Choice,
     Estimate,
@@ -19,8 +18,6 @@ from sgemm_lab.exercises import (
     Judgement,
     Lines,
     Machine,
-    Number,
-    checked_prediction,
     exercises,
     find_exercise,
     lines,
@@ -154,12 +151,6 @@ def test_names_are_in_order_and_each_chapter_has_three_to_five_with_a_kernel_amo
     assert too_few_or_many == {}, "each chapter has three to five exercises"
     with_lines = [c for c, found in of.items() if any(isinstance(e, Lines) for e in found)]
     assert with_lines == chapters, "each chapter asks for Lines"
-
-
-def test_a_prediction_that_a_page_cannot_pass_is_refused() -> None:
-    number = next(one for one in EXERCISES if isinstance(one, Number))
-    with pytest.raises(LabError, match=r"of the kind Number\. .* make it an Estimate or a Choice"):
-        checked_prediction(number)
 
 
 # Kernels

@@ -45,8 +45,8 @@ _SCRIPTS = (
     "scripts/pydata-sphinx-theme.js",
 )
 _PURGE = Path(__file__).with_name("purge.mjs")
-_TABS = "design-tabs.js"
-_TABS_IN_PAGE = "sd-tab-set"
+_IDLE = "*design-tabs.js"
+"""No page has tabs."""
 _ADDRESS = re.compile(r"""url\((["']?)(?!data:|[a-z]+:|/|#)([^"')]+)\1\)""")
 _SCRIPT_TYPES = (None, "text/javascript", "module")
 _SETTING = "DOCUMENTATION_OPTIONS."
@@ -67,7 +67,7 @@ def lighten(
             context["page_data"].append(one)
         elif one.filename is None and one.attributes.get("body", "").startswith(_SETTING):
             continue
-        elif one.filename is None or not (_is_joined(one.filename) or _is_idle(one, context)):
+        elif one.filename is None or not (_is_joined(one.filename) or fnmatch(one.filename, _IDLE)):
             scripts.append(one)
     context["script_files"] = scripts
 
@@ -128,8 +128,3 @@ def _rebased(sheet: Path, static: Path) -> str:
 def _is_joined(file: Any) -> bool:
     name = str(file).removeprefix("_static/")
     return any(fnmatch(name, one) for one in (*_THEIR_SHEETS, *_OUR_SHEETS, *_SCRIPTS))
-
-
-def _is_idle(script: Any, context: dict[str, Any]) -> bool:
-    """Say whether the page has nothing that this script works on."""
-    return str(script.filename).endswith(_TABS) and _TABS_IN_PAGE not in context.get("body", "")

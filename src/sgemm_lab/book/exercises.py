@@ -37,6 +37,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from sgemm_lab.book.code_editor import code_field
 from sgemm_lab.book.collecting import gathered
+from sgemm_lab.book.plain_markdown import directives
 from sgemm_lab.book.repository import known_repository, notebook_ways
 from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.errors import LabError
@@ -59,11 +60,6 @@ _AFTER_BOOK = 900
 """Where scripts stand that need what ``book.js`` found out: Sphinx gives that one 800."""
 _LONGEST = 16
 """Lines of code that an exercise's editor shows at once; of more it scrolls."""
-
-_OPENING = re.compile(
-    r"^(?P<fence>`{3,}|:{3,})\{(?P<kind>exercise|predict)\}\s*(?P<name>\S*)\s*(?P<title>.*)$"
-)
-_SOLUTION = re.compile(r"^(?P<fence>`{3,}|:{3,})\{solution\}\s*$")
 
 
 # Pages
@@ -395,37 +391,17 @@ def parts(markdown: str) -> Iterator[str | Written]:
     """Cut a chapter's Markdown where exercises and predictions stand.
 
     Raises:
-        LabError: one of them does not end, or names what does not exist.
+        LabError: one of them names what does not exist.
     """
-    text: list[str] = []
-    lines = iter(markdown.splitlines())
-    for line in lines:
-        opening = _OPENING.match(line)
-        if not opening:
-            text.append(line)
-            continue
-        yield "\n".join(text)
-        text = []
-        body = _until(lines, opening)
-        question: list[str] = []
-        solution: list[str] = []
-        inside = iter(body)
-        for inner in inside:
-            if start := _SOLUTION.match(inner):
-                solution = _until(inside, start)
-            else:
-                question.append(inner)
-        yield Written(opening["kind"], opening["name"], opening["title"], question, solution)
-    yield "\n".join(text)
-
-
-def _until(lines: Iterator[str], opening: re.Match[str]) -> list[str]:
-    """Return the lines up to the end of a fence, which is dropped."""
-    fence = opening["fence"]
-    closing = re.compile(rf"^{re.escape(fence[0])}{{{len(fence)},}}\s*$")
-    found: list[str] = []
-    for line in lines:
-        if closing.match(line):
-            return found
-        found.append(line)
-    raise LabError(f"“{opening[0]}” does not end: a line with {fence} is missing.")
+    lines, end = markdown.splitlines(), 0
+    for kind, argument, (first, after), content in directives(markdown):
+        if kind in ("exercise", "predict"):
+            yield "\n".join(lines[end:first])
+            name, _, title = argument.partition(" ")
+            question, solution = content.splitlines(), ""
+            for inner, _, place, text in directives(content):
+                if inner == "solution":
+                    question[slice(*place)], solution = [], text
+            yield Written(kind, name, title, question, solution.splitlines())
+            end = after
+    yield "\n".join(lines[end:])

@@ -41,6 +41,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     """Connect the book's parts to Sphinx."""
     # Jupyter Book sets this even where the comments extension is left out.
     app.add_config_value("comments_config", {}, "html")
+    app.add_config_value(stale_pages.INPUTS, "", "env")
     app.add_node(ledger.LedgerPlace)
     app.add_directive("ledger", ledger.LedgerDirective)
     app.add_directive("panel", panels.PanelDirective)
@@ -56,7 +57,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("config-inited", _configure)
     app.connect("builder-inited", fonts.clear_icons)
     app.connect("builder-inited", panels.refuse_missing_texts)
-    app.connect("env-get-outdated", stale_pages.pages_to_read_again)
+    app.connect("build-finished", stale_pages.forget_warnings)
     app.connect("env-updated", ledger.pages_with_ledger)
     app.connect("env-updated", glossary.pages_to_link_again)
     app.connect("doctree-resolved", ledger.fill)
@@ -113,6 +114,7 @@ def _configure(app: Sphinx, config: Config) -> None:
     # It numbers sections once all pages are read, and says nothing of processes that read them.
     if "sphinx_multitoc_numbering" in app.extensions:
         app.extensions["sphinx_multitoc_numbering"].parallel_read_safe = True
+    config[stale_pages.INPUTS] = stale_pages.fingerprint()
     config.html_static_path.append(str(assets.ASSETS))
     config.templates_path.append(str(assets.TEMPLATES))
     config.html_css_files.extend(["book-theme.css", "book.css", "pictures.css", "widgets.css"])

@@ -6,7 +6,7 @@ stand. Without scripts the links lead to the page of the words.
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from docutils import nodes
@@ -86,7 +86,7 @@ class SymbolsDirective(SphinxDirective):
             for literal in row.children[0].findall(nodes.literal):
                 if name := _name(literal):
                     literal["ids"].append(_anchor(name))
-                    literal["symbols"] = (name, _anchor(name), _plain(row.children[1]))
+                    literal["symbols"] = [(name, _anchor(name), _plain(row.children[1]))]
         return whole.children
 
 
@@ -116,7 +116,7 @@ class TermsDirective(Glossary):
 
 def pages_to_link_again(app: Sphinx, env: BuildEnvironment) -> list[str]:
     """Return every page, if a word or its meaning changed since the pages were written."""
-    now = {**_symbols(env), **_terms(env)}
+    now = {**_words(env, "symbols"), **_words(env, "words")}
     before = env.__dict__.get(_KNOWN_BEFORE)
     env.__dict__[_KNOWN_BEFORE] = now
     return [] if now == before else list(env.found_docs)
@@ -128,8 +128,10 @@ def link(app: Sphinx, doctree: nodes.document, page: str) -> None:
     def address(word: Word) -> str:
         return f"{app.builder.get_relative_uri(page, word.page)}#{word.anchor}"
 
-    symbols = {name: word for name, word in _symbols(app.env).items() if word.page != page}
-    terms = {name: word for name, word in _terms(app.env).items() if word.page != page}
+    symbols, terms = (
+        {name: word for name, word in _words(app.env, kind).items() if word.page != page}
+        for kind in ("symbols", "words")
+    )
     addresses = {name: address(word) for name, word in symbols.items()}
     used = _link_text(doctree, addresses)
     for raw in doctree.findall(nodes.raw):
@@ -188,7 +190,7 @@ def _link_terms(doctree: nodes.document, addresses: dict[str, str]) -> set[str]:
 
     Where the page itself explains a term first, in **bold**, nothing is linked.
     """
-    names = {_key(name): name for name in addresses if name not in _EVERYDAY}
+    names = {name.lower(): name for name in addresses if name not in _EVERYDAY}
     if not names:
         return set()
     # The longest first: "bank conflict" before "bank". A term may stand in the plural.
@@ -200,7 +202,7 @@ def _link_terms(doctree: nodes.document, addresses: dict[str, str]) -> set[str]:
         parts: list[nodes.Node] = []
         end = 0
         for found in pattern.finditer(text):
-            name = waiting.get(_key(found[1]))
+            name = waiting.get(found[1].lower())
             if name is None:
                 continue
             # With it go the other names of the same term, such as GFLOP/s beside TFLOP/s.
@@ -251,11 +253,6 @@ def _reference(address: str, kind: str) -> nodes.reference:
     return link
 
 
-def _key(name: str) -> str:
-    """Return a term as it is looked for: its first letter may be a capital at a sentence's head."""
-    return name.lower()
-
-
 def _plain(node: nodes.Node) -> str:
     """Return a text without its markup; formulas in letters."""
     text = " ".join(node.astext().split())
@@ -273,23 +270,14 @@ def _section(node: nodes.Element) -> nodes.section | None:
     return None
 
 
-def _symbols(env: BuildEnvironment) -> dict[str, Word]:
+def _words(env: BuildEnvironment, kind: str) -> dict[str, Word]:
+    """Return the symbols or the terms ("words") of all pages by name."""
     return {
         name: Word(page, anchor, meaning)
-        for page, found in gathered(env, "symbols").items()
+        for page, nodes_of_page in gathered(env, kind).items()
+        for found in nodes_of_page
         for name, anchor, meaning in found
     }
-
-
-def _terms(env: BuildEnvironment) -> dict[str, Word]:
-    return dict(_each_term(env))
-
-
-def _each_term(env: BuildEnvironment) -> Iterator[tuple[str, Word]]:
-    for page, found in gathered(env, "words").items():
-        for terms in found:
-            for name, anchor, meaning in terms:
-                yield name, Word(page, anchor, meaning)
 
 
 def _name(literal: nodes.literal) -> str:

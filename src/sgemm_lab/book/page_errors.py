@@ -40,30 +40,18 @@ class PageClient(inline.NotebookClientInline):  # type: ignore[misc]
     """Runs a page's cells; its errors are of class ``PageError``."""
 
     def start_client(self) -> None:
-        """Start the kernel.
-
-        Raises:
-            PageError: the kernel did not start in time, or ended.
-        """
+        """Start the kernel."""
         with self._explained():
             super().start_client()
 
     def code_cell_outputs(self, cell_index: int) -> tuple[int | None, list[Any]]:
-        """Return the outputs of a cell; run what comes before it first.
-
-        Raises:
-            PageError: a cell failed or took too long, or the kernel ended.
-        """
+        """Return the outputs of a cell; run what comes before it first."""
         with self._explained():
             found: tuple[int | None, list[Any]] = super().code_cell_outputs(cell_index)
         return found
 
     def eval_variable(self, name: str) -> list[Any]:
-        """Return what an expression in the text comes to.
-
-        Raises:
-            PageError: it took too long, or the kernel ended.
-        """
+        """Return what an expression in the text comes to."""
         with self._explained():
             found: list[Any] = super().eval_variable(name)
         return found

@@ -31,7 +31,6 @@ from sgemm_lab import bundles
 from sgemm_lab.book import exercises
 from sgemm_lab.book.code_editor import code_field
 from sgemm_lab.book.collecting import gathered
-from sgemm_lab.book.repository import known_repository, notebook_ways
 from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.clang.package import version, write_site
 from sgemm_lab.counting.step_trace import refuse_large
@@ -81,8 +80,7 @@ class PanelDirective(SphinxDirective):
             toy = read_step_example(kernel, steps) if steps else None
         except LabError as problem:
             raise self.error(str(problem)) from None
-        ways = notebook_ways(self.env.docname, known_repository(Path(self.env.srcdir)))
-        return [nodes.raw("", panel(kernel, toy, ways), format="html", **{KIND: kernel.name})]
+        return [nodes.raw("", panel(kernel, toy), format="html", **{KIND: kernel.name})]
 
 
 @dataclass(frozen=True)
@@ -114,13 +112,12 @@ def read_step_example(kernel: Kernel, text: str) -> StepExample:
     return StepExample(named, size)
 
 
-def panel(kernel: Kernel, toy: StepExample | None, ways: Sequence[str]) -> str:
+def panel(kernel: Kernel, toy: StepExample | None) -> str:
     """Return the HTML of a panel. It is hidden, because without a script it is dead.
 
     Args:
         kernel: the book's.
         toy: how it is stepped through, if it can be.
-        ways: links to the chapter's notebook, as HTML.
     """
     lines = kernel.source.splitlines()
     first = body_start(kernel.source)
@@ -153,10 +150,6 @@ def panel(kernel: Kernel, toy: StepExample | None, ways: Sequence[str]) -> str:
         '<div class="lab-bench-verdict" data-lab="verdict" data-state="none" role="status">'
         f"<p><b>Not run yet</b></p>{_NOT_RUN}</div>"
         '<div data-lab="counts"></div><div data-lab="steps"></div>'
-        '<div class="lab-bench-along" data-lab="along" hidden><p>The speed of your copy only a GPU '
-        f"can tell. Copy it as a cell, and run that {', or '.join(ways)}, below the first cell. "
-        '<button type="button" data-lab="copy">Copy the cell</button> '
-        '<span role="status"></span></p></div>'
         f'<script type="application/json" data-lab="kernel">{_json(data)}</script></section>'
     )
 

@@ -6,6 +6,7 @@ reaches a reader as raw text.
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 from pathlib import Path
@@ -44,6 +45,14 @@ _LEDGER = (
     "The list is made when the book is built, from the verdicts of all chapters. "
     "Read it on the page “{title}” of the book."
 )
+
+
+def directives(text: str) -> Iterator[tuple[str, str, list[int], str]]:
+    """Yield name, argument, first line and line after, and content of each outermost directive."""
+    for token in _PARSER.parse(text):
+        found = _DIRECTIVE.fullmatch(token.info) if token.type in _FENCES else None
+        if found and token.level == 0 and token.map:
+            yield found[1], found[2], token.map, token.content
 
 
 @dataclass(frozen=True)

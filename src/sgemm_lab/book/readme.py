@@ -1,9 +1,8 @@
 """The ladder in README.md: a row per chapter with its fastest kernel, made from the records.
 
-``python -m sgemm_lab.book.readme`` writes it; with ``--check`` it says whether it is current.
+``python -m sgemm_lab.book.readme`` writes it.
 """
 
-import argparse
 import sys
 from collections.abc import Sequence
 from itertools import groupby
@@ -93,26 +92,14 @@ def current(root: Path) -> tuple[str, str]:
     return text, with_table(text, table(ladder(load_records())))
 
 
-def main(arguments: Sequence[str] | None = None, root: Path = CHECKOUT) -> int:
-    """Write the ladder, or check it; return 0, 1 where it is stale, 2 where it cannot be made."""
-    parser = argparse.ArgumentParser(prog="python -m sgemm_lab.book.readme", description=__doc__)
-    parser.add_argument("--check", action="store_true", help="write nothing; end with 1 if stale")
-    check: bool = parser.parse_args(arguments).check
+def main(root: Path = CHECKOUT) -> None:
+    """Write the ladder."""
     try:
-        text, wanted = current(root)
+        _, wanted = current(root)
     except LabError as error:
-        print(error, file=sys.stderr)
-        return 2
-    if text == wanted:
-        print("The ladder is current.")
-        return 0
-    if check:
-        print("Older than the records: README.md. Run 'make readme'.", file=sys.stderr)
-        return 1
+        sys.exit(str(error))
     write_whole(root / "README.md", wanted)
-    print("Wrote README.md.")
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

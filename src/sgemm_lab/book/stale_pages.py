@@ -1,41 +1,27 @@
-"""Which pages must be read again: all of them, when what their cells run has changed."""
+"""All pages are read again when what their cells run has changed, and after a warning."""
 
 import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from sphinx.application import Sphinx
-from sphinx.environment import BuildEnvironment
+from sphinx.application import ENV_PICKLE_FILENAME, Sphinx
 
 from sgemm_lab.files import PACKAGE, data_folder
 
-_STAMP = "sgemm-lab-inputs.sha256"
+INPUTS = "sgemm_lab_inputs"
+"""The setting that has the fingerprint: Sphinx reads all pages again where it is another."""
 
 
-def pages_to_read_again(
-    app: Sphinx, env: BuildEnvironment, _added: set[str], _changed: set[str], _removed: set[str]
-) -> set[str]:
-    """Return every page if a kernel, a record or the package changed since the last build."""
-    stamp = Path(app.doctreedir) / _STAMP
-    now = fingerprint(inputs())
-    before = stamp.read_text(encoding="ascii") if stamp.exists() else None
-    if now == before:
-        return set()
-    stamp.unlink(missing_ok=True)
-
-    def remember(app: Sphinx, error: Exception | None) -> None:
-        # After a warning too, pages are read again, or the next build would pass in silence.
-        if error is None and not app._warncount:
-            stamp.write_text(now, encoding="ascii")
-
-    app.connect("build-finished", remember)
-    return set(env.found_docs)
+def forget_warnings(app: Sphinx, _error: Exception | None) -> None:
+    """Let the next build read all pages after a warning, or it would pass in silence."""
+    if app._warncount:
+        (Path(app.doctreedir) / ENV_PICKLE_FILENAME).unlink(missing_ok=True)
 
 
-def fingerprint(files: Iterator[Path]) -> str:
-    """Return one hash of the names and contents of ``files``."""
+def fingerprint() -> str:
+    """Return one hash of the names and contents of all inputs."""
     whole = hashlib.sha256()
-    for path in sorted(files):
+    for path in sorted(inputs()):
         content = path.read_bytes()
         whole.update(f"{path}\0{len(content)}\0".encode() + content)
     return whole.hexdigest()

@@ -40,27 +40,8 @@ def exercises() -> tuple[Exercise, ...]:
 
 @cache
 def predictions() -> tuple[Estimate | Choice, ...]:
-    """Return all predictions, in the order of the chapters.
-
-    Raises:
-        LabError: one is neither an estimate nor a choice.
-    """
-    found = [one for module in _chapters() for one in getattr(module, "PREDICTIONS", ())]
-    return tuple(map(checked_prediction, found))
-
-
-def checked_prediction(asked: Exercise) -> Estimate | Choice:
-    """Return ``asked`` if it is an estimate or a choice.
-
-    Raises:
-        LabError: it is of another kind.
-    """
-    if isinstance(asked, (Estimate, Choice)):
-        return asked
-    raise LabError(
-        f"The prediction '{asked.name}' is of the kind {type(asked).__name__}. A prediction asks "
-        "for what was measured: make it an Estimate or a Choice."
-    )
+    """Return all predictions, in the order of the chapters."""
+    return tuple(one for module in _chapters() for one in getattr(module, "PREDICTIONS", ()))
 
 
 def find_exercise(name: str) -> Exercise:
@@ -112,7 +93,6 @@ __all__ = [
     "Machine",
     "Number",
     "Question",
-    "checked_prediction",
     "exercises",
     "find_exercise",
     "find_prediction",

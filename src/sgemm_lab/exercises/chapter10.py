@@ -48,7 +48,6 @@ EXERCISES = (
             (120, "That is along the rows: 15 of 16 in each of 8 rows. Here it is down columns."),
             (7, "That is one column. There are 16."),
         ),
-        tolerance=1e-9,
     ),
     Number(
         name="10.2",
@@ -61,7 +60,6 @@ EXERCISES = (
             (224, "That is with 56 registers for a producer; here they keep 40."),
             (168, "That is 65,536 over all 384 threads alike, rounded down to a multiple of 8."),
         ),
-        tolerance=1e-9,
     ),
     Number(
         name="10.3",
@@ -75,7 +73,6 @@ EXERCISES = (
             (Range(above=1985, below=1986), "K tiles are whole. Some blocks get one more."),
             (993, "That is with K tiles of depth 16; `stream_k` has 8."),
         ),
-        tolerance=1e-9,
     ),
     Lines(
         name="10.4",

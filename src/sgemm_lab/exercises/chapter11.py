@@ -78,7 +78,6 @@ EXERCISES = (
             (132, "There are only 16 · 8 blocks."),
             (32, "That is in two parts. Here there are eight."),
         ),
-        tolerance=1e-9,
     ),
     Lines(
         name="11.3",

@@ -47,7 +47,6 @@ EXERCISES = (
             (13, "That lane has columns 2 and 3."),
             (23, "That lane has columns 6 and 7 of row 5."),
         ),
-        tolerance=1e-9,
     ),
     Number(
         name="12.2",
@@ -61,7 +60,6 @@ EXERCISES = (
             (0, "That is 3 + 13 modulo 8. The exclusive or adds without carrying."),
             (5, "That is the row modulo 8 alone."),
         ),
-        tolerance=1e-9,
     ),
     Lines(
         name="12.3",

@@ -60,7 +60,6 @@ EXERCISES = (
             (64, "That leaves 46,875, which is above 2^15."),
             (256, "That leaves 11,719, which is below 2^14."),
         ),
-        tolerance=1e-9,
     ),
 )
 

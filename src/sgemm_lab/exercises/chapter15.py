@@ -141,7 +141,6 @@ EXERCISES = (
             (5, "There are four columns, 0 to 3: count around."),
             (2, "That is the GPU's own column. A's tiles begin askew."),
         ),
-        tolerance=1e-9,
     ),
     Lines(
         name="15.5",

@@ -56,7 +56,6 @@ EXERCISES = (
             (2 * 32 * 4096 * 4, "Those are bytes; floats were asked for."),
             (2 * 4096**2, "That is all of A and B; one block needs a strip of each."),
         ),
-        tolerance=1e-9,
     ),
     Lines(
         name="2.2",
@@ -94,7 +93,6 @@ EXERCISES = (
             (math.floor(4 * find_gpu("H200").ridge), "Almost: round up, not down."),
             (32, "At 32 the intensity is 8 FLOP/B, still left of the ridge."),
         ),
-        tolerance=1e-9,
     ),
     Choice(
         name="2.5",

@@ -66,7 +66,6 @@ EXERCISES = (
             (31.25, "A block does not pass a quarter of a barrier: round the windows up."),
             (64, "That is two per window of 32; this window is 64 wide."),
         ),
-        tolerance=1e-9,
     ),
     Lines(
         name="3.2",
@@ -80,6 +79,7 @@ EXERCISES = (
         name="3.3",
         unit="elements",
         expected=lambda: 2 * 4096**3 / 32,
+        tolerance=0.005,
         because="Each of the (4096 / 32)² blocks reads 2 · 32 · 4096 elements.",
         hint="Count what one block reads, and the blocks.",
         hints=(

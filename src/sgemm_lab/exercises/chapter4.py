@@ -53,7 +53,6 @@ EXERCISES = (
             (0, "Row 0 starts where A starts, at a multiple of 16."),
             (2, "Row 2 starts at byte 48 and row 6 at byte 144: count every second row."),
         ),
-        tolerance=1e-9,
     ),
     Number(
         name="4.2",
@@ -68,7 +67,6 @@ EXERCISES = (
             (2048, "Those are the floats of a window."),
             (64, "A row of 64 floats is 16 float4, and one warp copies them in one request."),
         ),
-        tolerance=1e-9,
     ),
     Lines(
         name="4.3",

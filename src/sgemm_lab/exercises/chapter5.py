@@ -130,6 +130,7 @@ EXERCISES = (
         name="5.5",
         unit="%",
         expected=lambda: 100 * occupancy(LIMITS["9.0"], Launch(256, 96, 6144)).share,
+        tolerance=0.005,
         because="There are registers for two blocks: 512 of 2048 threads.",
         hint="For how many whole blocks are 65,536 registers enough?",
         hints=(

@@ -80,7 +80,6 @@ EXERCISES = (
             (32, "All lanes meet in one bank only at a stride of 32."),
             (3, "Lanes 0, 8, 16 and 24 all ask bank 0."),
         ),
-        tolerance=1e-9,
     ),
     Lines(
         name="6.2",

@@ -30,7 +30,6 @@ EXERCISES = (
             (250, "That is two per K tile, as in a single buffer."),
             (251, "That is two per K tile and one before the loop; one per K tile is enough."),
         ),
-        tolerance=1e-9,
     ),
     Number(
         name="7.2",

@@ -51,7 +51,6 @@ EXERCISES = (
             (4, "Each number of A is read by 4 lanes, but each of B by 8."),
             (8, "Each number of B is read by 8 lanes, but each of A by 4."),
         ),
-        tolerance=1e-9,
     ),
     Number(
         name="8.2",
@@ -64,7 +63,6 @@ EXERCISES = (
             (26 / 14, "The multiply-adds take slots as well."),
             (142 / 154, "The other way around: fewer instructions are faster."),
         ),
-        tolerance=0.005,
     ),
     Lines(
         name="8.3",
@@ -86,7 +84,6 @@ EXERCISES = (
             (12, "That would be two wavefronts for each read; neighbours agree about Bs only."),
             (24, "That would be four wavefronts for each read; about Bs neighbours agree now."),
         ),
-        tolerance=1e-9,
     ),
     Number(
         name="8.5",
@@ -99,7 +96,6 @@ EXERCISES = (
             (0.8, "Right as a share; percent are asked for."),
             (125, "A scheduler starts at most one instruction in a clock."),
         ),
-        tolerance=1e-9,
     ),
 )
 

@@ -55,7 +55,6 @@ EXERCISES = (
             (8, "That is B alone; A passes through registers too."),
             (3, "A thread copies three float4; each takes four registers."),
         ),
-        tolerance=1e-9,
     ),
     Number(
         name="9.2",
@@ -68,7 +67,6 @@ EXERCISES = (
             (4.4, "Stages are whole: take the next number."),
             (6, "That is enough, but 5 are too."),
         ),
-        tolerance=1e-9,
     ),
     Lines(
         name="9.3",
@@ -93,7 +91,6 @@ EXERCISES = (
         because="A stage takes 24,832 bytes.",
         hint="A stage has BK rows of BM + PAD floats of A and of BN floats of B.",
         hints=((14, "That is without A's part."), (10, "The tenth no longer fits.")),
-        tolerance=1e-9,
     ),
 )
 

@@ -126,15 +126,17 @@ class Number(Question):
     hint: str
     """Said to a wrong answer that no other hint fits."""
     hints: tuple[Hint, ...] = ()
-    tolerance: float = 0.005
-    """The share by which an answer may miss."""
+    tolerance: float | None = None
+    """The share by which an answer may miss: 0.005 by default, nothing for a whole number."""
 
     def judging(self, machine: Machine) -> JudgingData:
         """Return what judges an answer."""
+        expected = float(self.expected())
+        usual = 1e-9 if expected.is_integer() else 0.005
         return {
             "kind": "number",
-            "expected": float(self.expected()),
-            "tolerance": self.tolerance,
+            "expected": expected,
+            "tolerance": usual if self.tolerance is None else self.tolerance,
             "because": self.because,
             "hints": [_hint_data(wrong, says) for wrong, says in self.hints],
             "otherwise": self.hint,

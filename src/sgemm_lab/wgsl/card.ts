@@ -5,12 +5,10 @@ import { LabError } from "../errors.ts";
 const NOT_THERE =
   "This browser offers no graphics card to pages (WebGPU). A current Chrome, Edge, Safari or " +
   "Firefox may, on a machine whose driver is supported.";
-const TIMESTAMP_BYTES = 16;
 // Names for the numbers in which WebGPU says what a buffer is for, and who may read it.
-const USE = { MAP_READ: 1, COPY_SRC: 4, COPY_DST: 8, UNIFORM: 64, STORAGE: 128, RESOLVE: 512 };
+const USE = { MAP_READ: 1, COPY_SRC: 4, COPY_DST: 8, UNIFORM: 64, STORAGE: 128 };
 const READ = 1;
 const COMPUTE = 4;
-const TIMESTAMPS = "timestamp-query";
 
 /** of a binding */
 type Kind = "uniform" | "storage" | "read-only-storage";
@@ -27,9 +25,8 @@ export async function openCard(): Promise<Card> {
   const adapter = await navigator.gpu
     ?.requestAdapter({ powerPreference: "high-performance" })
     .catch(() => null);
-  const timed = adapter?.features.has(TIMESTAMPS);
   try {
-    device = await adapter?.requestDevice({ requiredFeatures: timed ? [TIMESTAMPS] : [] });
+    device = await adapter?.requestDevice();
   } catch {
     // An adapter that gives no device is as good as none.
   }
@@ -43,7 +40,6 @@ export async function openCard(): Promise<Card> {
 export class Card {
   /** why nothing runs any more, a sentence */
   #stopped: string | null = null;
-  #clock: { queries: GPUQuerySet; resolved: GPUBuffer; read: GPUBuffer } | null = null;
   #device;
 
   constructor(
@@ -54,18 +50,6 @@ export class Card {
     device.lost.then(() =>
       this.stop("The browser took the card away, and what was not finished is lost. Try again."),
     );
-    if (device.features.has(TIMESTAMPS)) {
-      this.#clock = {
-        queries: device.createQuerySet({ type: "timestamp", count: 2 }),
-        resolved: this.#make(TIMESTAMP_BYTES, USE.RESOLVE | USE.COPY_SRC),
-        read: this.#make(TIMESTAMP_BYTES, USE.COPY_DST | USE.MAP_READ),
-      };
-    }
-  }
-
-  /** The timer: "timestamps" of the card, or the browser's "wall clock". */
-  get clock(): "timestamps" | "wall clock" {
-    return this.#clock ? "timestamps" : "wall clock";
   }
 
   /** The bytes that a program may read or write through one binding. */
@@ -167,39 +151,15 @@ export class Card {
   async seconds({ pipeline, group }: Work, [x, y]: [number, number], times: number = 1) {
     this.goOn();
     const encoder = this.#device.createCommandEncoder();
-    const clock = this.#clock;
-    const timestampWrites = clock
-      ? { querySet: clock.queries, beginningOfPassWriteIndex: 0, endOfPassWriteIndex: 1 }
-      : undefined;
-    const pass = encoder.beginComputePass({ timestampWrites });
+    const pass = encoder.beginComputePass();
     pass.setPipeline(pipeline);
     pass.setBindGroup(0, group);
     for (let time = 0; time < times; time++) pass.dispatchWorkgroups(x, y);
     pass.end();
-    if (clock) {
-      encoder.resolveQuerySet(clock.queries, 0, 2, clock.resolved, 0);
-      encoder.copyBufferToBuffer(clock.resolved, 0, clock.read, 0, TIMESTAMP_BYTES);
-    }
     const began = performance.now();
     this.#device.queue.submit([encoder.finish()]);
     await this.#waited(this.#device.queue.onSubmittedWorkDone());
-    const wall = (performance.now() - began) / 1000;
-    return (clock ? await this.#stamped(clock.read, wall) : wall) / times;
-  }
-
-  /**
-   * What the card's own clock says. A card that says nonsense is not asked again.
-   * @param wall what the browser's clock says, seconds
-   */
-  async #stamped(landing: GPUBuffer, wall: number) {
-    await this.#waited(landing.mapAsync(READ));
-    const [began, ended] = new BigUint64Array(landing.getMappedRange());
-    const seconds = Number(ended - began) / 1e9;
-    landing.unmap();
-    // Browsers round to 100 µs, so that a short run may seem to take no time.
-    if (seconds >= 0 && seconds <= wall + 1e-3) return Math.max(seconds, 1e-7);
-    this.#clock = null;
-    return wall;
+    return Math.max(performance.now() - began, 0.1) / 1000 / times;
   }
 
   async #waited<T>(promise: Promise<T>) {

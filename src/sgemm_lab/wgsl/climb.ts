@@ -20,8 +20,6 @@ export interface Measured {
   card: string;
   /** as ISO 8601 has it */
   date: string;
-  /** "timestamps" or "wall clock" */
-  clock: string;
   size: number;
   seconds: Record<string, number[]>;
 }
@@ -31,9 +29,9 @@ const SMALLEST = 128;
 const LARGEST = 4096;
 /** No run of a program lasts longer, as far as can be predicted: the screen waits for it. */
 const LONGEST_S = 0.1;
-/** Browsers round the card's clock to 0.1 ms, and their own comes with a delay. */
-const SAMPLE_S = { timestamps: 0.03, "wall clock": 0.1 };
-const MOST_TIMES = 200;
+/** A sample lasts so long: the browser's clock has a delay of a millisecond or so. */
+const SAMPLE_S = 0.1;
+const MOST_TIMES = 500;
 
 /**
  * Measure programs. Throws a LabError where one is wrong on this card, or something stops it.
@@ -60,7 +58,7 @@ export async function climb(
     const where = `Timing at ${sizeText(product.size)}, round ${round + 1} of ${rounds}`;
     report(where, 0.5 + (0.5 * round) / rounds);
     for (const { program, compiled, once, seconds } of steps) {
-      const times = Math.min(MOST_TIMES, Math.max(1, Math.ceil(SAMPLE_S[card.clock] / once)));
+      const times = Math.min(MOST_TIMES, Math.max(1, Math.ceil(SAMPLE_S / once)));
       seconds.push(await product.seconds(program, compiled, times));
     }
   }
@@ -68,7 +66,6 @@ export async function climb(
   return {
     card: card.name,
     date: new Date().toISOString(),
-    clock: card.clock,
     size: product.size[0],
     seconds: Object.fromEntries(steps.map(({ program, seconds }) => [program.name, seconds])),
   };

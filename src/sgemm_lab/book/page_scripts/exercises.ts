@@ -382,20 +382,13 @@ function addChoice(): void {
   document.querySelector("#the-short-path > p")?.after(line);
 }
 
-/** How many exercises of the page are answered, and the way to begin anew. */
-function addProgress(boxes: Box[]) {
-  const asked = boxes.filter((box) => !box.prediction);
-  if (!asked.length) return;
-  const count = html("span", { "data-lab": "count" });
+/** The way to begin anew. */
+function addForget(boxes: Box[]) {
+  const first = document.querySelector('[data-lab="exercise"]');
+  const hint = "A solution opens after a try. Answers stay in this browser.";
   const forget = html("button", { type: "button", "data-lab": "forget" }, "Forget my answers");
-  const hint = html("span", {}, "A solution opens after a try. Answers stay in this browser.");
-  const line = html("div", { class: "lab-progress", "data-lab": "progress" });
-  line.append(count, hint, forget);
+  first?.before(html("p", { class: "lab-progress" }, hint, forget));
   const show = () => {
-    const states = asked.map((box) => box.element.dataset.state as State);
-    const answered = states.filter((state) => state !== "empty").length;
-    const right = states.filter((state) => state === "right").length;
-    count.textContent = `${answered} of ${asked.length} answered here, ${right} right.`;
     forget.hidden = boxes.every((box) => box.element.dataset.state === "empty");
   };
   forget.addEventListener("click", () => {
@@ -406,8 +399,6 @@ function addProgress(boxes: Box[]) {
     }
     location.reload();
   });
-  const first = document.querySelector('[data-lab="exercise"]');
-  first?.before(line);
   document.addEventListener("lab-answered", show);
   show();
 }
@@ -417,5 +408,5 @@ const boxes = [...document.querySelectorAll(ASKED)]
   .filter((box) => box !== null)
   .filter((box) => box.data.kind !== "lines" || window.labCompiles);
 boxes.forEach(setUp);
-addProgress(boxes);
+addForget(boxes);
 addChoice();

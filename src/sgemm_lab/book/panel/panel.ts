@@ -22,7 +22,6 @@ import { Editor } from "./editor.ts";
 import type { Counted, Verdict } from "./engine.ts";
 import { Engines } from "./engines.ts";
 import { differences } from "./marks.ts";
-import { cellOf, letCopy } from "./notebook_cell.ts";
 import { say, sayVerdict, showCounts } from "./results.ts";
 import { keepEdit, linkedEdit, savedEdit } from "./saved_edits.ts";
 import type { StepExample } from "./steps.ts";
@@ -54,7 +53,6 @@ class Panel {
   notRun;
   counts;
   kernel: { name: string; head: string; gpu: Sheet; toy: StepExample | null };
-  along;
   steps;
   above;
   editor;
@@ -70,7 +68,6 @@ class Panel {
     this.notRun = this.verdict.lastChild?.textContent ?? "";
     this.counts = part("counts");
     this.kernel = JSON.parse(part("kernel").textContent ?? "");
-    this.along = part("along");
     this.steps = this.kernel.toy && new StepThrough(part("steps"), this.kernel.toy);
     this.above = linesOf(this.kernel.head).length;
     const callbacks = { edited: () => this.#edited(), run: () => this.#clicked() };
@@ -80,7 +77,6 @@ class Panel {
 
   async start() {
     const { name } = this.kernel;
-    letCopy(this.along, () => cellOf(this.source, name));
     const linked = await linkedEdit(name);
     if (linked !== null && linked !== savedEdit(name) && linked !== this.bookText) {
       this.#take(linked);
@@ -121,7 +117,6 @@ class Panel {
     this.#engines.stop();
     this.counts.replaceChildren();
     this.steps?.clear();
-    this.along.hidden = true;
     const lines = this.editor.draw(this.#named);
     this.range.textContent = `· lines ${this.above + 1}–${this.above + lines}`;
     const same = this.editor.untouched;
@@ -183,7 +178,6 @@ class Panel {
     this.editor.draw(this.#named);
     sayVerdict(this.verdict, verdict, linesOf(source), by);
     this.#ran = { source, ptx };
-    this.along.hidden = false;
     await this.#count();
     this.steps?.offer(() => this.#step());
   }

@@ -100,7 +100,7 @@ function stepsOf({ steps }: Book, name: string | undefined) {
 }
 
 function table(measured: Measured, book: Book, steps: Step[]) {
-  const { card, clock, date, seconds, size } = measured;
+  const { card, date, seconds, size } = measured;
   const flop = 2 * size ** 3;
   const mine = Object.entries(seconds).map(([name, all]) => [name, flop / median(all) / 1e9]);
   const columns: [string, Speeds][] = [
@@ -110,7 +110,7 @@ function table(measured: Measured, book: Book, steps: Step[]) {
   if (book.wgsl) columns.splice(1, 0, [`${book.name}, WGSL`, book.wgsl]);
   const heads = columns.map(([words, speeds]) => `${words}, ${sizeText([speeds.size])}`);
   const caption =
-    `${card}, ${date.slice(0, 10)}, by the ${clock === "timestamps" ? "card" : "browser"}'s clock. ` +
+    `${card}, ${date.slice(0, 10)}, by the browser's clock. ` +
     "GFLOP/s, and how many times as fast as the step that it builds on. Each is the median of " +
     "samples of several runs; every program was checked against exact products first.";
   const rows = steps.map(({ name, title, parent, href }) => {
@@ -146,7 +146,7 @@ function download({ seconds, ...measured }: Measured, steps: Step[]) {
     fingerprint,
     seconds: seconds[name],
   }));
-  const text = JSON.stringify({ form: FORM, ...measured, rungs }, null, 1);
+  const text = JSON.stringify({ form: FORM, clock: "wall clock", ...measured, rungs }, null, 1);
   const link = document.createElement("a");
   link.href = URL.createObjectURL(new Blob([`${text}\n`], { type: "application/json" }));
   link.download = "sgemm-lab-card.json";

@@ -1,16 +1,16 @@
 // title: Double buffer
 // parent: split
-// change: There are two windows: one is filled while the other is multiplied.
+// change: There are two K tiles: one is filled while the other is multiplied.
 // chapter: 7
 // grid: ceil(N / BN), ceil(M / BM)
 // block: BM * BN / (TM * TN), 1
 //
-// Two windows in shared memory. While a block multiplies one, its next loads are on their way into
-// registers; they are stored into the other. One barrier per window is enough.
+// Two K tiles in shared memory. While a block multiplies one, its next loads are on their way into
+// registers; they are stored into the other. One barrier per K tile is enough.
 
 constexpr int BM = 128;  // rows of C per block
 constexpr int BN = 128;  // columns of C per block
-constexpr int BK = 8;    // width of the window along K
+constexpr int BK = 8;    // width of the K tile along K
 constexpr int TM = 8;    // rows of C per thread
 constexpr int TN = 8;    // columns of C per thread
 constexpr int PAD = 4;   // unused floats per row of As
@@ -55,8 +55,8 @@ __device__ int tileCol(int tx, int j) { return j / 4 * (BN / 2) + tx * 4 + j % 4
 
 extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M, int N, int K)
 {
-    __shared__ __align__(16) float As[2][BK][BM + PAD];  // a window's k × rows of A: transposed
-    __shared__ __align__(16) float Bs[2][BK][BN];        // the window's k × columns of B
+    __shared__ __align__(16) float As[2][BK][BM + PAD];  // a K tile's k × rows of A: transposed
+    __shared__ __align__(16) float Bs[2][BK][BN];        // the K tile's k × columns of B
 
     const int tid = threadIdx.x;
     const int tx = tid % (BN / TN);  // my group of TN columns
@@ -70,7 +70,7 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
     const bool alignedB = N % 4 == 0 && size_t(B) % 16 == 0;
     const bool alignedC = N % 4 == 0 && size_t(C) % 16 == 0;
 
-    // My block's rows of A and columns of B. They move along K with the window.
+    // My block's rows of A and columns of B. They move along K.
     const float* Ablock = A + size_t(blockRow) * K;
     const float* Bblock = B + blockCol;
 
@@ -85,7 +85,7 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
         Ablock += BK;
         Bblock += size_t(BK) * N;
     };
-    // From registers into one of the two windows. This waits until the loads have come.
+    // From registers into one of the two K tiles. This waits until the loads have come.
     auto store = [&](int window) {
         As[window][kA + 0][rA] = a.x;
         As[window][kA + 1][rA] = a.y;
@@ -97,9 +97,9 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
     float acc[TM][TN] = {};
     fetch(0);
     store(0);
-    __syncthreads();  // no one reads the first window before all of it is there
+    __syncthreads();  // no one reads the first K tile before all of it is there
     for (int k0 = 0; k0 < K; k0 += BK) {
-        const int now = k0 / BK % 2;  // the window to multiply; the other one is to be filled
+        const int now = k0 / BK % 2;  // the K tile to multiply; the other one is to be filled
         const bool more = k0 + BK < K;
         if (more) fetch(k0 + BK);
 
@@ -115,7 +115,7 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
             }
         }
         if (more) store(1 - now);
-        __syncthreads();  // the next window is there, and all have read this one
+        __syncthreads();  // the next K tile is there, and all have read this one
     }
 
     // Sums that leave as a float4 must stand in four neighbouring registers, and there they get

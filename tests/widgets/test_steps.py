@@ -135,10 +135,10 @@ def test_what_is_in_flight_has_its_rooms(show: Opener) -> None:
     fetched = ["0,0", "0,1", "0,2", "0,3"]
     assert list(registers(page, "fly").values()) == fetched * 2
     page.get_by_role("button", name="On to the next barrier").click()
-    expect(page.locator(".lab-place")).to_contain_text("Multiply window 0, copy window 1.")
+    expect(page.locator(".lab-place")).to_contain_text("Multiply K tile 0, copy K tile 1.")
     for _ in range(2):
         page.get_by_role("button", name="One step on").click()
-    # They are under way all the while that the window is multiplied, and leave with the stores.
+    # They are under way all the while that the K tile is multiplied, and leave with the stores.
     assert "acc" in product(page)[0] or registers(page, "reg")["A-0"] == "0,0"
     assert list(registers(page, "fly").values()) == [
         *("0,4", "0,5", "0,6", "0,7"),

@@ -1,18 +1,18 @@
 // title: Double buffer
 // parent: split
-// change: There are two windows: one is filled while the other is multiplied.
+// change: There are two K tiles: one is filled while the other is multiplied.
 // chapter: 7
 // grid: ceil(N / BN), ceil(M / BM)
 // block: BM * BN / (TM * TN), 1
 //
-// Two windows in shared memory. While a block multiplies one, its next loads are on their way; they
-// are stored into the other. One barrier per window is enough. The two fill the 16 KiB of shared
+// Two K tiles in shared memory. While a block multiplies one, its next loads are on their way; they
+// are stored into the other. One barrier per K tile is enough. The two fill the 16 KiB of shared
 // memory that every card has, so the padding goes. The step before it in CUDA, C stored as
 // float4, is missing: where N is odd two threads would write into one vec4f.
 
 const BM = 128u;  // rows of C per block
 const BN = 128u;  // columns of C per block
-const BK = 8u;    // width of the window along K
+const BK = 8u;    // width of the K tile along K
 const TM = 8u;    // rows of C per thread
 const TN = 8u;    // columns of C per thread
 const THREADS = BM * BN / (TM * TN);
@@ -37,8 +37,8 @@ struct Size { M: u32, N: u32, K: u32 }
 @group(0) @binding(4) var<storage, read> A4: array<vec4f>;  // A again, in groups of four
 @group(0) @binding(5) var<storage, read> B4: array<vec4f>;  // B again, in groups of four
 
-var<workgroup> As: array<array<array<f32, BM>, BK>, 2>;        // a window's k × rows of A
-var<workgroup> Bs: array<array<array<vec4f, BN / 4>, BK>, 2>;  // a window's k × columns of B
+var<workgroup> As: array<array<array<f32, BM>, BK>, 2>;        // a K tile's k × rows of A
+var<workgroup> Bs: array<array<array<vec4f, BN / 4>, BK>, 2>;  // a K tile's k × columns of B
 
 // Four neighbours of a row of A, from A[row][k] on; zeros past an edge. One load of 16 bytes where
 // rows begin at multiples of it: WGSL cannot read A as something else, so A is bound twice.
@@ -87,11 +87,11 @@ fn sgemm(@builtin(workgroup_id) block: vec3u, @builtin(local_invocation_index) t
     var b = loadB(kB, blockCol + cB);
     for (var i = 0u; i < 4; i++) { As[0][kA + i][rA] = a[i]; }
     Bs[0][kB][cB / 4] = b;
-    workgroupBarrier();  // no one reads the first window before all of it is there
+    workgroupBarrier();  // no one reads the first K tile before all of it is there
 
     var acc: array<array<vec4f, TN / 4>, TM>;
     for (var k0 = 0u; k0 < K; k0 += BK) {
-        let now = k0 / BK % 2;  // the window to multiply; the other one is to be filled
+        let now = k0 / BK % 2;  // the K tile to multiply; the other one is to be filled
         let more = k0 + BK < K;
         if (more) {  // loads are issued here, not waited on
             a = loadA(blockRow + rA, k0 + BK + kA);
@@ -113,7 +113,7 @@ fn sgemm(@builtin(workgroup_id) block: vec3u, @builtin(local_invocation_index) t
             for (var i = 0u; i < 4; i++) { As[1 - now][kA + i][rA] = a[i]; }
             Bs[1 - now][kB][cB / 4] = b;
         }
-        workgroupBarrier();  // the next window is there, and all have read this one
+        workgroupBarrier();  // the next K tile is there, and all have read this one
     }
 
     for (var i = 0u; i < TM; i++) {

@@ -1,18 +1,18 @@
 // title: A in fours too
 // parent: split
-// change: Threads turn squares of 4 × 4, so that As holds fours; the window is twice as wide.
+// change: Threads turn squares of 4 × 4, so that As holds fours; the K tile is twice as wide.
 // chapter: 6
 // grid: ceil(N / BN), ceil(M / BM)
 // block: BM * BN / (TM * TN), 1
 //
 // This step is WGSL's alone: a CUDA compiler joins four reads of As by itself. Half of the threads
 // read four rows of A, four neighbours of each, turn them, and store four vec4f, so that no two
-// threads write into one. Window and fours go together: were it half as wide, a quarter of the
+// threads write into one. K tile and fours go together: were it half as wide, a quarter of the
 // threads would copy all of A.
 
 const BM = 128u;  // rows of C per block
 const BN = 128u;  // columns of C per block
-const BK = 16u;   // width of the window along K
+const BK = 16u;   // width of the K tile along K
 const TM = 8u;    // rows of C per thread
 const TN = 8u;    // columns of C per thread
 const THREADS = BM * BN / (TM * TN);
@@ -37,8 +37,8 @@ struct Size { M: u32, N: u32, K: u32 }
 @group(0) @binding(4) var<storage, read> A4: array<vec4f>;  // A again, in groups of four
 @group(0) @binding(5) var<storage, read> B4: array<vec4f>;  // B again, in groups of four
 
-var<workgroup> As: array<array<vec4f, BM / 4>, BK>;  // the window's k × rows of A, in fours
-var<workgroup> Bs: array<array<vec4f, BN / 4>, BK>;  // the window's k × columns of B, in fours
+var<workgroup> As: array<array<vec4f, BM / 4>, BK>;  // the K tile's k × rows of A, in fours
+var<workgroup> Bs: array<array<vec4f, BN / 4>, BK>;  // the K tile's k × columns of B, in fours
 
 // Four neighbours of a row of A, from A[row][k] on; zeros past an edge. One load of 16 bytes where
 // rows begin at multiples of it: WGSL cannot read A as something else, so A is bound twice.
@@ -94,7 +94,7 @@ fn sgemm(@builtin(workgroup_id) block: vec3u, @builtin(local_invocation_index) t
         for (var l = 0u; l < BK; l += 4 * THREADS / BN) {
             Bs[kB + l][cB / 4] = loadB(k0 + kB + l, blockCol + cB);
         }
-        workgroupBarrier();  // no one reads the window before all of it is there
+        workgroupBarrier();  // no one reads the K tile before all of it is there
 
         for (var k = 0u; k < BK; k++) {
             var fragA: array<vec4f, TM / 4>;  // this k's column of my rows
@@ -107,7 +107,7 @@ fn sgemm(@builtin(workgroup_id) block: vec3u, @builtin(local_invocation_index) t
                 }
             }
         }
-        workgroupBarrier();  // no one overwrites the window before all have read it
+        workgroupBarrier();  // no one overwrites the K tile before all have read it
     }
 
     for (var i = 0u; i < TM; i++) {

@@ -45,6 +45,7 @@ PER_STEP = "multiply-add of a warp"
 _HIDDEN = " L1 and shared memory are not counted; they may allow less."
 _SAME_BOUND = 0.005
 """Limits that differ by less are called the same."""
+_SAME_SHARE = 0.002
 _FULL_CLOCK = 0.99
 _UNEVEN = 1.25
 """From this many times its even share of the work on, the busiest SM bounds a kernel."""
@@ -147,11 +148,12 @@ class Closing:
             return self.parts.text
         ratio = self.of_bounds.value
         was, unit = _limiting(self.before), _limiting(self.now)
-        limit = "its limit" if was == unit else f"its limit, now that of {unit} and not of {was}"
-        reached = f"{self.now.share / self.before.share:.3f}× by how much of it is reached."
-        if abs(ratio - 1) < _SAME_BOUND:
-            return f"Its limit is the same: {reached}"
-        return f"{ratio:.{3 if ratio < 2 else 2}f}× by {limit}; {reached}"
+        limit = "Its limit" if was == unit else f"Its limit, now {unit} and not {was},"
+        same, digits = abs(ratio - 1) < _SAME_BOUND, 3 if ratio < 2 else 2
+        high = "the same" if same else f"{ratio:.{digits}f}× as high"
+        reached = self.now.share / self.before.share
+        times = "" if abs(reached - 1) < _SAME_SHARE else f"{reached:.3f}× "
+        return f"{limit} is {high}, and it reaches {times}as much of it."
 
     @property
     def rows(self) -> Rows:

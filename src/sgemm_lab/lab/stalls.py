@@ -59,9 +59,10 @@ class Parts(NamedTuple):
     @property
     def text(self) -> str:
         """The factors that make a difference, as a sentence."""
-        shown = [(words, value) for words, value in self._named if abs(value - 1) >= _SAME]
-        text = "; ".join(f"{value:.3f}× by {words}" for words, value in shown)
-        return f"{text}." if text else ""
+        shown = [
+            f"{value:.3f}× from {words}" for words, value in self._named if abs(value - 1) >= _SAME
+        ]
+        return f"Counted: {', '.join(shown)}." if shown else ""
 
     @property
     def _named(self) -> list[tuple[str, float]]:

@@ -1,9 +1,6 @@
-"""Plans and runs of several GPUs, with round numbers."""
-
-from typing import Any
+"""Plans of several GPUs, with round numbers."""
 
 from sgemm_lab.widgets.gpu_tiles import PlacedPlan, PlacedRound
-from sgemm_lab.widgets.gpu_timeline import MULTIPLIES, RECEIVES, GpuSpan, TimedRun
 
 SIDE = 900
 
@@ -45,26 +42,3 @@ def _cannon(side: int) -> PlacedPlan:
 
 
 PLANS = [_cannon(2), _cannon(3)]
-
-
-def _spans(gpus: int, overlap: bool) -> list[GpuSpan]:
-    """Two products of 5 ms on each GPU and a transfer of 2 ms, at once or between them."""
-    second, comes = (5.0, 1.0) if overlap else (7.0, 5.0)
-    found: list[GpuSpan] = []
-    for gpu in range(gpus):
-        pieces: list[Any] = [
-            (MULTIPLIES, "C0", 0.0, 5.0),
-            (RECEIVES, "B[0:900, 450:900]", comes, comes + 2.0),
-            (MULTIPLIES, "C1", second, second + 5.0),
-        ]
-        found += [
-            {"gpu": gpu, "what": what, "label": label, "start": start, "end": end}
-            for what, label, start, end in pieces
-        ]
-    return found
-
-
-RUNS: list[TimedRun] = [
-    {"label": "4 GPUs, overlapped", "note": "a sample", "spans": _spans(4, True)},
-    {"label": "2 GPUs, one after the other", "note": "", "spans": _spans(2, False)},
-]

@@ -27,7 +27,6 @@ from sgemm_lab.widgets import (
     FragmentMap,
     Frames,
     GpuTiles,
-    GpuTimeline,
     KernelChoice,
     LabWidget,
     Roofline,
@@ -128,12 +127,6 @@ SAMPLES = {
         lambda: GpuTiles(gpu_samples.PLANS, plan=1, round=1),
         lambda: lab.gpu_tiles(("rows", 4), ("summa", 4), ("cannon", 4), ("cannon", 9)),
         ("plan", [0, 1]),
-    ),
-    "timeline of GPUs": Sample(
-        lambda: GpuTimeline(gpu_samples.RUNS),
-        lab.gpu_timeline,
-        ("run", [1, 0]),
-        painted=True,
     ),
     "barrier ring": Sample(
         lambda: BarrierRing(RING),

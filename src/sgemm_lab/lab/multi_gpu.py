@@ -3,10 +3,13 @@
 from matplotlib.figure import Figure
 from matplotlib.ticker import StrMethodFormatter
 
+from sgemm_lab import style
 from sgemm_lab.cuda.launch import has_gpu
 from sgemm_lab.lab.arguments import AnySize, size_of
 from sgemm_lab.lab.closing_box import Bars, Box
 from sgemm_lab.lab.output import Output, Picture, PictureOfTwoWidths, table
+from sgemm_lab.lab.pictures.frame import figure
+from sgemm_lab.lab.pictures.gpus import timeline_panel
 from sgemm_lab.multi_gpu.layouts import layouts, make_plan
 from sgemm_lab.multi_gpu.model import Link, on_paper
 from sgemm_lab.multi_gpu.plan import Plan, Tile
@@ -14,13 +17,10 @@ from sgemm_lab.multi_gpu.queries import RecordQueries, findings, flop_per_link_b
 from sgemm_lab.multi_gpu.run_plan import in_numpy, multiply
 from sgemm_lab.multi_gpu.single_gpu import CUBLAS
 from sgemm_lab.multi_gpu.topology import cuda_errors_as_messages, gpu_count
-from sgemm_lab.records.multi_gpu import COPY, MultiGpuRun, Timeline
-from sgemm_lab.style import CUBLAS as MARKED
-from sgemm_lab.style import GRID, LEVEL_COLOURS, MEASURED, MUTED, PHONE_WIDTH, book_style, figure
+from sgemm_lab.records.multi_gpu import COPY
 from sgemm_lab.text import bytes_moved_text, number, percent, plural, size_text
-from sgemm_lab.widgets import GpuTiles, GpuTimeline
+from sgemm_lab.widgets import GpuTiles
 from sgemm_lab.widgets.gpu_tiles import PlacedPlan, PlacedProduct, PlacedRound, PlacedTransfer
-from sgemm_lab.widgets.gpu_timeline import MULTIPLIES, RECEIVES, GpuSpan, TimedRun
 
 _NAMES = {"rows": "By rows", "summa": "SUMMA", "cannon": "Cannon"}
 _SIZES = (
@@ -150,17 +150,22 @@ def placed(plan: Plan) -> PlacedPlan:
     return PlacedPlan(label=label, size=plan.size[0], grid=plan.grid, rounds=rounds)
 
 
-def gpu_timeline(size: int = 8192) -> GpuTimeline:
-    """Draw when each GPU multiplied and when it received data, as recorded."""
-    found = multi_gpu_results()
-    runs = [
-        _recorded(run, one)
-        for run, one in found.timelines()
-        if one.case.n == size and one.case.layout == layouts(one.case.gpus)[0]
-    ]
-    runs.sort(key=lambda run: run["label"])
-    shown = next(i for i, run in enumerate(runs) if "overlapped" in run["label"])
-    return GpuTimeline(runs, run=shown)
+def gpu_timeline() -> Output:
+    """Draw when each of four GPUs multiplied and received data at 8192³, as recorded."""
+    wanted = (4, 8192, layouts(4)[0], COPY)
+    runs = {
+        one.overlap: (run, one)
+        for run, one in multi_gpu_results().timelines()
+        if (one.case.gpus, one.case.n, one.case.layout, one.case.transport) == wanted
+    }
+    last = max(piece.end for _, one in runs.values() for piece in one.pieces)
+    return figure(
+        timeline_panel("One after the other", runs[False][1], last),
+        timeline_panel("Overlapped", runs[True][1], last),
+        conclusion="Overlapped, the tiles arrive while a product runs. Purple is a product, orange "
+        "a tile that arrives.",
+        origin=f"8192³, events recorded on {runs[True][0].date[:10]}, each GPU by its own clock.",
+    )
 
 
 def many_gpus() -> Output:
@@ -230,27 +235,6 @@ def _rectangle(tile: Tile) -> tuple[int, int, int, int]:
     return tile.row, tile.column, tile.rows, tile.columns
 
 
-def _way(gpus: int, transport: str, overlap: bool) -> str:
-    carrier = "NCCL" if transport != COPY else "copies"
-    return f"{gpus} GPUs, {carrier}, {'overlapped' if overlap else 'one after the other'}"
-
-
-def _recorded(run: MultiGpuRun, one: Timeline) -> TimedRun:
-    spans = [
-        GpuSpan(
-            gpu=piece.gpu,
-            what=MULTIPLIES if piece.what == "multiply" else RECEIVES,
-            label=piece.label,
-            start=1e3 * piece.start,
-            end=1e3 * piece.end,
-        )
-        for piece in one.pieces
-    ]
-    case = one.case
-    note = f"{size_text(case.size)}, events recorded on {run.date[:10]}, each GPU by its own clock."
-    return TimedRun(label=_way(case.gpus, case.transport, one.overlap), note=note, spans=spans)
-
-
 def _roof_picture(found: MultiGpuResults) -> Picture:
     """Draw a roof for 2 and for 4 GPUs, and every size that was measured under it."""
     _, description = _draw_roof(found, phone=False)
@@ -262,15 +246,15 @@ def _roof_picture(found: MultiGpuResults) -> Picture:
 def _draw_roof(found: MultiGpuResults, *, phone: bool) -> tuple[Figure, str]:
     """Draw it, and say what it shows."""
     link, rate = found.link().bytes_per_second / 1e12, found.tflops
-    fig = figure(PHONE_WIDTH, 4.4) if phone else figure(7.2, 3.8)
+    fig = style.figure(style.PHONE_WIDTH, 4.4) if phone else style.figure(7.2, 3.8)
     low, high = 48, 24_000
     ends = []
     bound_by_links = set()
-    with book_style():
+    with style.book_style():
         ax = fig.subplots()
         looks = ((2, "dram", "o", (7, -10), "left"), (4, "shared", "s", (-7, 4), "right"))
         for gpus, level, marker, offset, side in looks:
-            hue, ridge = LEVEL_COLOURS[level], rate / link
+            hue, ridge = style.LEVEL_COLOURS[level], rate / link
             ax.plot([low, ridge, high], [gpus * low * link, gpus * rate, gpus * rate], color=hue,
                     label=f"{gpus} GPUs: link, then arithmetic")  # fmt: skip
             layout = layouts(gpus)[0]
@@ -279,16 +263,16 @@ def _draw_roof(found: MultiGpuResults, *, phone: bool) -> tuple[Figure, str]:
                 for n, graph in _SIZES
             ]
             ax.plot([x for x, _ in points], [times.tflops for _, times in points], marker,
-                    color=hue, mec=MEASURED, label=f"{gpus} GPUs, measured")  # fmt: skip
+                    color=hue, mec=style.MEASURED, label=f"{gpus} GPUs, measured")  # fmt: skip
             ends.append(points[-1][1])
             bound_by_links |= {times.case.n for x, times in points if x < rate / link}
             for x, times in points[:3]:
                 ax.annotate(f"{times.case.n}³", (x, times.tflops), xytext=offset, ha=side,
-                            textcoords="offset points", color=MUTED, fontsize=9)  # fmt: skip
-        ax.axvline(rate / link, color=MARKED, lw=1, ls="--")
+                            textcoords="offset points", color=style.MUTED, fontsize=9)  # fmt: skip
+        ax.axvline(rate / link, color=style.CUBLAS, lw=1, ls="--")
         ax.set(xscale="log", yscale="log", xlabel="FLOP for each byte of the link",
                ylabel="TFLOP/s of all GPUs", xlim=(low, high))  # fmt: skip
-        ax.grid(True, color=GRID)
+        ax.grid(True, color=style.GRID)
         for axis in (ax.xaxis, ax.yaxis):
             axis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
         if phone:

@@ -8,7 +8,6 @@ from sgemm_lab.widgets.coalescing import Coalescing as Coalescing
 from sgemm_lab.widgets.fragment_map import FragmentMap as FragmentMap
 from sgemm_lab.widgets.frames import Frames as Frames
 from sgemm_lab.widgets.gpu_tiles import GpuTiles as GpuTiles
-from sgemm_lab.widgets.gpu_timeline import GpuTimeline as GpuTimeline
 from sgemm_lab.widgets.kernel_choice import KernelChoice as KernelChoice
 from sgemm_lab.widgets.ladder import Ladder as Ladder
 from sgemm_lab.widgets.occupancy import Occupancy as Occupancy

@@ -1,7 +1,8 @@
-"""How A, B and C lie on several GPUs when a plan begins, and what each asks of the others."""
+"""How A, B and C lie on several GPUs when a plan begins, and when each multiplies and receives."""
 
 from sgemm_lab.lab.output import Output
 from sgemm_lab.lab.pictures.frame import (
+    PANEL_WIDTH,
     drawing,
     outline,
     panel,
@@ -10,7 +11,8 @@ from sgemm_lab.lab.pictures.frame import (
 )
 from sgemm_lab.multi_gpu.layouts import make_plan
 from sgemm_lab.multi_gpu.plan import Tile
-from sgemm_lab.text import plural
+from sgemm_lab.records.multi_gpu import Timeline
+from sgemm_lab.text import number, plural
 from sgemm_lab.widgets.gpu_tiles import GPU_HUES
 
 _SIDE = 92
@@ -58,3 +60,29 @@ def _drawn(tile: Tile, gpu: int, left: float) -> list[str]:
         outline(x, y, width, height, hue),
         words(x + width / 2, y + height / 2 + 4, f"{gpu}", anchor="middle"),
     ]
+
+
+def timeline_panel(title: str, timeline: Timeline, seconds: float) -> Output:
+    """Draw when each GPU multiplies and when it receives a tile, over so many seconds."""
+    left, row, gpus = 50, 36, timeline.case.gpus
+    scale, height = (PANEL_WIDTH - left - 1) / seconds, gpus * row + 20
+    parts = [words(0, gpu * row + 20, f"GPU {gpu}") for gpu in range(gpus)]
+    received = [0.0] * gpus
+    for piece in timeline.pieces:
+        x, y = left + piece.start * scale, piece.gpu * row
+        wide = max(1.0, (piece.end - piece.start) * scale)
+        if piece.what == "multiply":
+            parts.append(rectangle(x, y + 2, wide, 16, "register", 0.45))
+            parts.append(outline(x, y + 2, wide, 16, "register"))
+        else:
+            received[piece.gpu] += piece.end - piece.start
+            parts.append(rectangle(x, y + 20, wide, 10, "shared"))
+    ends = max(piece.end for piece in timeline.pieces)
+    parts.append(words(left, height - 4, "0"))
+    parts.append(words(PANEL_WIDTH, height - 4, f"{number(1e3 * seconds)} ms", anchor="end"))
+    described = (
+        f"The last product ends after {number(1e3 * ends)} ms. A GPU receives for "
+        f"{number(1e3 * max(received))} ms."
+    )
+    says = f"Ends after **{number(1e3 * ends)} ms**"
+    return panel(title, drawing(parts, height, described), described, says)

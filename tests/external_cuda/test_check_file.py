@@ -195,6 +195,33 @@ def test_a_result_may_be_expected_without_its_name(
     assert ("right" in capsys.readouterr().out) != bool(status)
 
 
+PAIRS = """
+__global__ void matmul(const half* A, const half* B, half* C, int M, int N, int K) {
+    int x = threadIdx.x, y = threadIdx.y, col = 2 * (blockIdx.x * 8 + x);
+    int row = blockIdx.y * 32 + y;
+    __shared__ half2 tile[16][8];
+    if (row >= M || col >= N) return;
+    half2 sum = __float2half2_rn(0);
+    for (int k = 0; k < K; k += 16) {
+        if (y > 15) tile[y - 16][x] = *(const half2*)&B[(k + y - 16) * N + col];
+        __syncthreads();
+        for (int i = 0; i < 16; ++i)
+            sum = __hfma2(__half2half2(A[row * K + k + i]), tile[i][x], sum);
+        __syncthreads();
+    }
+    *(half2*)&C[row * N + col] = sum;
+}
+"""
+"""For whole tiles, with guards that mostly skip whole pairs."""
+
+
+def test_a_guard_of_a_kernel_that_moves_pairs_is_for_whole_tiles() -> None:
+    pasted = Pasted("a.cu", "#include <cuda_fp16.h>" + PAIRS, Path())
+    (report,) = check_file(ExternalKernel(pasted, ("ceil(N/16)", "ceil(M/32)"), ("8", "32")))
+    assert any(one.kind == "unwritten" for one in report.findings)
+    assert {one.severity for one in report.findings} == {"warning"}
+
+
 def test_a_guard_of_a_kernel_that_moves_vectors_is_for_whole_tiles() -> None:
     vectors = """
 __global__ void matmul(const float* A, const float* B, float* C, int M, int N, int K) {

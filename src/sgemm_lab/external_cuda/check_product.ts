@@ -17,7 +17,7 @@ import type { Given } from "./arguments.ts";
 import { textsOf } from "./arguments.ts";
 import { ownArrays, withMatrices } from "./contents.ts";
 import { Drawing } from "./drawing.ts";
-import { isWhole } from "./elements.ts";
+import { isWhole, width } from "./elements.ts";
 import type { Values } from "./expected.ts";
 import { indexOverflow } from "./index_overflow.ts";
 import type { Prepared, Settings } from "./launch.ts";
@@ -38,8 +38,9 @@ const [SECONDS, SECONDS_WRONG] = [30, 8];
 const MOST_TOLD = 3;
 /** Largest M·N·K of the size that runs in several orders. */
 const ORDERED_PRODUCT = 64 ** 3;
-/** Instructions of kernels for whole tiles. */
+/** Instructions of kernels for whole tiles; and any that may move several elements, with its bits. */
 const WHOLE_TILES = /\b(?:ld|st)\.global\S*\.v\d|\bw?mma\.|\bcp\.async/;
+const MOVES = /\b(?:ld|st)\.global\S*\.[bfsu](\d+)\b/g;
 /** Products of tensor cores that keep 11 bits of each factor. */
 const NARROW_PRODUCTS = /\bw?mma\.\S*\btf32\b/;
 /** Alpha and beta of the run that tests whether a kernel uses them. */
@@ -358,7 +359,10 @@ const isGuarded = ({ m, n, k }: SizeResult, tile: Size, guards: Set<string>) =>
  */
 function guardedSizes(prepared: Prepared) {
   const { opened, ptx, given, fields } = prepared;
-  if (WHOLE_TILES.test(ptx)) return new Set<string>();
+  const matrices = given.filter((one) => one.kind === "matrix");
+  const bits = 8 * Math.max(...matrices.map((one) => width(elementIn(prepared, one))));
+  const movesSeveral = [...ptx.matchAll(MOVES)].some(([, own]) => Number(own) > bits);
+  if (movesSeveral || WHOLE_TILES.test(ptx)) return new Set<string>();
   const conditions = wordsOfConditions(opened.kernel);
   const texts = given.flatMap((one, at) =>
     one.kind === "number" && conditions.includes(fields[at].name) ? one.text : [],

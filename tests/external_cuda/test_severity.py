@@ -6,7 +6,13 @@ from pathlib import Path
 import pytest
 
 from sgemm_lab.cli.main import main
-from sgemm_lab.external_cuda import count_external, read_kernel
+from sgemm_lab.external_cuda import (
+    ExternalKernel,
+    Pasted,
+    check_file,
+    count_external,
+    read_kernel,
+)
 
 OVERLAP = """
 __global__ void edge(float* c, int n) {
@@ -95,3 +101,27 @@ def test_a_condition_of_the_host_is_read_with_its_brackets(
 ) -> None:
     main(["count", write(tmp_path, CONDITIONS.format(condition=condition)), "--json"])
     assert json.loads(capsys.readouterr().out)["grid"][0] == blocks
+
+
+ONE_WARP = """
+__global__ void turned(const float* x, float* y) {
+    __shared__ float s[32];
+    int t = threadIdx.x;
+    s[t % 32] = x[32 * blockIdx.x + t];
+    __syncwarp();
+    y[32 * blockIdx.x + t] = s[(t + 1) % 32];
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict"),
+    [
+        (ONE_WARP, "would be wrong"),
+        (ONE_WARP.replace("    __syncwarp();\n", ""), "wrong"),
+        (ONE_WARP + "void run(const float* x, float* y) { turned<<<8, 64>>>(x, y); }", "wrong"),
+    ],
+)
+def test_a_race_of_an_assumed_block_alone_is_no_error(text: str, verdict: str) -> None:
+    (report,) = check_file(ExternalKernel(Pasted("a.cu", text, Path())))
+    assert report.verdict == verdict

@@ -4,6 +4,7 @@
 
 import type { Size } from "../kernel.ts";
 import { secondsNow } from "../simulator/clock.ts";
+import type { Hazard } from "../simulator/hazard.ts";
 import { BARRIER, EXCHANGE, RACE } from "../simulator/hazards.ts";
 import { comma, plural } from "../text.ts";
 import { textsOf } from "./arguments.ts";
@@ -134,11 +135,13 @@ function neverEnding(prepared: Prepared, { message, location }: NeverEndsError["
 export function ofLaunch(done: Done, settings: Settings, end: number, suspicions: string[] = []) {
   const { prepared, size, result, verdicts, changed } = done;
   const certain = [...done.settled, ...lasting(done, settings)];
+  const severity = (one: Hazard) => {
+    if (certain.includes(one)) return "error";
+    return (done.inOneWarp ?? result.hazards).includes(one) ? undefined : "warning";
+  };
   const findings = withFurther(
     done,
-    result.hazards.map((one) =>
-      findingOf(one, prepared, certain.includes(one) ? "error" : undefined),
-    ),
+    result.hazards.map((one) => findingOf(one, prepared, severity(one))),
   );
   findings.push(...result.warnings.map((one) => findingOf(one, prepared, "warning")));
   findings.push(

@@ -62,6 +62,8 @@ export interface Done extends Ran {
   settled: Hazard[];
   /** the same at sizes that no block divides, and whether its grid and block are those of the file */
   odd?: { done: Done; launched: boolean };
+  /** the hazards that show with a block of one warp too, where the block is assumed */
+  inOneWarp?: Hazard[];
 }
 
 /**

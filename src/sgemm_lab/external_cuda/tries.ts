@@ -2,6 +2,7 @@
 // its arrays is taken. With assumed sizes an index out of bounds is no fault of the kernel.
 
 import { LabError } from "../errors.ts";
+import { WARP } from "../hardware.py";
 import type { Size } from "../kernel.ts";
 import { secondsNow } from "../simulator/clock.ts";
 import { DeadlockError, EndlessLoopError } from "../simulator/divergence.ts";
@@ -80,7 +81,8 @@ export function countAssumed(
         const confirmed = confirmedOf(unknown.prepared, one, done, limited);
         const further = furtherOf(unknown.prepared, one, size, settings, left);
         const odd = oddOf(unknown.prepared, one, size, limited);
-        return { ...done, further, settled: confirmed, odd };
+        const inOneWarp = one.blockTold ? undefined : inWarp(unknown.prepared, done, limited);
+        return { ...done, further, settled: confirmed, odd, inOneWarp };
       }
       if (found) outside ??= leavingError(done, found);
     } catch (error) {
@@ -164,6 +166,14 @@ function oddOf(unknown: Prepared, attempt: Attempt, size: Size, settings: Settin
     }
   }
   return undefined;
+}
+
+/** The hazards of a launch that show with a block of one warp, too; all where no other block can be. */
+function inWarp(unknown: Prepared, { prepared, size, result }: Done, settings: Settings) {
+  if (!result.hazards.length || !blockIsFree(unknown)) return result.hazards;
+  const warp = { ...prepared, block: [`${WARP}`] };
+  const seen = hazardsWith(warp, size, arraysAt(prepared, size), settings) ?? [];
+  return result.hazards.filter((one) => seen.some((other) => isSameHazard(one, other)));
 }
 
 function insideOf(done: Done, settings: Settings): Done {

@@ -238,7 +238,7 @@ function resume(
 function resolveDeadlock(batch: BlockBatch, programs: Program[], tally: Tally) {
   // Threads at a barrier may wait for some that ask in a loop for what never comes.
   for (const program of programs) {
-    const asking = program.paths.find(({ wait, failedProgress }) => !wait && failedProgress >= 0);
+    const asking = program.asking();
     if (asking) throw new DeadlockError(program.placeOf(asking));
   }
   const waiting = waitingPaths(programs);

@@ -212,6 +212,11 @@ export class Program {
     return this.paths.filter(({ wait }) => wait !== null);
   }
 
+  /** A path that asks in a loop for what has not come; undefined if none does. */
+  asking() {
+    return this.paths.find(({ wait, failedProgress }) => !wait && failedProgress >= 0);
+  }
+
   /** Resume threads whose test of an atomic failed; return whether there are any. */
   retryFailedTests() {
     const found = this.paths.filter((one) => !one.wait && one.failedProgress >= 0 && one.mayEnd);
@@ -222,10 +227,11 @@ export class Program {
   /**
    * Resume threads that wait for others to reconverge; return whether there are any. First whole warps: the
    * hardware joins the threads of one warp, not those of several. Since Volta threads of one warp go on
-   * alone, too, where the others wait for them, say in a lock.
+   * alone, too, where others ask in a loop for what they will do, say for a lock.
    * @param within whether to part the threads of a warp
    */
   split(within: boolean) {
+    if (within && !this.asking()) return false;
     let found = false;
     const { alive } = this.group;
     for (const path of [...this.paths]) {

@@ -28,7 +28,7 @@ help:
 	@echo "make readme     write the ladder in README.md from the records"
 	@echo "make counts     compile and count the kernels, for pages and machines without NVRTC"
 	@echo "make golden     write the simulator's golden results of launches that are new or have changed"
-	@echo "make bench      time the simulator, the widgets, and every page as a phone loads it"
+	@echo "make bench      time the widgets, and every page as a phone loads it"
 	@echo "make clean      remove what was built; .venv stays"
 
 book: .venv/.book
@@ -112,7 +112,6 @@ golden: .venv/.test
 
 bench: .venv/.test
 	@$(BIN)/python -m sgemm_lab.bundles
-	@$(BIN)/python benchmarks/simulator.py $(BENCH)
 	@$(BIN)/pytest -m bench -s tests/cli tests/widgets
 	@$(BIN)/python benchmarks/lighthouse/run.py
 

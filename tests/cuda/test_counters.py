@@ -106,7 +106,7 @@ def test_missing_ncu_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_a_metric_that_ncu_does_not_know_does_not_cost_the_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    unknown = METRICS["l1_data_global_wavefronts"]
+    unknown = METRICS["l1_data_wavefronts"]
     pretend_ncu(
         tmp_path, monkeypatch,
         "asked = sys.argv[sys.argv.index('--metrics') + 1].split(',')\n"

@@ -80,7 +80,6 @@ def test_measure_says_what_is_missing():
         (lambda: lab.verdicts([("Any K", *CLAIM[1:])]), "'Any K' is not of the form"),
         (lambda: lab.verdicts([("001", *CLAIM[1:])]), "'001' is not of the form"),
         (lambda: lab.verdicts([CLAIM, CLAIM]), "is used twice"),
-        (lambda: lab.wgsl_climb().gflops("strip"), r"'strip' is not measured in WGSL"),
         (lambda: lab.ladder_strip("tilde"), "Did you mean 'tiled'"),
         (lambda: lab.ladder_strip(), "Name at least one kernel"),
         (lambda: lab.ladder_strip("tiled:TILE=16"), "is a variant: the ladder holds 'tiled'"),

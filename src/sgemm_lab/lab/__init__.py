@@ -25,13 +25,13 @@ Figures
 Widgets
     ``banks``, ``barrier_ring``, ``block_turns``, ``coalescing``, ``fragment_map``, ``frames``,
     ``kernel_choice``, ``ladder``, ``ladder_strip``, ``latency_hiding``, ``occupancy``,
-    ``scoreboard``, ``speed_over_error``, ``tile_waves``, ``timeline``, ``wgsl_climb``.
+    ``scoreboard``, ``speed_over_error``, ``tile_waves``, ``timeline``.
 Products
     ``matmul``, ``choice``; Strassen's: ``strassen``, ``seven_products``, ``strassen_results``; on
     several GPUs: ``multi_gpu_results``, ``gpu_tiles``, ``gpu_timeline``, ``many_gpus``,
     ``run_on_gpus``.
 Records
-    ``recorded``, ``runs``, ``card``, ``find_gpu``, ``agreement``, ``effects``, ``errors``,
+    ``recorded``, ``card``, ``find_gpu``, ``agreement``, ``effects``, ``errors``,
     ``part`` (a kernel without some parts), ``power``, ``contributions``, ``library`` (cuBLAS),
     ``external_kernels``, ``public_bugs``, ``sanitizer``; ``each_gpu`` shows one thing for each
     recorded GPU.
@@ -94,7 +94,7 @@ from sgemm_lab.lab.pictures.warp_group_sums import warp_group_sums
 from sgemm_lab.lab.pictures.warp_groups import multicast, warp_group_rows, warp_group_steps
 from sgemm_lab.lab.products import matmul
 from sgemm_lab.lab.public_bugs import public_bugs
-from sgemm_lab.lab.recorded import Recorded, recorded, runs
+from sgemm_lab.lab.recorded import Recorded, recorded
 from sgemm_lab.lab.request_painters import Request, banks, coalescing, request
 from sgemm_lab.lab.roofs import roofline
 from sgemm_lab.lab.sample_picture import spread
@@ -109,7 +109,6 @@ from sgemm_lab.lab.timelines import barrier_ring, stage_ring, timeline
 from sgemm_lab.lab.tried import no_difference, tried
 from sgemm_lab.lab.turns import block_turns, latency_hiding
 from sgemm_lab.lab.verdicts import verdicts
-from sgemm_lab.lab.wgsl_climb import wgsl_climb
 from sgemm_lab.lab.your_gpu import my_gpu
 from sgemm_lab.text import bytes_text, error_text, number
 

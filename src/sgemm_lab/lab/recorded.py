@@ -109,29 +109,5 @@ def recorded(gpu: str = "") -> Recorded:
     raise LabError(f"No record has a GPU whose name contains '{gpu}'.")
 
 
-def runs() -> Output:
-    """List every run of the book's records by date, with its clock, power and temperature.
-
-    Where there are records of several GPUs, each row names its own.
-    """
-    records = session.book_records()
-    heads = ["run (UTC)", "SM clock, MHz", "power, W", "temperature, °C"]
-    rows = [
-        [run.date[:16].replace("T", ", "), *map(_range, (run.clock_mhz, run.power_w,
-                                                         run.temperature_c))]
-        for record in records
-        for run in sorted(record.runs, key=lambda run: run.date)
-    ]  # fmt: skip
-    if len(records) == 1:
-        return table(heads, rows)
-    gpus = [record.gpu.name for record in records for _ in record.runs]
-    named = [[gpu, *row] for gpu, row in zip(gpus, rows, strict=True)]
-    return table(["GPU", *heads], named, numbers=2)
-
-
-def _range(spread: Spread | None) -> str:
-    return f"{spread.min:,.0f} to {spread.max:,.0f}" if spread else "not read"
-
-
 def _at_most(spread: Spread | None, unit: str) -> str:
     return f"up to {spread.max:.0f} {unit}" if spread else f"{unit} not read"

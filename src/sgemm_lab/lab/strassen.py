@@ -26,6 +26,7 @@ from sgemm_lab.gemm.strassen.model import (
 from sgemm_lab.gemm.strassen.plan import Plan, make_plan
 from sgemm_lab.gpu import find_gpu
 from sgemm_lab.kernel import Size
+from sgemm_lab.lab import session
 from sgemm_lab.lab.arguments import AnySize, size_of
 from sgemm_lab.lab.closing_box import Bars, Box
 from sgemm_lab.lab.output import Output, table
@@ -289,7 +290,7 @@ def strassen_results(gpu: str = "") -> StrassenResults:
     """Return the record of Strassen's product: times and errors, predicted and measured.
 
     Args:
-        gpu: a part of the GPU's name; by default the first recorded.
+        gpu: a part of the GPU's name; by default the one that ``lab`` speaks of.
 
     Raises:
         LabError: there is none.
@@ -299,7 +300,11 @@ def strassen_results(gpu: str = "") -> StrassenResults:
         raise LabError(
             "Strassen's product was not recorded. Run 'sgemm-lab strassen record' on a GPU."
         )
-    record = records[0]
+    shown = [one.gpu.name for one in session.book_records()]
+    record = min(
+        records,
+        key=lambda one: shown.index(one.gpu.name) if one.gpu.name in shown else len(shown),
+    )
     return StrassenResults(record.gpu.name, latest(record), book_machine(record.gpu))
 
 

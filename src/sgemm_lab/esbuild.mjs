@@ -92,7 +92,6 @@ const SCRIPTS = {
   "panel-compiler": 'import { serve } from "./book/panel/compiling.ts"; serve(self);',
   "panel-engine": 'import { serve } from "./book/panel/engine.ts"; serve(self);',
   "panel-lines": 'import { offer } from "./book/panel/lines.ts"; offer();',
-  "panel-steps": `${SHEETS}import { layReady } from "./book/panel/stepping.ts"; layReady();`,
   workbench: 'import { setUpAll } from "./book/workbench/workbench.ts"; setUpAll();',
   "reader-card": 'export { setUp } from "./book/reader_card/reader_card.ts";',
 };

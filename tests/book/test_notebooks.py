@@ -100,7 +100,7 @@ def test_chapter_becomes_a_clean_notebook(chapter: Path, tmp_path: Path) -> None
 
 def test_first_cell_installs_from_the_known_address_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("GITHUB_SHA", raising=False)
-    repository = Repository("github.com", "someone/book")
+    repository = Repository("https://github.com", "someone/book")
     known = notebooks.install_cell(repository)
     assert '%pip install --quiet "sgemm-lab @ git+https://github.com/someone/book"' in known
     unknown = notebooks.install_cell(None)
@@ -113,7 +113,10 @@ def test_first_cell_installs_from_the_known_address_alone(monkeypatch: pytest.Mo
 @pytest.mark.parametrize(
     ("repository", "sentence"),
     [
-        (Repository("github.com", "a/b"), "could not be installed from https://github.com/a/b; "),
+        (
+            Repository("https://github.com", "a/b"),
+            "could not be installed from https://github.com/a/b; ",
+        ),
         (None, "This notebook needs the Python package of the book. "),
     ],
 )

@@ -3,25 +3,20 @@
 import json
 import re
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from myst_parser.parsers.options import options_to_items
 from panel_pages import Opened, furnish, page_of
 from playwright.sync_api import Page, expect
-from sphinx.errors import ExtensionError
 from turns import in_turn
 
 from accessible import faults
 from browser import PHONE
 from sgemm_lab.book import panels
 from sgemm_lab.catalogue import load_kernel
-from sgemm_lab.cuda import archive
 from sgemm_lab.cuda.compiler import compile_to_ptx
-from sgemm_lab.cuda.shipped_ptx import shipped_text
 from sgemm_lab.gpu import find_gpu
-from sgemm_lab.kernel import Kernel, parse_kernel
+from sgemm_lab.kernel import parse_kernel
 from sgemm_lab.models.bound import bound
 from sgemm_lab.models.ladder import SIZE
 
@@ -30,25 +25,14 @@ pytestmark = pytest.mark.browser
 NAMES = ["tiled", "float4"]
 WRONG = ["missing_second_barrier", "dropped_tail", "outside_load"]
 SECOND = "        __syncthreads();  // no one overwrites a tile before all have read it\n"
-TOYS = {"float4": {"TILE": 4, "BK": 4}}
 PARTS = ("exercises.css", "panel.css", "book.js")
 AFTER = '<p><a href="#after">After it</a></p>'
-CHAPTERS = Path(__file__).parents[2] / "chapters"
 KINDS = {"const": "k", "for": "k", "float": "kt", "__global__": "kt", "// rows of A": "c1"}
 """Words, and the classes that give them the colours of the book's listings."""
 MARKED = """([mark, wanted]) => {
   const lines = [...document.querySelectorAll(`.lab-bench-code .${mark}`)];
   return JSON.stringify(lines.map((line) => line.textContent)) === JSON.stringify(wanted);
 }"""
-
-
-def toy(kernel: Kernel) -> panels.StepExample:
-    size = (3, 4, 4) if kernel.name == "outside_load" else (4, 4, 4)
-    return panels.StepExample(TOYS.get(kernel.name, {"TILE": 2}), size)
-
-
-def small(kernel: Kernel) -> Kernel:
-    return kernel.with_constants(**toy(kernel).constants)
 
 
 @pytest.fixture(scope="module")
@@ -62,12 +46,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in WRONG:
         path = Path(__file__).parents[1] / "wrong_kernels" / f"{name}.cu"
         kernels.append(parse_kernel(name, path.read_text(encoding="utf-8")))
-        ptx = {one.name: compile_to_ptx(one) for one in (kernels[-1], small(kernels[-1]))}
+        ptx = {name: compile_to_ptx(kernels[-1])}
         text = f"(window.labPtx ??= {{}}).{name} = {json.dumps(ptx)};"
         (where / f"panel-ptx-{name}.js").write_text(text, encoding="utf-8")
     for kernel in kernels:
         for mode in ("light", "dark"):
-            content = panels.panel(kernel, toy(kernel)) + AFTER
+            content = panels.panel(kernel) + AFTER
             html = page_of(content, "A panel", PARTS, mode)
             (where / f"{kernel.name}-{mode}.html").write_text(html, encoding="utf-8")
     return where
@@ -110,12 +94,6 @@ class OpenedPanel(Opened):
         """Return the lines that have a mark."""
         marked = self.page.locator(f".lab-bench-code .{mark}").all_text_contents()
         return [line.rstrip("\n") for line in marked]
-
-    def step_through(self) -> str:
-        """Press the button for it; return the text that comes."""
-        self.part("step").click()
-        expect(self.part("run")).to_have_text("Run", timeout=60_000)
-        return str(self.part("steps").inner_text())
 
     def run(self) -> str:
         """Press Run; return the verdict's first line."""
@@ -337,7 +315,6 @@ def test_axe_finds_nothing_and_no_page_is_wider_than_its_window(
     panel = opened(**DEVICES[device]).goto(mode=mode)
     panel.edit("TILE = 32", "TILE = 16")
     panel.run()
-    panel.step_through()
     assert faults(panel.page) == []
     assert panel.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     smallest = panel.page.evaluate(
@@ -346,59 +323,3 @@ def test_axe_finds_nothing_and_no_page_is_wider_than_its_window(
                parseFloat(getComputedStyle(one).fontSize)))"""
     )
     assert smallest >= 11
-
-
-@pytest.mark.chromium_only("an editor that a script writes into")
-def test_the_code_that_ran_can_be_stepped_through(opened: Any) -> None:
-    panel = opened().goto()
-    panel.edit("TILE = 32", "TILE = 16")
-    assert panel.part("step").count() == 0
-    panel.run()
-    said = panel.step_through()
-    assert said.startswith("Your copy at 4³, with TILE = 2, so that every element can be drawn.")
-    steps = panel.page.locator(".lab-steps")
-    steps.get_by_role("button", name="One step on").click()
-    expect(steps.locator(".lab-said")).to_contain_text("(0, 0)")
-    lit = steps.locator(".lab-lit")
-    assert "TILE" in steps.locator(".lab-code").inner_text()
-    assert "As[ty][tx]" in lit.inner_text()
-    panel.edit("TILE = 16", "TILE = 32")
-    assert steps.count() == 0
-    assert panel.complaints == []
-
-
-def test_a_fault_is_where_the_steps_begin(opened: Any) -> None:
-    panel = opened().goto("outside_load")
-    panel.run()
-    panel.step_through()
-    steps = panel.page.locator(".lab-steps")
-    assert "lab-failed" in (steps.get_attribute("class") or "")
-    expect(steps.locator(".lab-told")).to_contain_text("reads element 12 of A")
-    assert panel.complaints == []
-
-
-def test_every_panel_of_the_book_has_a_toy_that_ships() -> None:
-    found = []
-    for page in sorted(CHAPTERS.glob("*.md")):
-        text = page.read_text(encoding="utf-8")
-        for name, steps in re.findall(r"```\{panel\} (\w+)\n:(steps: .+)\n", text):
-            kernel = load_kernel(name)
-            options, _ = options_to_items(steps)
-            toy = panels.read_step_example(kernel, dict(options)["steps"])
-            shown = kernel.with_constants(**toy.constants)
-            assert shipped_text(shown)
-            # The chapter's own step-through, where it has one of this kernel, shows the same.
-            for own, size in re.findall(rf'lab\.step\("({name}[^"]*)", size=\((.+)\)\)', text):
-                assert load_kernel(own) == shown
-                assert size == ", ".join(map(str, toy.size))
-            found.append(name)
-        assert text.count("\n:steps: ") <= text.count("```{panel}") <= 1
-    assert "tiled" in found
-
-
-def test_a_text_that_does_not_travel_yet_is_told_before_a_page_is_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(archive, "ARCHIVE", tmp_path / "missing.zip")
-    with pytest.raises(ExtensionError, match=r"The PTX of '.+' is not .* with 'make counts'"):
-        panels.refuse_missing_texts(SimpleNamespace())

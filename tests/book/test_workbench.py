@@ -245,7 +245,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     for mode in ("light", "dark"):
         html = page_of(bench, "Your own kernel", ASSETS, mode)
         (folder / f"{mode}.html").write_text(html, encoding="utf-8")
-    product = panels.panel(load_kernel("tiled"), panels.StepExample({"TILE": 2}, (4, 4, 4)), [])
+    product = panels.panel(load_kernel("tiled"))
     html = page_of(product, "A panel", ASSETS, "light")
     (folder / "panel.html").write_text(html, encoding="utf-8")
     with served(folder) as site:

@@ -38,7 +38,7 @@ from sphinx.util.docutils import SphinxDirective
 from sgemm_lab.book.code_editor import code_field
 from sgemm_lab.book.collecting import gathered
 from sgemm_lab.book.plain_markdown import directives
-from sgemm_lab.book.repository import known_repository, notebook_ways
+from sgemm_lab.book.repository import notebook_ways
 from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.errors import LabError
 from sgemm_lab.exercises import (
@@ -133,7 +133,7 @@ class ExerciseDirective(SphinxDirective):
     def _way_on(self) -> str:
         """Say in one line where the reader's lines can be tried."""
         chapter = Path(self.env.docname).name
-        ways = notebook_ways(self.env.docname, known_repository(Path(self.env.srcdir)))
+        ways = notebook_ways(self.env.docname)
         return (
             '<p class="lab-go-on">This one needs the notebook. Your lines are compiled and judged '
             f"{', or '.join(ways)}. In a copy of the book, run <code>make notebooks</code> and "
@@ -175,10 +175,10 @@ class SolutionDirective(SphinxDirective):
 def add_scripts(
     app: Sphinx, page: str, _template: str, _context: dict[str, Any], _doctree: object
 ) -> None:
-    """Let the start page and pages with a box load the script."""
+    """Let pages with a box load the script."""
     boxes = gathered(app.env, KIND)
     app.add_css_file("exercises.css")
-    if page in boxes or page == app.config.root_doc:
+    if page in boxes:
         app.add_js_file("exercises.js", _AFTER_BOOK, loading_method="defer")
     if any(isinstance(find_exercise(name), Lines) for name in boxes.get(page, ()) if name):
         app.add_css_file("panel.css")

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 from sphinx.application import Sphinx
@@ -56,7 +55,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_env_collector(Collector)
     app.connect("config-inited", _configure)
     app.connect("builder-inited", fonts.clear_icons)
-    app.connect("builder-inited", panels.refuse_missing_texts)
     app.connect("build-finished", stale_pages.forget_warnings)
     app.connect("env-updated", ledger.pages_with_ledger)
     app.connect("env-updated", glossary.pages_to_link_again)
@@ -120,7 +118,7 @@ def _configure(app: Sphinx, config: Config) -> None:
     config.html_css_files.extend(["book-theme.css", "book.css", "pictures.css", "widgets.css"])
     config.html_js_files.append(("book.js", {"defer": "defer"}))
     config.html_math_renderer = mathml.RENDERER
-    config.html_baseurl = site_address(Path(app.srcdir))
+    config.html_baseurl = site_address()
     config.nb_render_plugin = RENDERER
     # Any expression may stand in a sentence, not names alone.
     config.nb_eval_name_regex = ""

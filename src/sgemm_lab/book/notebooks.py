@@ -170,7 +170,7 @@ def main(arguments: list[str] | None = None) -> int:
     if not chapters:
         print(f"There are no chapters in {chosen.chapters}.", file=sys.stderr)
         return 1
-    repository = known_repository(chosen.chapters)
+    repository = known_repository()
     try:
         for chapter in chapters:
             print(write(chapter, chosen.to, repository))

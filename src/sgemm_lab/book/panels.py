@@ -1,29 +1,24 @@
 """The panel of a chapter: the kernel to be edited and run, in the page itself.
 
-A chapter has one, and says with which small tiles it is stepped through::
+A chapter has one::
 
     ```{panel} tiled
-    :steps: 4×4×4 "tiled:TILE=2"
     ```
 
-Without scripts it shows nothing, because the listing in the chapter
-has the same lines. Its own script comes when the reader first turns to it (``book.js`` sees to
-that), the engine and a kernel's PTX when it is first run. All of them are plain scripts, because a
-page that is opened as a file may not load a module.
+Without scripts it shows nothing, because the listing in the chapter has the same lines. Its own
+script comes when the reader first turns to it (``book.js`` sees to that), the engine and a kernel's
+PTX when it is first run. All of them are plain scripts, because a page that is opened as a file may
+not load a module.
 """
 
 import json
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from docutils import nodes
-from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
-from sphinx.errors import ExtensionError
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
@@ -33,11 +28,10 @@ from sgemm_lab.book.code_editor import code_field
 from sgemm_lab.book.collecting import gathered
 from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.clang.package import version, write_site
-from sgemm_lab.counting.step_trace import refuse_large
-from sgemm_lab.cuda.shipped_ptx import shipped_kernels, shipped_text, small_tile_kernels
+from sgemm_lab.cuda.shipped_ptx import shipped_kernels, shipped_text
 from sgemm_lab.errors import LabError, MissingToolError
 from sgemm_lab.gpu import find_gpu
-from sgemm_lab.kernel import Kernel, Size, body_start
+from sgemm_lab.kernel import Kernel, body_start
 from sgemm_lab.lab.card import newest_card
 from sgemm_lab.text import size_text
 
@@ -45,10 +39,7 @@ KIND = "panels"
 """What the pages' panels are gathered under: the names of their kernels."""
 
 _LOGGER = logging.getLogger(__name__)
-_SCRIPTS = (
-    *("panel.js", "panel-steps.js", "panel-steps.css", "panel-lines.js"),
-    *("panel-code.js", "panel-code-LICENSES.txt"),
-)
+_SCRIPTS = ("panel.js", "panel-lines.js", "panel-code.js", "panel-code-LICENSES.txt")
 """Bundles that pages load as they are."""
 _SIZES = ((64, 64, 64), (65, 63, 66), (128, 128, 128))
 """At these the reader may count: full tiles, ragged ones, and more of them."""
@@ -56,7 +47,6 @@ COMPILER = "clang"
 """The folder of the compiler's package, next to the scripts."""
 SHEET = ("name", "sms", "clock_mhz", "fp32_lanes", "tf32_fmas", "fp16_fmas", "dram_gbs")
 """What the bound takes from a GPU's data sheet."""
-_STEPS = re.compile(r'(?P<m>\d+)×(?P<n>\d+)×(?P<k>\d+) "(?P<name>[^"]+)"')
 _NOT_RUN = (
     "Run checks the kernel at awkward sizes, looks for races, and counts what each line asks of "
     "memory. It all happens in this page."
@@ -70,55 +60,18 @@ class PanelDirective(SphinxDirective):
     """``{panel} tiled``: the kernel to be edited and run."""
 
     required_arguments = 1
-    option_spec: ClassVar = {"steps": directives.unchanged_required}
 
     def run(self) -> list[nodes.Node]:
         """Write the panel's HTML."""
         try:
             kernel = load_kernel(self.arguments[0])
-            steps = self.options.get("steps")
-            toy = read_step_example(kernel, steps) if steps else None
         except LabError as problem:
             raise self.error(str(problem)) from None
-        return [nodes.raw("", panel(kernel, toy), format="html", **{KIND: kernel.name})]
+        return [nodes.raw("", panel(kernel), format="html", **{KIND: kernel.name})]
 
 
-@dataclass(frozen=True)
-class StepExample:
-    """With which small tiles, and at which size, a kernel is stepped through."""
-
-    constants: Mapping[str, int]
-    size: Size
-
-
-def read_step_example(kernel: Kernel, text: str) -> StepExample:
-    """Read the toy of a kernel from the directive's option.
-
-    Raises:
-        LabError: the text names no toy of this kernel, one that is too large to be drawn, or one
-            whose PTX, which the page loads, is not in the package.
-    """
-    found = _STEPS.fullmatch(text)
-    toy = load_kernel(found["name"]) if found else None
-    if not found or not toy or toy.base_name != kernel.name:
-        raise LabError(
-            f"The option steps of the panel of {kernel.name} is a size and a name with small "
-            'tiles, such as 4×4×4 "tiled:TILE=2".'
-        )
-    named = {name: toy.values[name] for name in re.findall(r"(\w+)=", found["name"])}
-    size = int(found["m"]), int(found["n"]), int(found["k"])
-    refuse_large(size)
-    shipped_text(toy)
-    return StepExample(named, size)
-
-
-def panel(kernel: Kernel, toy: StepExample | None) -> str:
-    """Return the HTML of a panel. It is hidden, because without a script it is dead.
-
-    Args:
-        kernel: the book's.
-        toy: how it is stepped through, if it can be.
-    """
+def panel(kernel: Kernel) -> str:
+    """Return the HTML of a kernel's panel. It is hidden, because without a script it is dead."""
     lines = kernel.source.splitlines()
     first = body_start(kernel.source)
     while not lines[first]:
@@ -130,7 +83,6 @@ def panel(kernel: Kernel, toy: StepExample | None) -> str:
         "name": kernel.name,
         "head": "\n".join([*lines[:first], ""]),
         "gpu": {field: getattr(gpu, field) for field in SHEET},
-        "toy": toy and {"constants": dict(toy.constants), "size": toy.size},
     }
     label = f"Your copy of {kernel.name}"
     shown = min(len(lines) - first, _LONGEST)
@@ -149,7 +101,7 @@ def panel(kernel: Kernel, toy: StepExample | None) -> str:
         f"{code_field(label, body, first + 1, shown)}"
         '<div class="lab-bench-verdict" data-lab="verdict" data-state="none" role="status">'
         f"<p><b>Not run yet</b></p>{_NOT_RUN}</div>"
-        '<div data-lab="counts"></div><div data-lab="steps"></div>'
+        '<div data-lab="counts"></div>'
         f'<script type="application/json" data-lab="kernel">{_json(data)}</script></section>'
     )
 
@@ -160,19 +112,6 @@ def add_sheet(
     """Let pages with a panel load its style sheet."""
     if page in gathered(app.env, KIND):
         app.add_css_file("panel.css")
-
-
-def refuse_missing_texts(_app: Sphinx) -> None:
-    """Say before any page is read where small tiles that one names have no text yet.
-
-    Raises:
-        ExtensionError: says what to do.
-    """
-    try:
-        for toy in small_tile_kernels():
-            shipped_text(toy)
-    except LabError as missing:
-        raise ExtensionError(str(missing)) from None
 
 
 def write_files(app: Sphinx) -> None:

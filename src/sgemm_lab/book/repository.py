@@ -1,33 +1,25 @@
-"""The address at which this copy of the book is published, from the environment or git."""
+"""Where this copy of the book is published: GitHub's workflow says so in its environment."""
 
 import os
-import re
-import subprocess
 from dataclasses import dataclass
 from html import escape
-from pathlib import Path
 
-ADDRESS_VARIABLE = "SGEMM_LAB_REPOSITORY"
 SITE_VARIABLE = "SGEMM_LAB_SITE"
 NOTEBOOKS_BRANCH = "notebooks"
 """Written by the workflow that publishes: notebooks alone."""
-_REMOTE = re.compile(
-    r"^(?:https?://(?:[^@/]*@)?|ssh://(?:[^@/]*@)?|[^@/]+@)"
-    r"(?P<host>[\w.-]+\.[a-z]+)(?::\d+)?[:/](?P<path>[\w.-]+/[\w./-]+?)(?:\.git)?/?$"
-)
 
 
 @dataclass(frozen=True)
 class Repository:
-    """A public repository: ``host`` and ``path`` such as "github.com", "someone/book"."""
+    """A public repository at GitHub: its server and ``path``, such as "someone/book"."""
 
-    host: str
+    server: str
     path: str
 
     @property
     def address(self) -> str:
         """The repository's web page."""
-        return f"https://{self.host}/{self.path}"
+        return f"{self.server}/{self.path}"
 
     @property
     def install_target(self) -> str:
@@ -37,66 +29,46 @@ class Repository:
 
     @property
     def pages_address(self) -> str:
-        """The address of this repository's pages at its host; "" if unknown."""
-        owner, _, name = self.path.lower().partition("/")
-        if self.host != "github.com" or not name:
-            return ""
-        folder = "" if name == f"{owner}.github.io" else f"{self.path.partition('/')[2]}/"
-        return f"https://{owner}.github.io/{folder}"
+        """The address of this repository's pages."""
+        owner, _, name = self.path.partition("/")
+        site = f"{owner.lower()}.github.io"
+        return f"https://{site}/" + (f"{name}/" if name.lower() != site else "")
 
-    def colab_address(self, notebook: str) -> str | None:
-        """Where Colab opens a published notebook. Colab reads GitHub alone."""
-        if self.host != "github.com":
-            return None
+    def colab_address(self, notebook: str) -> str:
+        """Where Colab opens a published notebook."""
         place = f"{self.path}/blob/{NOTEBOOKS_BRANCH}/{notebook}"
         return f"https://colab.research.google.com/github/{place}"
 
 
-def parse(remote: str) -> Repository | None:
-    """Read a git remote's address. User names and tokens in it are dropped."""
-    found = _REMOTE.match(remote.strip())
-    return Repository(found["host"], found["path"]) if found else None
+def known_repository() -> Repository | None:
+    """Return the repository whose workflow builds the book, or None elsewhere."""
+    path = os.environ.get("GITHUB_REPOSITORY")
+    return (
+        Repository(os.environ.get("GITHUB_SERVER_URL", "https://github.com"), path)
+        if path
+        else None
+    )
 
 
-def known_repository(folder: Path) -> Repository | None:
-    """Return the repository of the checkout in ``folder``, or None where nobody has said."""
-    named = os.environ.get(ADDRESS_VARIABLE)
-    if named is not None:
-        return parse(named)
-    if "GITHUB_REPOSITORY" in os.environ:
-        server = os.environ.get("GITHUB_SERVER_URL", "https://github.com")
-        return parse(f"{server}/{os.environ['GITHUB_REPOSITORY']}")
-    try:
-        asked = subprocess.run(
-            ["git", "-C", str(folder), "remote", "get-url", "origin"],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-    except FileNotFoundError:
-        return None
-    return parse(asked.stdout) if asked.returncode == 0 else None
-
-
-def site_address(folder: Path) -> str:
-    """Return the address of the site that is built from ``folder``, with a slash at its end.
+def site_address() -> str:
+    """Return the address of the site, with a slash at its end.
 
     It is "" where nobody knows. ``SGEMM_LAB_SITE`` names one, such as that of a domain of its own.
     """
     named = os.environ.get(SITE_VARIABLE)
     if named is not None:
         return f"{named.rstrip('/')}/" if named else ""
-    repository = known_repository(folder)
+    repository = known_repository()
     return repository.pages_address if repository else ""
 
 
-def notebook_ways(page: str, repository: Repository | None) -> list[str]:
+def notebook_ways(page: str) -> list[str]:
     """Return links to a chapter's notebook, as HTML: on Colab where the site has it, and its file.
 
     Args:
         page: Sphinx's name of the chapter, such as "chapters/02_tiling".
-        repository: where this copy of the book is published.
     """
+    repository = known_repository()
     up, notebook = "../" * page.count("/"), f"{page.rpartition('/')[2]}.ipynb"
     colab = repository.colab_address(notebook) if repository else None
     ways = [f'<a href="{escape(colab)}">on Colab</a>'] if colab else []

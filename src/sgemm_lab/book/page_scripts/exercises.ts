@@ -5,7 +5,7 @@
 // must know hears the event "lab-answered" on the document, with the box's name and state. What
 // has data-lab-after="name name" waits until those boxes are answered or passed: unseen, or where it
 // is a <details>, closed. A prediction lets what tells its answer wait.
-// A prediction can pass all of the book at once; the start page has the same choice, to be undone.
+// A prediction can pass all of the book at once.
 // An exercise of lines has an editor for a form; panel-lines.ts, which comes when the reader turns to
 // it, runs and judges what is written there.
 
@@ -343,7 +343,9 @@ function setUp(box: Box) {
     const saysAll = "Show all results in the book";
     const all = html("button", { type: "button", "data-lab": "pass-all" }, saysAll);
     all.addEventListener("click", () => {
-      passAll(true);
+      keep((stored) => {
+        stored[ALL] = { answer: "", passed: true };
+      });
       for (const one of boxes)
         if (one.element.dataset.state === "empty" && one.prediction) pass(one);
       moveOn(box);
@@ -361,25 +363,6 @@ function setUp(box: Box) {
     fill(box, answer);
     show(box, verdict);
   }
-}
-
-/** Show the results of all predictions in the book, or ask for predictions again. */
-function passAll(passed: boolean): void {
-  keep((stored) => {
-    if (passed) stored[ALL] = { answer: "", passed };
-    else delete stored[ALL];
-  });
-}
-
-/** The choice on the start page. */
-function addChoice(): void {
-  const choice = html("input", { type: "checkbox", id: "lab-all-results" });
-  choice.checked = ALL in storedEntries(KEY);
-  choice.addEventListener("change", () => passAll(choice.checked));
-  const label = html("label", { for: choice.id }, "Show all results without predicting");
-  const line = html("p", { class: "lab-all-results" });
-  line.append(choice, " ", label);
-  document.querySelector("#the-short-path > p")?.after(line);
 }
 
 /** The way to begin anew. */
@@ -409,4 +392,3 @@ const boxes = [...document.querySelectorAll(ASKED)]
   .filter((box) => box.data.kind !== "lines" || window.labCompiles);
 boxes.forEach(setUp);
 addForget(boxes);
-addChoice();

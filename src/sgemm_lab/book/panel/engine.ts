@@ -4,7 +4,6 @@
 import { passed, summary } from "../../checking/judge.ts";
 import type { CheckedHere } from "../../checking/simulated.ts";
 import { checkHere } from "../../checking/simulated.ts";
-import { traceSteps } from "../../counting/step_trace.ts";
 import { LabError } from "../../errors.ts";
 import { checked } from "../../exercises/checked.ts";
 import type { Criteria, Sent } from "../../exercises/criteria.ts";
@@ -16,14 +15,12 @@ import type { Cap, Sheet } from "../../models/bound.ts";
 import { bound } from "../../models/bound.ts";
 import { simulatedDemand } from "../../models/demand.ts";
 import { TimeLimitError } from "../../simulator/divergence.ts";
-import { startOf } from "../../widgets/steps_start.ts";
 import type { LaunchRequest } from "../workbench/run_launch.ts";
 import { runLaunch } from "../workbench/run_launch.ts";
 
 /**
  * What the page asks for: is a kernel right at one of the sizes, what follows from such results,
- * what does it ask of memory at a size, and by which steps? `ptx` is what the compiler made of
- * `source`.
+ * what does it ask of memory at a size? `ptx` is what the compiler made of `source`.
  */
 interface CheckRequest {
   id: number;
@@ -46,14 +43,6 @@ interface CountRequest {
   ptx: string;
   size: Size;
   gpu: Sheet;
-}
-
-interface StepTraceRequest {
-  id: number;
-  task: "trace";
-  source: string;
-  ptx: string;
-  size: Size;
 }
 
 interface LinesRequest {
@@ -122,14 +111,7 @@ export function serve(scope: {
 }
 
 function answer(
-  request:
-    | CheckRequest
-    | VerdictRequest
-    | CountRequest
-    | StepTraceRequest
-    | LinesRequest
-    | AskRequest
-    | RunRequest,
+  request: CheckRequest | VerdictRequest | CountRequest | LinesRequest | AskRequest | RunRequest,
 ) {
   if (request.task === "launch") return { found: launched(request) };
   if (request.task === "verdict") return { verdict: verdictOn(request.results) };
@@ -144,9 +126,6 @@ function answer(
   if (request.task === "check") {
     const [result] = checkHere(kernel, request.ptx, [request.size], { timeLimit: TIME_LIMIT });
     return { result, last: !passed(result) };
-  }
-  if (request.task === "trace") {
-    return { state: startOf(traceSteps(kernel, request.ptx, request.size, TIME_LIMIT)) };
   }
   const asked = counted(kernel, request.ptx, request.size);
   return { counted: { ...asked, ...boundOf(kernel, request.ptx, request.gpu) } };

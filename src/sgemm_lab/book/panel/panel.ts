@@ -24,8 +24,6 @@ import { Engines } from "./engines.ts";
 import { differences } from "./marks.ts";
 import { say, sayVerdict, showCounts } from "./results.ts";
 import { keepEdit, linkedEdit, savedEdit } from "./saved_edits.ts";
-import type { StepExample } from "./steps.ts";
-import { StepThrough } from "./steps.ts";
 
 const KEEP_AFTER_MS = 400;
 const FOREIGN = "This code came with the link";
@@ -52,8 +50,7 @@ class Panel {
   verdict;
   notRun;
   counts;
-  kernel: { name: string; head: string; gpu: Sheet; toy: StepExample | null };
-  steps;
+  kernel: { name: string; head: string; gpu: Sheet };
   above;
   editor;
   bookText;
@@ -68,7 +65,6 @@ class Panel {
     this.notRun = this.verdict.lastChild?.textContent ?? "";
     this.counts = part("counts");
     this.kernel = JSON.parse(part("kernel").textContent ?? "");
-    this.steps = this.kernel.toy && new StepThrough(part("steps"), this.kernel.toy);
     this.above = linesOf(this.kernel.head).length;
     const callbacks = { edited: () => this.#edited(), run: () => this.#clicked() };
     this.editor = new Editor(element, this.above, callbacks);
@@ -116,7 +112,6 @@ class Panel {
     this.#ran = null;
     this.#engines.stop();
     this.counts.replaceChildren();
-    this.steps?.clear();
     const lines = this.editor.draw(this.#named);
     this.range.textContent = `· lines ${this.above + 1}–${this.above + lines}`;
     const same = this.editor.untouched;
@@ -159,7 +154,6 @@ class Panel {
 
   async #runIt() {
     const { source } = this;
-    this.steps?.clear();
     say(this.verdict, "busy", "Running on your processor …");
     if (await this.#runOthers(source)) return;
     const { ptx, by } = await this.#compiled(source, (words) =>
@@ -179,7 +173,6 @@ class Panel {
     sayVerdict(this.verdict, verdict, linesOf(source), by);
     this.#ran = { source, ptx };
     await this.#count();
-    this.steps?.offer(() => this.#step());
   }
 
   /** Check kernels that are not the chapter's product, as any CUDA file; false if it is there. */
@@ -202,19 +195,6 @@ class Panel {
     const why = `No kernel is called ${ENTRY}, so each was checked by itself: see below.`;
     say(this.verdict, wrong ? "wrong" : right ? "right" : "none", head, why);
     return true;
-  }
-
-  async #step() {
-    if (!this.#ran || this.#running) return;
-    this.#busy(true);
-    try {
-      await this.steps?.show(this.#ran.source, {
-        compile: (source, tell) => this.#compiled(source, tell),
-        ask: (request) => this.#engines.ask(request),
-      });
-    } finally {
-      this.#busy(false);
-    }
   }
 
   /** @param tell hears how much of the compiler has come */

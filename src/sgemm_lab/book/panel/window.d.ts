@@ -6,8 +6,6 @@ interface Window {
   labEngine: string;
   /** PTX of a kernel and its variants, by name. */
   labPtx: Record<string, Record<string, string>>;
-  /** Draws a step-through; gives what ends it. */
-  labSteps: (el: HTMLElement, state: Record<string, unknown>) => () => void;
   /** The compiler: the text of its worker, where its package lies, how large that is. */
   labCompiler: { script: string; folder: string; megabytes: number } | null;
   /** Exercises of lines, by name. */

@@ -6,30 +6,12 @@ const loads: Map<string, Promise<void>> = new Map();
 
 /** Load a script of the site, once. */
 export function script(file: string): Promise<void> {
-  return loaded(file, (address) => {
-    const element = document.createElement("script");
-    element.src = address;
-    return element;
-  });
-}
-
-/** Load a style sheet of the site, once. */
-export function sheet(file: string): Promise<void> {
-  return loaded(file, (address) => {
-    const element = document.createElement("link");
-    element.rel = "stylesheet";
-    element.href = address;
-    return element;
-  });
-}
-
-/** @param make the element that loads it */
-function loaded(file: string, make: (address: string) => HTMLElement): Promise<void> {
   const address = new URL(file, folder()).href;
   const loading =
     loads.get(address) ??
     new Promise((done, fail) => {
-      const element = make(address);
+      const element = document.createElement("script");
+      element.src = address;
       element.onload = () => done();
       element.onerror = () => {
         loads.delete(address);

@@ -1,4 +1,4 @@
-"""Bundles the TypeScript before a wheel is packed."""
+"""Bundles the TypeScript before a wheel is packed, and adds the compiler of host code."""
 
 import sys
 from pathlib import Path
@@ -15,5 +15,10 @@ class BundleHook(BuildHookInterface[Any]):
         if version != "editable":
             sys.path.insert(0, str(Path(self.root) / "src"))
             from sgemm_lab import bundles
+            from sgemm_lab.clang.package import package_files
 
             bundles.build()
+            files = package_files()
+            chosen = [path for path in files.iterdir() if path.suffix in (".js", ".wasm", ".tar")]
+            for path in (*chosen, files.parent / "package.json"):
+                build_data["force_include"][str(path)] = f"sgemm_lab/shipped/clang/{path.name}"

@@ -14,7 +14,7 @@ import { clusterOf, translate } from "./translate.ts";
 export interface Package {
   runLLVM: (
     args?: string[] | null,
-    files?: Record<string, string>,
+    files?: Record<string, string | Uint8Array>,
     options?: {
       synchronously?: boolean;
       stdout?: (bytes: Uint8Array | null) => void;

@@ -10,12 +10,12 @@ import shutil
 from pathlib import Path
 
 from sgemm_lab import npm
-from sgemm_lab.files import CHECKOUT, PACKAGE, write_whole
+from sgemm_lab.files import CHECKOUT, PACKAGE, SHIPPED, write_whole
 
 NAME = "@yowasp/clang"
 _LICENCES = "LICENSES.txt"
 _MANIFEST = "manifest.json"
-_SCRIPT = "bundle.js"
+SCRIPT = "bundle.js"
 _PACKING = 6
 """The level at which gzip packs: the highest takes twice as long for 0.5 % less."""
 
@@ -26,11 +26,14 @@ def version() -> str:
 
 
 def package_files(folder: Path = CHECKOUT) -> Path:
-    """Return the folder with the package's files.
+    """Return the folder with the package's files; a wheel has them.
 
     Raises:
         MissingToolError: it was not fetched, or another version was.
     """
+    shipped = SHIPPED / "clang"
+    if shipped.is_dir():
+        return shipped
     npm.require(folder)
     return folder / "node_modules" / NAME / "gen"
 
@@ -51,7 +54,7 @@ def write_site(folder: Path) -> dict[str, int]:
         packed = folder / f"{path.name}.gz"
         shutil.copyfile(_packed(path), packed)
         sizes[packed.name] = packed.stat().st_size
-    shutil.copyfile(package / _SCRIPT, folder / _SCRIPT)
+    shutil.copyfile(package / SCRIPT, folder / SCRIPT)
     shutil.copyfile(PACKAGE / "clang" / _LICENCES, folder / _LICENCES)
     manifest = json.dumps({"version": version(), "files": sizes}, indent=1)
     (folder / _MANIFEST).write_text(f"{manifest}\n", encoding="utf-8")

@@ -5,18 +5,19 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+from sgemm_lab.clang.package import SCRIPT, package_files
 from sgemm_lab.cuda.compiler import DEFAULT_TARGET
 from sgemm_lab.errors import LabError
 from sgemm_lab.external_cuda.compile_file import open_file
 from sgemm_lab.external_cuda.cuda_file import Pasted, read_sources
 
-MOST_KERNELS = 12
+MOST_KERNELS = 24
 """Kernels that are compiled for one program."""
 
-SECONDS = 2.0
+SECONDS = 4.0
 """Processor time of one attempt to follow a program."""
 
-HALVINGS = (4, 8)
+HALVINGS = (8,)
 """How often large constants of the file are halved where it takes too long."""
 
 Program = Mapping[str, Any]
@@ -52,13 +53,24 @@ def is_wrong(program: Program, kernel: str) -> bool:
 
 
 def _follow(pasted: Pasted, target: str) -> Program:
-    """Follow a program; what it launches is compiled where it comes to it."""
+    """Follow a program; the kernels that it has are compiled as it names them."""
     sources = read_sources(pasted)
     kernels: dict[str, dict[str, str]] = {}
+    clang = (package_files() / SCRIPT).as_uri()
     while True:
-        done: Program = sources.ask("follow_program", kernels=kernels, seconds=SECONDS)
+        done: Program = sources.ask("follow_program", kernels=kernels, seconds=SECONDS, clang=clang)
         needs = done["needs"]
-        if needs is None or needs in kernels or len(kernels) == MOST_KERNELS:
+        if needs is None:
             return done
-        opened = open_file(replace(pasted, entry=needs), target)
-        kernels[needs] = {"ptx": opened.ptx, "entry": opened.symbol}
+        kernels[needs] = _compiled(replace(pasted, entry=needs), target, len(kernels))
+
+
+def _compiled(pasted: Pasted, target: str, number: int) -> dict[str, str]:
+    """Compile a kernel, or say why there is none: it may be one that is never launched."""
+    if number >= MOST_KERNELS:
+        return {"ptx": "", "entry": "", "refused": f"it has more than {MOST_KERNELS} kernels"}
+    try:
+        opened = open_file(pasted, target)
+    except LabError as refused:
+        return {"ptx": "", "entry": "", "refused": str(refused)}
+    return {"ptx": opened.ptx, "entry": opened.symbol}

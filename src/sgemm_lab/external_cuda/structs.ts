@@ -84,17 +84,39 @@ export function slotsOf(
 }
 
 /** Bytes of a number, a vector or a struct; null where they are not known. */
-export function bytesOfType(type: string, file: CudaFile, values: Map<string, string>) {
+export function bytesOfType(
+  type: string,
+  file: CudaFile,
+  values: Map<string, string>,
+  pointerBytes = POINTER_BYTES,
+) {
   const one = { name: "", type, pointer: false, constant: false, of: "" };
-  const { size } = layout(one, file, values, 0);
-  return size > 0 ? size : null;
+  return fieldsOf(one, file, values, pointerBytes)?.size ?? null;
 }
 
-function layout(one: Parameter, file: CudaFile, values: Map<string, string>, depth: number): Laid {
+/** The fields of a struct and its bytes; null where they are not known. */
+export function fieldsOf(
+  one: Parameter,
+  file: CudaFile,
+  values: Map<string, string>,
+  pointerBytes: number,
+) {
+  const found = layout(one, file, values, 0, pointerBytes);
+  return found.size > 0 ? found : null;
+}
+
+function layout(
+  one: Parameter,
+  file: CudaFile,
+  values: Map<string, string>,
+  depth: number,
+  pointerBytes = POINTER_BYTES,
+): Laid {
   const element =
     elementOf(one.type === "dim3" ? "uint3" : one.type) ?? resolve(one.type, file, values);
   if (one.pointer || Object.hasOwn(IMAGES, one.type)) {
-    return { fields: [fieldOf(one, element)], size: POINTER_BYTES, alignment: POINTER_BYTES };
+    const size = one.pointer ? pointerBytes : POINTER_BYTES;
+    return { fields: [fieldOf(one, element)], size, alignment: size };
   }
   if (element) return vector(one, element);
   const body = bodyOf(one.type, file);
@@ -103,7 +125,8 @@ function layout(one: Parameter, file: CudaFile, values: Map<string, string>, dep
   let [place, most] = [0, 1];
   for (const [member, times] of membersOf(body, file)) {
     const name = `${one.name}.${member.name}`;
-    const inner = layout({ ...member, name, of: one.of || one.name }, file, values, depth + 1);
+    const of = one.of || one.name;
+    const inner = layout({ ...member, name, of }, file, values, depth + 1, pointerBytes);
     if (inner.size < 0) return UNKNOWN;
     place = Math.ceil(place / inner.alignment) * inner.alignment;
     most = Math.max(most, inner.alignment);

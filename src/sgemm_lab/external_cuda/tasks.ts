@@ -1,5 +1,6 @@
 // What Python asks about a CUDA file: see cuda_file.py.
 
+import { packageOf } from "../clang/node.ts";
 import { secondsNow } from "../simulator/clock.ts";
 import type { Placed, Question, Tasks } from "../simulator/worker.ts";
 import { packedResult, plainHazard } from "../simulator/worker.ts";
@@ -55,12 +56,19 @@ function kernels(given: Given) {
 }
 
 /** The kernel that an entry means, and what is to be compiled of the file. */
-function open(given: Given) {
-  const opened = openedOf(given);
+function open(asked: Given) {
+  const opened = openedOf(asked);
   const { file, kernel, name, values } = opened;
   const { declaration } = kernel;
-  const roots = kernelDeclarations(file).filter(({ names }) => names[0] === declaration.names[0]);
-  const gone = new Set<string>(given.gone);
+  const given = name.includes("<") ? words(tokensOf(name.slice(name.indexOf("<")))) : [];
+  const roots = [
+    ...kernelDeclarations(file).filter(({ names }) => names[0] === declaration.names[0]),
+    // What the values of its template name.
+    ...file.declarations.filter(
+      ({ kind, names }) => kind === "type" && names.some((one) => given.includes(one)),
+    ),
+  ];
+  const gone = new Set<string>(asked.gone);
   const { files, leftOut } = devicePart(file, roots, (one) => gone.has(one));
   const used = new Set(words(tokensOf(files[0].text)));
   return {
@@ -145,7 +153,10 @@ export const readingTasks: Tasks = {
     const report = checkKernel(kernel, question.given.options);
     return { report, references: references(report, kernel), seconds: secondsNow() - begun };
   },
-  follow_program: ({ given }) => follow(read(given).file, given.kernels, given.seconds),
+  follow_program: async ({ given }) => {
+    const { file } = read(given);
+    return follow(file, await packageOf(given.clang), given.kernels, given.seconds);
+  },
   smaller_sizes: ({ given }) => smallerSizes(read(given).file, given.halvings),
   with_program: ({ given }) => withProgram(given.report, given.program, given.isLast, NO_PRODUCT),
   compare_kernel: (question) => {

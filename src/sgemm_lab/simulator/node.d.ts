@@ -14,3 +14,7 @@ declare module "node:fs" {
   export function readSync(file: number, into: Uint8Array, start: number, count: number): number;
   export function writeSync(file: number, from: Uint8Array, start: number): number;
 }
+
+declare module "node:v8" {
+  export function setFlagsFromString(flags: string): void;
+}

@@ -38,6 +38,7 @@ export class Question {
   }
 }
 
+/** Some answers come later: those that load the compiler. */
 export type Tasks = Record<string, (question: Question) => unknown>;
 
 /** By the names of NumPy. A float16 and a bool are as they lie in memory. */

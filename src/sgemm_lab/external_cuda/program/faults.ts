@@ -3,6 +3,9 @@
 /** The program cannot be followed from here on. */
 export class UnfollowedError extends Error {}
 
+/** The program takes too long or too much memory, which smaller constants may help. */
+export class TooLargeError extends UnfollowedError {}
+
 /** The program does what no right program does, at a line. */
 export class ProgramFault extends Error {
   constructor(

@@ -9,17 +9,29 @@ import { WRITTEN } from "../../simulator/memory.ts";
 import { parse } from "../../simulator/ptx.ts";
 import type { Argument, Options, Result } from "../../simulator/simulation.ts";
 import { simulate } from "../../simulator/simulation.ts";
-import type { Struct } from "../../simulator/variables.ts";
 import { SameValues } from "../../simulator/watches/same_values.ts";
-import { ProgramFault, UnfollowedError } from "./faults.ts";
-import type { Block } from "./memory.ts";
-import { setter } from "./memory.ts";
-import type { Launch, Shared } from "./reader.ts";
-import type { Type } from "./types.ts";
-import * as types from "./types.ts";
+import type { CudaFile } from "../cuda_file.ts";
+import { ProgramFault, TooLargeError, UnfollowedError } from "./faults.ts";
+import type { Signature } from "./kernel_arguments.ts";
+import { argumentOf } from "./kernel_arguments.ts";
+import type { Block, DeviceMemory } from "./memory.ts";
 
-/** A compiled kernel, by its name with the values of its template. */
-export type Kernels = Record<string, { ptx: string; entry: string }>;
+/** A compiled kernel, by its name with the values of its template; or why there is none. */
+export type Kernels = Record<string, { ptx: string; entry: string; refused?: string }>;
+
+/** A launch, as the program comes to it. */
+export interface Launch {
+  /** its name with the values of its template, and without */
+  key: string;
+  name: string;
+  signature: Signature;
+  grid: number[];
+  block: number[];
+  sharedBytes: number;
+  /** the bytes of each argument as the host has them: values of 8 bytes each at most, or structs */
+  given: Uint8Array[];
+  line: number;
+}
 
 /** What a launch showed. */
 export interface LaunchRun {
@@ -50,6 +62,8 @@ const MOST_THREADS = 1024;
 /** Threads that an H200 has at once; those of a launch that also runs thread after thread. */
 const AT_ONCE = 132 * 2048;
 const MOST_ORDERED = 2 ** 13;
+/** Time for some blocks of a launch that is too large. */
+const SAMPLE_SECONDS = 0.5;
 
 const threadsOf = ({ grid, block }: Launch) =>
   [...grid, ...block].reduce((all, side) => all * side, 1);
@@ -61,13 +75,20 @@ function equal(one: TypedArray, other: TypedArray) {
   return a.every((byte, at) => byte === b[at]);
 }
 
+/** What a launcher needs of the program. */
+export interface Program {
+  file: CudaFile;
+  device: DeviceMemory;
+  symbols: Map<string, Block>;
+}
+
 export class Launcher {
   runs: LaunchRun[] = [];
   /** what variables of the device hold, by their names in the PTX */
   #variables: Record<string, ShapedArray> = {};
 
   constructor(
-    public shared: Shared,
+    public program: Program,
     public kernels: Kernels,
     /** seconds that are left */
     public left: () => number,
@@ -75,12 +96,8 @@ export class Launcher {
   ) {}
 
   run(launch: Launch) {
-    const { kernel, template, line } = launch;
-    const name = kernel.names[0];
-    const key = template.length ? `${name}<${template.join(", ")}>` : name;
+    const { key, name, line } = launch;
     const compiled = this.kernels[key];
-    if (!compiled) throw new NeededKernel(key);
-    if (!this.#isPossible(launch)) throw new UnfollowedError(`${name} is not launched`);
     const given = this.#arguments(launch);
     for (const block of given.blocks.values()) block.usedBy = name;
     const isSketch = !this.runs.length && !this.#isFilled();
@@ -99,15 +116,9 @@ export class Launcher {
         watching: [same],
       });
     } catch (error) {
-      const stuck = error instanceof DeadlockError || error instanceof EndlessLoopError;
-      if (stuck) {
-        this.find("endless", error.message, { line: error.location?.line ?? line, kernel: name });
-      }
-      if (error instanceof TimeLimitError && error.hazards.length) {
-        this.runs.push({ kernel: key, line, hazards: error.hazards, warnings: [], harmless: [] });
-      }
-      if (stuck || error instanceof TimeLimitError) throw new UnfollowedError(error.message);
-      throw error;
+      const alone = error instanceof DeadlockError ? this.#oneByOne(again) : null;
+      if (!alone) throw this.#stopped(error, launch, again, given.watched);
+      result = alone;
     }
     const { warnings, hazards } = result;
     if (isSketch && hazards.some(({ kind }) => kind === UNWRITTEN)) {
@@ -122,12 +133,53 @@ export class Launcher {
     this.runs.push({ kernel: key, line, warnings, harmless, hazards: isSettled ? [] : others });
   }
 
+  /** What a launch leaves where each thread ends before the next begins; null where none ends. */
+  #oneByOne(again: (options: Options) => Result) {
+    try {
+      return again({ schedule: "threads" });
+    } catch (error) {
+      if (error instanceof LabError) return null;
+      throw error;
+    }
+  }
+
+  /** Note why a launch does not end, and what was found until then. */
+  #stopped(
+    error: unknown,
+    launch: Launch,
+    again: (options: Options) => Result,
+    watched: string[],
+  ): unknown {
+    const { key: kernel, name, line } = launch;
+    if (error instanceof DeadlockError || error instanceof EndlessLoopError) {
+      this.find("endless", error.message, { line: error.location?.line ?? line, kernel: name });
+      return new UnfollowedError(error.message);
+    }
+    if (!(error instanceof TimeLimitError)) return error;
+    const { hazards } = error;
+    if (hazards.length) this.runs.push({ kernel, line, hazards, warnings: [], harmless: [] });
+    else this.#sample(launch, again, watched);
+    return new TooLargeError(error.message);
+  }
+
+  /** Of a launch that is too large look at some blocks, for what does not depend on the others. */
+  #sample(launch: Launch, again: (options: Options) => Result, watchRacesIn: string[]) {
+    const count = launch.grid.reduce((all, side) => all * side, 1);
+    const onlyBlocks = [...new Set([0, Math.floor(count / 2), count - 1])];
+    try {
+      const { hazards } = again({ onlyBlocks, watchRacesIn, timeLimit: SAMPLE_SECONDS });
+      const sure = hazards.filter(({ kind }) => kind !== UNWRITTEN);
+      const { key: kernel, line } = launch;
+      this.runs.push({ kernel, line, hazards: sure, warnings: [], harmless: [] });
+    } catch (error) {
+      if (!(error instanceof LabError)) throw error;
+    }
+  }
+
   /** Whether the program has put anything into memory of the device. */
   #isFilled() {
-    const own = new Set(this.shared.symbols.values());
-    return this.shared.memory.blocks.some(
-      (one) => one?.where !== "host" && one?.state?.includes(WRITTEN) && !own.has(one),
-    );
+    const own = new Set(this.program.symbols.values());
+    return this.program.device.blocks.some((one) => !own.has(one) && one.state.includes(WRITTEN));
   }
 
   /** Take over what a launch left in memory. */
@@ -135,7 +187,7 @@ export class Launcher {
     for (const [own, block] of new Map([...blocks].map(([name, one]) => [one, name] as const))) {
       const { buffer, byteOffset, byteLength } = arrays[block];
       own.bytes.set(new Uint8Array(buffer, byteOffset, byteLength));
-      if (states[block]) own.state?.set(states[block]);
+      if (states[block]) own.state.set(states[block]);
     }
   }
 
@@ -171,11 +223,13 @@ export class Launcher {
     }
   }
 
-  /** Whether a GPU takes a launch. */
-  #isPossible({ grid, block, kernel, sharedBytes }: Launch) {
-    const name = kernel.names[0];
+  /**
+   * Whether a GPU takes a launch.
+   * @param mostShared bytes of dynamic shared memory that its kernel may have
+   */
+  isPossible({ grid, block, name, sharedBytes, line }: Launch, mostShared: number) {
     const fault = (why: string) => {
-      this.find("launch", `${name} is not launched: ${why}.`, { kernel: name });
+      this.find("launch", `${name} is not launched: ${why}.`, { kernel: name, line });
       return false;
     };
     const threads = block.reduce((all, side) => all * side, 1);
@@ -183,10 +237,7 @@ export class Launcher {
     if (!threads || grid.includes(0)) return fault("its grid or block has no threads");
     const axis = grid.findIndex((side, at) => side > MOST_SIDES[at]);
     if (axis >= 0) return fault(`${grid[axis]} blocks along ${"xyz"[axis]} are too many`);
-    const isRaised = this.shared.file.declarations.some(({ words }) =>
-      words.has("cudaFuncSetAttribute"),
-    );
-    if (sharedBytes > STATIC_SHARED && !isRaised) {
+    if (sharedBytes > Math.max(STATIC_SHARED, mostShared)) {
       return fault(
         `${sharedBytes} bytes of dynamic shared memory need cudaFuncSetAttribute, as they are more than ${STATIC_SHARED}`,
       );
@@ -194,65 +245,43 @@ export class Launcher {
     return true;
   }
 
-  #arguments(launch: Launch) {
-    const args = new Map<string, Argument>();
-    const starts: Record<string, number> = {};
-    const blocks = new Map<string, Block>();
-    const arrayAt = (name: string, address: number, type: Type): ShapedArray | null => {
-      if (!address) return null;
-      const [block, at] = this.shared.memory.find(address);
-      if (block.where === "host") {
-        throw new ProgramFault(
-          `${launch.kernel.names[0]} is given ${name}, which lies in the memory of the host.`,
-          "host memory",
-        );
-      }
-      if (block.freed) {
-        throw new ProgramFault(
-          `${launch.kernel.names[0]} is given ${block.name}, which has been freed.`,
-          "host memory",
-        );
-      }
-      if (at) starts[name] = at;
-      blocks.set(name, block);
-      return shaped(block, type);
-    };
-    for (const { name, type, value } of launch.args) {
-      if (type.kind === "pointer") {
-        args.set(name, arrayAt(name, Number(value), type.to) ?? 0);
-      } else if (type.kind === "struct") {
-        args.set(name, this.#struct(name, Number(value), type, arrayAt));
-      } else if (types.isNumber(type)) {
-        const isHalf = type.kind === "float" && type.bytes === 2;
-        args.set(name, isHalf ? half(name, type, Number(value)) : value);
-      } else throw new UnfollowedError(`an argument of the type ${type.name}`);
-    }
-    const watched = [...new Map([...blocks].map(([own, one]) => [one, own])).values()];
-    return { args, starts, blocks, watched };
+  /** The arrays that a launch reads, and those that it may write. */
+  uses({ signature, given }: Launch) {
+    const [reads, writes]: [Block[], Block[]] = [[], []];
+    signature.parameters.forEach((one, at) => {
+      const blockAt = (_: string, address: number) => {
+        const block = address ? this.program.device.find(address)?.[0] : undefined;
+        if (block) (one.isConstant ? reads : writes).push(block);
+        return null;
+      };
+      argumentOf(one, given[at], blockAt);
+    });
+    return { reads, writes };
   }
 
-  #struct(
-    own: string,
-    address: number,
-    type: Type,
-    arrayAt: (name: string, address: number, type: Type) => ShapedArray | null,
-  ): Struct {
-    const fields: Struct["fields"] = [];
-    const add = (name: string, at: number, part: Type) => {
-      if (part.kind === "struct") {
-        for (const [inner, { at: offset, type: one }] of part.fields) {
-          add(`${name}.${inner}`, at + offset, one);
-        }
-        return;
-      }
-      const bytes = this.shared.memory.read(address + at, part.bytes).slice();
-      const array =
-        part.kind === "pointer" ? Number(this.shared.memory.load(types.SIZE)(address + at)) : 0;
-      const found = array ? arrayAt(name, array, part.to) : null;
-      fields.push([at, name, found ?? { data: bytes, shape: [] }]);
+  #arguments(launch: Launch) {
+    const starts: Record<string, number> = {};
+    const blocks = new Map<string, Block>();
+    const blockAt = (name: string, address: number): Block | null => {
+      if (!address) return null;
+      const found = this.program.device.find(address);
+      const fault = (what: string, why: string) =>
+        new ProgramFault(`${launch.name} is given ${what}, which ${why}.`, "host memory");
+      if (!found) throw fault(name, "lies in the memory of the host");
+      const [block, at] = found;
+      if (block.freed) throw fault(block.name, "has been freed");
+      if (at) starts[name] = at;
+      blocks.set(name, block);
+      return block;
     };
-    add(own, 0, type);
-    return { bytes: type.bytes, fields };
+    const args = new Map<string, Argument>(
+      launch.signature.parameters.map((one, at) => [
+        one.name,
+        argumentOf(one, launch.given[at], blockAt),
+      ]),
+    );
+    const watched = [...new Map([...blocks].map(([own, one]) => [one, own])).values()];
+    return { args, starts, blocks, watched };
   }
 
   #ofVariables({ ptx, entry }: Kernels[string]) {
@@ -275,7 +304,7 @@ export class Launcher {
   }
 
   #symbol(variable: string) {
-    const { symbols } = this.shared;
+    const { symbols } = this.program;
     for (const [name, block] of symbols) {
       if (
         variable === name ||
@@ -299,33 +328,4 @@ export class Launcher {
       } else this.#variables[name] = { data: arrays[name], shape: [arrays[name].length] };
     }
   }
-}
-
-/** A half, which is a struct of CUDA. */
-function half(name: string, type: Type, value: number): Struct {
-  const data = new Uint8Array(2);
-  setter(type)(new DataView(data.buffer), 0, value);
-  return { bytes: 2, fields: [[0, name, { data, shape: [] }]] };
-}
-
-const ARRAYS: Record<string, new (buffer: ArrayBuffer) => ShapedArray["data"]> = {
-  ...{ float4: Float32Array, float8: Float64Array, int1: Int8Array, int2: Int16Array },
-  ...{ int4: Int32Array, int8: BigInt64Array, uint1: Uint8Array, uint2: Uint16Array },
-  ...{ uint4: Uint32Array, uint8: BigUint64Array, float2: Uint16Array },
-};
-
-/** A block as the elements that a pointer leads to. */
-function shaped(block: Block, type: Type): ShapedArray {
-  let one = type;
-  while (one.kind === "struct" && one.fields.size)
-    [one] = [...one.fields.values()].map((field) => field.type);
-  if (one.kind === "pointer") throw new UnfollowedError("an array of pointers");
-  const kind = one.kind === "int" && !one.signed ? "uint" : one.kind;
-  const make = ARRAYS[`${kind}${one.bytes}`];
-  const fits = make && block.bytes.length % one.bytes === 0;
-  const data = fits ? new make(block.bytes.buffer as ArrayBuffer) : block.bytes;
-  const isHalf = kind === "float" && one.bytes === 2;
-  const state = block.state ?? undefined;
-  const whole = block.size > block.bytes.length ? block.size : undefined;
-  return { data, shape: [data.length], isHalf, state, whole };
 }

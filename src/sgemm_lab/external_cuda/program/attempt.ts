@@ -1,0 +1,314 @@
+// One run of a host program, with its launches in the simulator.
+
+import { LabError } from "../../errors.ts";
+import { secondsNow } from "../../simulator/clock.ts";
+import { parse } from "../../simulator/ptx.ts";
+import type { CudaFile } from "../cuda_file.ts";
+import { Calls } from "./calls.ts";
+import { ProgramFault, TooLargeError, UnfollowedError } from "./faults.ts";
+import { Heap } from "./heap.ts";
+import type { HostProgram } from "./host_compiler.ts";
+import { demangled, lineOf } from "./host_compiler.ts";
+import type { Signature } from "./kernel_arguments.ts";
+import { signatureOf, signatureText } from "./kernel_arguments.ts";
+import type { Kernels, LaunchRun, Place } from "./launcher.ts";
+import { Launcher, NeededKernel } from "./launcher.ts";
+import { DeviceMemory } from "./memory.ts";
+import type { HostFinding } from "./program.ts";
+import type { Asked, Unwritten } from "./runtime.ts";
+import { Runtime } from "./runtime.ts";
+import { Streams } from "./streams.ts";
+import { ProgramEnd, Wasi } from "./wasi.ts";
+
+/** What a run showed. */
+export interface Attempt {
+  /** a kernel that has to be compiled first */
+  needs: string | null;
+  /** why it was not followed to its end; "" if it was */
+  stopped: string;
+  /** whether smaller constants of the file may help */
+  isTooLarge: boolean;
+  status: number;
+  output: string;
+  runs: LaunchRun[];
+  findings: HostFinding[];
+  /** what came to the host although nothing had written it */
+  unwritten: Unwritten[];
+  /** what may have run earlier or later than the program needs it, if anything */
+  late: { line: number; text: string } | null;
+}
+
+/** How a run differs from others of the same program. */
+interface Way {
+  /** what memory of the device holds before anything is written */
+  garbage: number;
+  /** whether work in streams is done at once */
+  isEager: boolean;
+}
+
+/** What a module gives. */
+interface Exports {
+  memory: WebAssembly.Memory;
+  __indirect_function_table: WebAssembly.Table;
+  __heap_base: WebAssembly.Global;
+  _start: () => void;
+}
+
+const [ABORTED, DIVIDED] = [134, 136];
+
+export function attempt(
+  program: HostProgram,
+  file: CudaFile,
+  kernels: Kernels,
+  seconds: number,
+  way: Way,
+): Attempt {
+  return new Run(program, file, kernels, seconds, way).run();
+}
+
+class Run {
+  findings: HostFinding[] = [];
+  line = 0;
+  isTooLarge = false;
+  device: DeviceMemory;
+  streams: Streams;
+  runtime: Runtime;
+  launcher: Launcher;
+  wasi: Wasi;
+  heap: Heap | null = null;
+  instance: WebAssembly.Instance | null = null;
+  end: number;
+  shared = new Map<number, number>();
+  signatures = new Map<number, Signature>();
+  calls: Calls;
+  /** work that waited when the program printed something */
+  waiting: { line: number; what: string } | null = null;
+
+  constructor(
+    public program: HostProgram,
+    public file: CudaFile,
+    public kernels: Kernels,
+    seconds: number,
+    way: Way,
+  ) {
+    this.end = secondsNow() + seconds;
+    this.device = new DeviceMemory(way.garbage);
+    this.streams = new Streams(way.isEager);
+    this.calls = new Calls(file);
+    this.wasi = new Wasi(this.memory, () => this.onOutput());
+    this.runtime = new Runtime({
+      ...{ heap: this.heapOf, device: this.device, streams: this.streams, calls: this.calls },
+      launch: (asked) => this.launch(asked),
+      raise: (stub, bytes) => this.shared.set(stub, bytes),
+      staticShared: (stub) => this.staticShared(stub),
+      call: (callback, data) => this.table().get(callback)(data),
+      at: (line) => {
+        if (line) this.line = line;
+      },
+      tick: () => this.tick(),
+    });
+    const { symbols } = this.runtime;
+    this.launcher = new Launcher(
+      { file, device: this.device, symbols },
+      kernels,
+      () => this.left(),
+      (kind, message, place) => this.find(kind, message, place),
+    );
+  }
+
+  exports = () => this.instance?.exports as unknown as Exports;
+  memory = () => this.exports().memory;
+  table = () => this.exports().__indirect_function_table;
+  heapOf = () => {
+    this.heap ??= new Heap(this.memory(), this.exports().__heap_base.value);
+    return this.heap;
+  };
+
+  run(): Attempt {
+    const [needs, stopped, status] = this.ended();
+    const { isTooLarge } = this;
+    const { runs } = this.launcher;
+    const { unwritten } = this.runtime;
+    const { output } = this.wasi;
+    const late = this.late();
+    return {
+      ...{ needs, stopped, isTooLarge, status, output, runs, findings: this.findings },
+      ...{ unwritten, late },
+    };
+  }
+
+  ended(): [string | null, string, number] {
+    try {
+      const status = this.main();
+      this.streams.finishAll();
+      this.checkHeap();
+      return [null, "", status];
+    } catch (error) {
+      if (error instanceof NeededKernel) return [error.kernel, "", 0];
+      if (error instanceof UnfollowedError || error instanceof LabError) {
+        this.isTooLarge = error instanceof TooLargeError || error instanceof LabError;
+        return [null, error.message, 0];
+      }
+      if (!(error instanceof ProgramFault)) throw error;
+      this.find(error.kind, error.message, {});
+      return [null, error.message, 0];
+    }
+  }
+
+  main() {
+    const { module } = this.program;
+    const known: Record<string, WebAssembly.ImportValue> = this.runtime.functions;
+    const imports: WebAssembly.Imports = {};
+    for (const { module: from, name } of WebAssembly.Module.imports(module)) {
+      imports[from] ??= {};
+      imports[from][name] =
+        from === "env" ? (known[name] ?? this.unknown(name)) : this.wasi.get(name);
+    }
+    // The names of kernels come before main begins.
+    imports.env.__cudaRegisterFatBinaryEnd = () => this.check();
+    this.instance = new WebAssembly.Instance(module, imports);
+    try {
+      this.exports()._start();
+      return 0;
+    } catch (error) {
+      return this.status(error);
+    }
+  }
+
+  /** What a program ends with that something threw out of. */
+  status(error: unknown) {
+    if (error instanceof ProgramEnd) return error.status;
+    if (error instanceof RangeError)
+      throw new UnfollowedError("its functions call each other too often");
+    if (!(error instanceof WebAssembly.RuntimeError)) throw error;
+    if (error.message.includes("unreachable")) return ABORTED;
+    if (/divi|remainder/.test(error.message)) return DIVIDED;
+    if (!error.message.includes("out of bounds") || error.message.includes("table")) {
+      throw new UnfollowedError(`it is stopped: ${error.message}`);
+    }
+    this.line = lineOf(this.program, error.stack ?? "") || this.line;
+    const text = this.file.files[0].text.split("\n")[this.line - 1] ?? "";
+    const words: string[] = text.match(/\w+/g) ?? [];
+    const array = this.device.blocks.find(
+      ({ where, name }) => where === "device" && words.includes(name),
+    );
+    throw new ProgramFault(
+      array
+        ? `Host code uses ${array.name}, which lies in the memory of the device.`
+        : "Host code uses an address that lies outside of its memory, as those of the device do.",
+      "host memory",
+    );
+  }
+
+  /** A function that is not here ends the run where it is called. */
+  unknown(name: string) {
+    return () => {
+      if (/^__cxa_(allocate_exception|throw)$/.test(name)) {
+        if (/\bcatch\b/.test(this.file.files[0].text)) {
+          throw new UnfollowedError("it throws an exception");
+        }
+        throw new ProgramEnd(ABORTED);
+      }
+      throw new UnfollowedError(`it calls ${demangled(this.program, [name])[0]}`);
+    };
+  }
+
+  /** Ask for the first kernel that is not compiled. */
+  check() {
+    const { names } = this.program;
+    const { kernels } = this.runtime;
+    const fresh = [...kernels.values()].filter((name) => !names.has(name));
+    if (fresh.length) {
+      const texts = demangled(this.program, fresh);
+      fresh.forEach((name, at) => void names.set(name, texts[at]));
+    }
+    for (const name of kernels.values()) {
+      const { key } = signatureText(names.get(name) ?? "");
+      if (!(key in this.kernels)) throw new NeededKernel(key);
+    }
+  }
+
+  signature(stub: number) {
+    const known = this.signatures.get(stub);
+    if (known) return known;
+    const name = this.runtime.kernels.get(stub);
+    if (name === undefined) throw new UnfollowedError("it launches what is no kernel of the file");
+    const text = this.program.names.get(name) ?? "";
+    const compiled = this.kernels[signatureText(text).key];
+    if (compiled.refused) throw new UnfollowedError(compiled.refused);
+    const made = signatureOf(this.file, text, compiled);
+    this.signatures.set(stub, made);
+    return made;
+  }
+
+  staticShared(stub: number) {
+    const name = this.runtime.kernels.get(stub) ?? "";
+    const compiled = this.kernels[signatureText(this.program.names.get(name) ?? "").key];
+    const shared = compiled?.ptx ? (parse(compiled.ptx).get(compiled.entry)?.shared ?? []) : [];
+    return shared.reduce((all, { bytes }) => all + bytes, 0);
+  }
+
+  launch({ stub, args, stream, ...asked }: Asked) {
+    const signature = this.signature(stub);
+    const { key, name, parameters } = signature;
+    const view = new DataView(this.memory().buffer);
+    const given = parameters.map(({ ofHost }, at) => {
+      const address = view.getUint32(args + 4 * at, true);
+      return new Uint8Array(this.memory().buffer, address, ofHost).slice();
+    });
+    const launch = { ...asked, key, name, signature, given };
+    if (!this.launcher.isPossible(launch, this.shared.get(stub) ?? 0)) {
+      throw new UnfollowedError(`${name} is not launched`);
+    }
+    const uses = this.launcher.uses(launch);
+    const { line } = asked;
+    const run = () => {
+      this.line = line;
+      this.launcher.run(launch);
+    };
+    this.streams.add({ stream, line, what: `the launch of ${name} in line ${line}`, ...uses, run });
+  }
+
+  left() {
+    const left = this.end - secondsNow();
+    if (left <= 0) throw new TooLargeError("it takes too long");
+    return left;
+  }
+
+  tick() {
+    this.left();
+    // A host that waits for what a kernel writes gets it in the end.
+    if (this.streams.pending.length) this.streams.finishAll();
+  }
+
+  onOutput() {
+    this.waiting ??= this.streams.pending.findLast(({ what }) => what) ?? null;
+  }
+
+  late() {
+    const { overtaken } = this.streams;
+    if (overtaken) {
+      const [first, second] = overtaken;
+      const text = `Nothing makes ${second.what} wait for ${first.what}, which uses the same array in another stream.`;
+      return { line: second.line, text };
+    }
+    if (!this.runtime.isShared || !this.waiting) return null;
+    const { line, what } = this.waiting;
+    return { line, text: `The host does not wait for ${what}.` };
+  }
+
+  checkHeap() {
+    const block = this.heap?.overrun();
+    if (!block) return;
+    const size = block.size.toLocaleString("en");
+    throw new ProgramFault(
+      `Host code writes behind the end of an array of ${size} bytes.`,
+      "host memory",
+    );
+  }
+
+  find(kind: string, message: string, { isCertain = true, line = this.line, kernel = "" }: Place) {
+    if (this.findings.some((one) => one.kind === kind && one.line === line)) return;
+    this.findings.push({ kind, message: `Line ${line}: ${message}`, line, kernel, isCertain });
+  }
+}

@@ -1,0 +1,150 @@
+// Host code of a CUDA file to a WebAssembly module: clang and its linker, with the C and C++
+// libraries that the package has for WebAssembly.
+
+import type { Package } from "../../clang/compiler.ts";
+import type { CudaFile } from "../cuda_file.ts";
+import { UnfollowedError } from "./faults.ts";
+import { HOST_HEADER } from "./host_header.ts";
+import { EVERY_HEADER, hostTexts, plainName } from "./host_text.ts";
+
+/** A host program: its module, and what its functions and its kernels are called. */
+export interface HostProgram {
+  module: WebAssembly.Module;
+  /** names as a reader writes them, of names in the module; filled by `demangled` */
+  names: Map<string, string>;
+  bytes: Uint8Array<ArrayBuffer>;
+  clang: Package;
+  file: string;
+}
+
+const HEADER = "lab_cuda.h";
+const [OBJECT, OUTPUT, BINARY] = ["host.o", "host.wasm", "lab_binary"];
+const TRIPLE = "wasm32-unknown-wasip1";
+const INCLUDES = [
+  ...["/usr/include/wasm32-wasip1/c++/v1", "/usr/include/c++/v1", "/usr/include"],
+  "/usr/include/wasm32-wasip1",
+];
+const LIBRARIES = "/usr/lib/wasm32-wasip1";
+const COMPILE = [
+  ...["clang", "-cc1", "-triple", TRIPLE, "-aux-triple", "nvptx64-nvidia-cuda", "-emit-obj", "-O1"],
+  ...["-mrelocation-model", "static", "-target-cpu", "generic", "-fno-strict-return", "-w"],
+  ...[
+    "-debug-info-kind=line-tables-only",
+    "-dwarf-version=4",
+    "-std=c++17",
+    "-fgnuc-version=4.2.1",
+  ],
+  ...["-fcxx-exceptions", "-fexceptions", "-fignore-exceptions", "-target-sdk-version=12.0"],
+  ...["-fcuda-include-gpubinary", BINARY, "-fsanitize-coverage-type=3"],
+  ...[
+    "-fsanitize-coverage-trace-pc-guard",
+    "-Wno-register",
+    "-Wno-narrowing",
+    "-ferror-limit",
+    "3",
+  ],
+  ...["-fno-finite-loops", "-fwrapv", "-resource-dir", "/usr", "-isysroot", "/usr"],
+  ...INCLUDES.flatMap((folder) => ["-internal-isystem", folder]),
+  ...["-D_GNU_SOURCE", "-D_WASI_EMULATED_PROCESS_CLOCKS", "-D_WASI_EMULATED_SIGNAL"],
+  ...["-D_WASI_EMULATED_GETPID", "-D_WASI_EMULATED_MMAN", "-include", HEADER, "-x", "cuda"],
+];
+const LINK = [
+  ...["wasm-ld", "-m", "wasm32", `-L${LIBRARIES}`, `${LIBRARIES}/crt1-command.o`, OBJECT],
+  ...["-lc++", "-lc++abi", "-lwasi-emulated-process-clocks", "-lwasi-emulated-signal"],
+  ...["-lwasi-emulated-getpid", "-lwasi-emulated-mman", "-lc"],
+  `/usr/lib/${TRIPLE}/libclang_rt.builtins.a`,
+  ...["--allow-undefined", "--max-memory=1073741824", "-z", "stack-size=8388608", "--stack-first"],
+  ...["--export=__heap_base", "--export-table", "-o", OUTPUT],
+];
+const ERROR = /^(.*?):(\d+):\d+: (?:fatal )?error: (.*)$/m;
+
+/** Compile and link the host code of a file. Throws an UnfollowedError where that is not possible. */
+export function compileHost(file: CudaFile, clang: Package): HostProgram {
+  const name = plainName(file.files[0].name);
+  // With `long` of 8 bytes; where that does not fit the libraries, of 4.
+  let { made, messages } = compiled(file, clang, name, true);
+  const first = messages;
+  if (!made) ({ made, messages } = compiled(file, clang, name, false));
+  if (!made) throw new UnfollowedError(reason(first, name));
+  const linked = run(clang, LINK, { [OBJECT]: made });
+  const bytes = linked.files?.[OUTPUT];
+  if (!bytes) throw new UnfollowedError(`it cannot be linked: ${linked.messages.trim()}`);
+  return { module: new WebAssembly.Module(bytes), names: new Map(), bytes, clang, file: name };
+}
+
+function compiled(file: CudaFile, clang: Package, name: string, isWide: boolean) {
+  const macros = Object.entries(file.defines).flatMap(([own, value]) => ["-D", `${own}=${value}`]);
+  const texts = {
+    ...hostTexts(file, isWide),
+    ...{ [HEADER]: HOST_HEADER, "everything.h": EVERY_HEADER, [BINARY]: "lab" },
+  };
+  const args = [...COMPILE, ...macros, "-main-file-name", name, name, "-o", OBJECT];
+  const { files, messages } = run(clang, args, texts);
+  return { made: files?.[OBJECT], messages };
+}
+
+/** The first error, as a reason. */
+function reason(messages: string, name: string) {
+  const [, file, line, text] = ERROR.exec(messages) ?? [];
+  if (!text) return `its host code cannot be compiled: ${messages.trim().slice(-200)}`;
+  const missing = /^'(.+)' file not found$/.exec(text)?.[1];
+  if (missing) return `it includes ${missing}`;
+  const place = file.replace(/^\.\//, "") === name ? `line ${line}: ` : "";
+  return `${place}${text}`;
+}
+
+type Files = Record<string, Uint8Array<ArrayBuffer>>;
+
+function run(clang: Package, args: string[], files: Record<string, string | Uint8Array>) {
+  let messages = "";
+  const decoder = new TextDecoder();
+  const hear = (bytes: Uint8Array | null) => {
+    if (bytes) messages += decoder.decode(bytes, { stream: true });
+  };
+  try {
+    const made = clang.runLLVM(args, files, { synchronously: true, stdout: hear, stderr: hear });
+    return { files: made as Files, messages };
+  } catch (error) {
+    if (!(error instanceof clang.Exit)) messages += `\n${error}`;
+    return { files: null, messages };
+  }
+}
+
+/** What names of the module are in C++: "void tiled<16>(float*, int)". */
+export function demangled(program: HostProgram, names: string[]) {
+  const plain = names.map((name) => name.replace(/(\.|__)(static|intern)__.*$/, ""));
+  const { messages } = run(program.clang, ["c++filt", ...plain], {});
+  return messages.trim().split("\n");
+}
+
+/** The line of the file in which the module was, by the stack of an error; 0 if unknown. */
+export function lineOf(program: HostProgram, stack: string) {
+  const code = codeStart(program.bytes);
+  const places = [...stack.matchAll(/wasm-function\[\d+\]:(0x[\da-f]+)/g)].map(([, at]) => at);
+  const addresses = places.slice(0, 8).map((at) => `0x${(Number(at) - code).toString(16)}`);
+  if (!addresses.length) return 0;
+  const args = ["symbolizer", `--obj=${OUTPUT}`, ...addresses];
+  const { messages } = run(program.clang, args, { [OUTPUT]: program.bytes });
+  const found = messages
+    .split("\n")
+    .find((one) => one.replace(/^\/+/, "").startsWith(`${program.file}:`));
+  return Number(/:(\d+):\d+$/.exec(found ?? "")?.[1] ?? 0);
+}
+
+const CODE_SECTION = 10;
+
+/** Where the contents of the code section begin: debug information counts from there. */
+function codeStart(bytes: Uint8Array) {
+  for (let at = 8; at < bytes.length; ) {
+    const section = bytes[at++];
+    let [size, shift] = [0, 0];
+    for (let more = true; more; shift += 7) {
+      const byte = bytes[at++];
+      size |= (byte & 0x7f) << shift;
+      more = byte >= 0x80;
+    }
+    if (section === CODE_SECTION) return at;
+    at += size;
+  }
+  return 0;
+}

@@ -1,0 +1,634 @@
+// What host code finds declared before its first line, in place of NVIDIA's headers: the CUDA
+// runtime, types of vectors and of 16-bit floats. `runtime.ts` provides the functions.
+//
+// Each function takes the line of its call as a last argument that no caller writes.
+
+const WORDS = `
+#pragma clang system_header
+#define __global__ __attribute__((global))
+#define __device__ __attribute__((device))
+#define __host__ __attribute__((host))
+#define __shared__ __attribute__((shared))
+#define __constant__ __attribute__((constant))
+#define __managed__ __attribute__((device))
+#define __forceinline__ inline
+#define __noinline__ __attribute__((noinline))
+#define __align__(n) __attribute__((aligned(n)))
+#define __builtin_align__(n) __attribute__((aligned(n)))
+#define __launch_bounds__(...)
+#define __maxnreg__(...)
+#define __block_size__(...)
+#define __cluster_dims__(...)
+#define __grid_constant__
+#define __inline__ inline
+#define CUDART_CB
+#define CUDART_VERSION 12080
+#define CUDA_VERSION 12080
+#define CUDART_INF_F __builtin_inff()
+#define CUDART_NAN_F __builtin_nanf("")
+#define CUDART_PI_F 3.141592654f
+#define CUDART_PI 3.1415926535897931
+#define __CUDACC__ 1
+#define __NVCC__ 1
+#define __CUDACC_VER_MAJOR__ 12
+#define __CUDACC_VER_MINOR__ 8
+#define __linux__ 1
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <cstdio>
+#include <stdint.h>
+#include <limits.h>
+#include <float.h>
+#include <time.h>
+typedef unsigned long long lab_size_t;
+namespace std { using ::lab_size_t; }
+#define LAB_LINE int line = __builtin_LINE()
+#define LAB_IN static inline __attribute__((host, device))
+extern "C" void lab_tick();
+extern "C" __attribute__((no_sanitize("coverage"))) void __sanitizer_cov_trace_pc_guard(unsigned*) {
+  static int left = 1 << 20;
+  if (--left < 0) {
+    left = 1 << 20;
+    lab_tick();
+  }
+}
+extern "C" void __sanitizer_cov_trace_pc_guard_init(unsigned*, unsigned*) {}
+// The heap is that of heap.ts, which knows the size of each block.
+extern "C" {
+void* lab_allocate(unsigned long bytes, unsigned long alignment);
+void lab_free(void*);
+unsigned long lab_bytes(void*);
+void* malloc(unsigned long bytes) { return lab_allocate(bytes, 16); }
+void free(void* block) { lab_free(block); }
+void* calloc(unsigned long count, unsigned long bytes) {
+  void* block = lab_allocate(count * bytes, 16);
+  return memset(block, 0, count * bytes);
+}
+void* realloc(void* block, unsigned long bytes) {
+  void* other = lab_allocate(bytes, 16);
+  if (block) {
+    unsigned long held = lab_bytes(block);
+    memcpy(other, block, held < bytes ? held : bytes);
+    lab_free(block);
+  }
+  return other;
+}
+void* aligned_alloc(unsigned long alignment, unsigned long bytes) {
+  return lab_allocate(bytes, alignment);
+}
+int posix_memalign(void** block, unsigned long alignment, unsigned long bytes) {
+  *block = lab_allocate(bytes, alignment);
+  return 0;
+}
+unsigned long malloc_usable_size(void* block) { return lab_bytes(block); }
+void* __libc_malloc(unsigned long bytes) { return malloc(bytes); }
+void* __libc_calloc(unsigned long count, unsigned long bytes) { return calloc(count, bytes); }
+void __libc_free(void* block) { free(block); }
+}
+`;
+
+/** `printf` takes each whole number by its own width, as `long` has 8 bytes here and in CUDA. */
+const PRINTING = `
+static const char* lab_format(const char* format, const unsigned char* bytes) {
+  static char made[1 << 16];
+  char* to = made;
+  char* last = made + sizeof(made) - 4;
+  while (*format && to < last) {
+    if ((*to++ = *format++) != '%') continue;
+    if (*format == '%') {
+      *to++ = *format++;
+      continue;
+    }
+    while (*format && strchr("-+ #0123456789.*'", *format)) {
+      if (*format == '*') bytes++;
+      *to++ = *format++;
+    }
+    const char* own = format;
+    while (*format && strchr("hlLqjzt", *format)) format++;
+    if (*format && strchr("diouxX", *format)) {
+      if (*bytes == 8) *to++ = 'l', *to++ = 'l';
+      else while (own < format && *own == 'h') *to++ = *own++;
+    } else while (own < format) *to++ = *own++;
+    bytes++;
+  }
+  *to = 0;
+  return made;
+}
+#define LAB_SIZES const unsigned char sizes[] = {sizeof(A)..., 0}
+template <class... A> int lab_printf(const char* format, A... a) {
+  LAB_SIZES;
+  return printf(lab_format(format, sizes), a...);
+}
+template <class... A> int lab_fprintf(FILE* file, const char* format, A... a) {
+  LAB_SIZES;
+  return fprintf(file, lab_format(format, sizes), a...);
+}
+template <class... A> int lab_sprintf(char* to, const char* format, A... a) {
+  LAB_SIZES;
+  return sprintf(to, lab_format(format, sizes), a...);
+}
+template <class... A>
+int lab_snprintf(char* to, unsigned long count, const char* format, A... a) {
+  LAB_SIZES;
+  return snprintf(to, count, lab_format(format, sizes), a...);
+}
+namespace std { using ::lab_printf; using ::lab_fprintf; using ::lab_sprintf; using ::lab_snprintf; }
+`;
+
+const each = <T>(all: T[], write: (one: T) => string) => all.map(write).join("\n");
+
+const NUMBERS = ["int", "unsigned", "long long", "unsigned long long", "float", "double"];
+
+const MATHEMATICS = `
+${each(
+  NUMBERS,
+  (type) => `
+LAB_IN constexpr ${type} min(${type} a, ${type} b) { return b < a ? b : a; }
+LAB_IN constexpr ${type} max(${type} a, ${type} b) { return a < b ? b : a; }`,
+)}
+LAB_IN constexpr unsigned min(int a, unsigned b) { return min((unsigned)a, b); }
+LAB_IN constexpr unsigned min(unsigned a, int b) { return min(a, (unsigned)b); }
+LAB_IN constexpr unsigned max(int a, unsigned b) { return max((unsigned)a, b); }
+LAB_IN constexpr unsigned max(unsigned a, int b) { return max(a, (unsigned)b); }
+LAB_IN constexpr double min(float a, double b) { return min((double)a, b); }
+LAB_IN constexpr double min(double a, float b) { return min(a, (double)b); }
+LAB_IN constexpr double max(float a, double b) { return max((double)a, b); }
+LAB_IN constexpr double max(double a, float b) { return max(a, (double)b); }
+namespace std {
+${each(["min", "max"], (name) =>
+  each(["", "unsigned "], (sign) =>
+    each(["long a, :long long b", "long long a, :long b"], (pair) => {
+      const [a, b] = pair.split(":").map((one) => sign + one);
+      const body = name === "min" ? "b < a ? b : a" : "a < b ? b : a";
+      return `constexpr ${sign}long long ${name}(${a}${b}) { return ${body}; }`;
+    }),
+  ),
+)}
+}
+LAB_IN float rsqrtf(float a) { return 1.0f / sqrtf(a); }
+LAB_IN double rsqrt(double a) { return 1.0 / sqrt(a); }
+LAB_IN float rcbrtf(float a) { return 1.0f / cbrtf(a); }
+LAB_IN float normcdff(float a) { return 0.5f * erfcf(-a * 0.70710678f); }
+LAB_IN double normcdf(double a) { return 0.5 * erfc(-a * 0.70710678118654752); }
+LAB_IN float sinpif(float a) { return sinf(a * 3.14159265358979f); }
+LAB_IN float cospif(float a) { return cosf(a * 3.14159265358979f); }
+LAB_IN void sincospif(float a, float* s, float* c) { *s = sinpif(a), *c = cospif(a); }
+LAB_IN float __saturatef(float a) { return a < 0 ? 0 : a > 1 ? 1 : a; }
+LAB_IN float __expf(float a) { return expf(a); }
+LAB_IN float __logf(float a) { return logf(a); }
+LAB_IN float __sinf(float a) { return sinf(a); }
+LAB_IN float __cosf(float a) { return cosf(a); }
+LAB_IN float __powf(float a, float b) { return powf(a, b); }
+LAB_IN float __fdividef(float a, float b) { return a / b; }
+LAB_IN float __fmaf_rn(float a, float b, float c) { return fmaf(a, b, c); }
+LAB_IN int __popc(unsigned a) { return __builtin_popcount(a); }
+LAB_IN int __popcll(unsigned long long a) { return __builtin_popcountll(a); }
+LAB_IN int __clz(int a) { return a ? __builtin_clz(a) : 32; }
+LAB_IN int __ffs(int a) { return __builtin_ffs(a); }
+LAB_IN unsigned __brev(unsigned a) { return __builtin_bitreverse32(a); }
+LAB_IN int __mul24(int a, int b) { return a * b; }
+LAB_IN int __umul24(unsigned a, unsigned b) { return a * b; }
+LAB_IN unsigned __umulhi(unsigned a, unsigned b) { return (unsigned long long)a * b >> 32; }
+LAB_IN int __float_as_int(float a) { return __builtin_bit_cast(int, a); }
+LAB_IN unsigned __float_as_uint(float a) { return __builtin_bit_cast(unsigned, a); }
+LAB_IN float __int_as_float(int a) { return __builtin_bit_cast(float, a); }
+LAB_IN float __uint_as_float(unsigned a) { return __builtin_bit_cast(float, a); }
+template <class T> LAB_IN T __ldg(const T* from) { return *from; }
+`;
+
+const VECTORS = each(
+  [
+    ...["char", "uchar", "short", "ushort", "int", "uint", "float"],
+    ...["long", "ulong", "longlong", "ulonglong", "double"],
+  ],
+  (name) => {
+    const base = name.replace(/^u/, "unsigned ").replace(/long(long)?$/, "long long");
+    const wide = base.includes("long") || base === "double" ? 8 : 0;
+    const bytes = wide || { char: 1, short: 2 }[base.replace("unsigned ", "")] || 4;
+    const struct = (lanes: number) => {
+      const fields = [..."xyzw"].slice(0, lanes);
+      const aligned = lanes === 1 || lanes === 3 ? bytes : Math.min(16, bytes * lanes);
+      const given = fields.map((one) => `${base} ${one}`).join(", ");
+      return `
+struct __attribute__((aligned(${aligned}))) ${name}${lanes} { ${base} ${fields.join(", ")}; };
+LAB_IN ${name}${lanes} make_${name}${lanes}(${given}) { return {${fields.join(", ")}}; }`;
+    };
+    return each([1, 2, 3, 4], struct);
+  },
+);
+
+const SMALL_FLOATS = `
+struct __attribute__((aligned(2))) __half {
+  unsigned short bits;
+  __half() = default;
+  __host__ __device__ __half(float a) {
+    unsigned all = __builtin_bit_cast(unsigned, a), size = all & 0x7fffffffu;
+    bits = all >> 16 & 0x8000u;
+    if (size > 0x7f800000u) bits |= 0x7fff;
+    else if (size >= 0x477ff000u) bits |= 0x7c00;
+    else if (size < 0x38800000u) bits |= (unsigned)rintf(__builtin_bit_cast(float, size) * 0x1p24f);
+    else bits |= (size - 0x38000000u + 0xfffu + (size >> 13 & 1)) >> 13;
+  }
+  template <class T> __host__ __device__ __half(T a) : __half((float)a) {}
+  __host__ __device__ operator float() const {
+    unsigned sign = (bits & 0x8000u) << 16, rest = bits & 0x7fffu;
+    if (rest >= 0x7c00u) return __builtin_bit_cast(float, sign | 0x7f800000u | (rest & 0x3ffu) << 13);
+    float size = rest < 0x400u ? rest * 0x1p-24f
+                               : __builtin_bit_cast(float, (rest << 13) + 0x38000000u);
+    return sign ? -size : size;
+  }
+};
+struct __attribute__((aligned(2))) __nv_bfloat16 {
+  unsigned short bits;
+  __nv_bfloat16() = default;
+  __host__ __device__ __nv_bfloat16(float a) {
+    unsigned all = __builtin_bit_cast(unsigned, a);
+    bits = a != a ? 0x7fff : (all + 0x7fffu + (all >> 16 & 1)) >> 16;
+  }
+  template <class T> __host__ __device__ __nv_bfloat16(T a) : __nv_bfloat16((float)a) {}
+  __host__ __device__ operator float() const { return __builtin_bit_cast(float, (unsigned)bits << 16); }
+};
+struct __attribute__((aligned(4))) __half2 { __half x, y; };
+struct __attribute__((aligned(4))) __nv_bfloat162 { __nv_bfloat16 x, y; };
+typedef __half half;
+typedef __half2 half2;
+typedef __nv_bfloat16 nv_bfloat16;
+typedef __nv_bfloat162 nv_bfloat162;
+${each(["__half half", "__nv_bfloat16 bfloat16"], (pair) => {
+  const [type, name] = pair.split(" ");
+  const back = name === "half" ? "__half2float" : "__bfloat162float";
+  return `
+LAB_IN float ${back}(${type} a) { return a; }
+${each(["", "_rn", "_rz", "_ru", "_rd"], (mode) => `LAB_IN ${type} __float2${name}${mode}(float a) { return a; }`)}
+LAB_IN ${type} __double2${name}(double a) { return a; }
+LAB_IN ${type} __int2${name}_rn(int a) { return a; }
+LAB_IN ${type}2 __float2${name}2_rn(float a) { return {a, a}; }
+LAB_IN ${type}2 __floats2${name}2_rn(float a, float b) { return {a, b}; }
+LAB_IN ${type}2 make_${type.replace(/^__/, "")}2(${type} a, ${type} b) { return {a, b}; }
+LAB_IN float __low2float(${type}2 a) { return a.x; }
+LAB_IN float __high2float(${type}2 a) { return a.y; }`;
+})}
+LAB_IN __half2 __halves2half2(__half a, __half b) { return {a, b}; }
+LAB_IN float2 __half22float2(__half2 a) { return {a.x, a.y}; }
+LAB_IN unsigned short __half_as_ushort(__half a) { return a.bits; }
+LAB_IN __half __ushort_as_half(unsigned short a) { __half b; b.bits = a; return b; }
+LAB_IN unsigned short __bfloat16_as_ushort(__nv_bfloat16 a) { return a.bits; }
+typedef float2 cuFloatComplex, cuComplex;
+typedef double2 cuDoubleComplex;
+LAB_IN cuFloatComplex make_cuFloatComplex(float x, float y) { return {x, y}; }
+LAB_IN cuFloatComplex make_cuComplex(float x, float y) { return {x, y}; }
+LAB_IN cuDoubleComplex make_cuDoubleComplex(double x, double y) { return {x, y}; }
+LAB_IN float cuCrealf(cuFloatComplex a) { return a.x; }
+LAB_IN float cuCimagf(cuFloatComplex a) { return a.y; }
+LAB_IN float cuCabsf(cuFloatComplex a) { return hypotf(a.x, a.y); }
+LAB_IN cuFloatComplex cuCaddf(cuFloatComplex a, cuFloatComplex b) { return {a.x + b.x, a.y + b.y}; }
+LAB_IN cuFloatComplex cuCsubf(cuFloatComplex a, cuFloatComplex b) { return {a.x - b.x, a.y - b.y}; }
+LAB_IN cuFloatComplex cuCmulf(cuFloatComplex a, cuFloatComplex b) {
+  return {a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x};
+}
+`;
+
+const ERRORS = [
+  ["Success", 0, "no error"],
+  ["ErrorInvalidValue", 1, "invalid argument"],
+  ["ErrorMemoryAllocation", 2, "out of memory"],
+  ["ErrorInitializationError", 3, "initialization error"],
+  ["ErrorInvalidConfiguration", 9, "invalid configuration argument"],
+  ["ErrorInvalidSymbol", 13, "invalid device symbol"],
+  ["ErrorInvalidDevicePointer", 17, "invalid device pointer"],
+  ["ErrorInvalidMemcpyDirection", 21, "invalid copy direction for memcpy"],
+  ["ErrorNoDevice", 100, "no CUDA-capable device is detected"],
+  ["ErrorInvalidDevice", 101, "invalid device ordinal"],
+  ["ErrorInvalidResourceHandle", 400, "invalid resource handle"],
+  ["ErrorNotReady", 600, "device not ready"],
+  ["ErrorIllegalAddress", 700, "an illegal memory access was encountered"],
+  ["ErrorLaunchOutOfResources", 701, "too many resources requested for launch"],
+  ["ErrorLaunchTimeout", 702, "the launch timed out and was terminated"],
+  ["ErrorLaunchFailure", 719, "unspecified launch failure"],
+  ["ErrorCooperativeLaunchTooLarge", 720, "too many blocks in cooperative launch"],
+  ["ErrorNotSupported", 801, "operation not supported"],
+  ["ErrorUnknown", 999, "unknown error"],
+] as const;
+
+/** What `cudaGetDeviceProperties` and `cudaDeviceGetAttribute` say: an H200. */
+const DEVICE: Record<string, number> = {
+  ...{ multiProcessorCount: 132, major: 9, minor: 0, maxThreadsPerBlock: 1024, warpSize: 32 },
+  ...{ maxThreadsPerMultiProcessor: 2048, cooperativeLaunch: 1, l2CacheSize: 62914560 },
+  ...{ clockRate: 1980000, memoryClockRate: 3201000, memoryBusWidth: 6144, managedMemory: 1 },
+  ...{ concurrentKernels: 1, regsPerBlock: 65536, maxBlocksPerMultiProcessor: 32 },
+  ...{ concurrentManagedAccess: 1, unifiedAddressing: 1, asyncEngineCount: 3, integrated: 0 },
+  ...{ canMapHostMemory: 1, regsPerMultiprocessor: 65536, computeMode: 0, ECCEnabled: 1 },
+  ...{ pageableMemoryAccess: 0, deviceOverlap: 1, memoryPoolsSupported: 1, clusterLaunch: 1 },
+  ...{ persistingL2CacheMaxSize: 0, accessPolicyMaxWindowSize: 0, pciBusID: 0, pciDeviceID: 0 },
+  ...{ pciDomainID: 0, kernelExecTimeoutEnabled: 0, tccDriver: 0, isMultiGpuBoard: 0 },
+};
+const SIZES: Record<string, number> = {
+  ...{ totalGlobalMem: 150e9, sharedMemPerBlock: 49152, sharedMemPerMultiprocessor: 233472 },
+  ...{ sharedMemPerBlockOptin: 232448, totalConstMem: 65536, memPitch: 2147483647 },
+  ...{ textureAlignment: 512, reservedSharedMemPerBlock: 1024 },
+};
+const ATTRIBUTES: Record<string, string> = {
+  ...{ ComputeCapabilityMajor: "major", ComputeCapabilityMinor: "minor" },
+  ...{ MaxSharedMemoryPerBlock: "sharedMemPerBlock", GlobalMemoryBusWidth: "memoryBusWidth" },
+  ...{ MaxSharedMemoryPerBlockOptin: "sharedMemPerBlockOptin" },
+  ...{ MaxSharedMemoryPerMultiprocessor: "sharedMemPerMultiprocessor" },
+  ...{ MaxRegistersPerBlock: "regsPerBlock", MaxBlockDimX: "maxThreadsPerBlock" },
+};
+const all = { ...DEVICE, ...SIZES };
+const attributes = [
+  ...Object.keys(all).map((name) => [name[0].toUpperCase() + name.slice(1), all[name]]),
+  ...Object.entries(ATTRIBUTES).map(([name, same]) => [name, all[same]]),
+] as [string, number][];
+
+const TYPES = `
+struct dim3 {
+  unsigned x, y, z;
+  __host__ __device__ constexpr dim3(unsigned x = 1, unsigned y = 1, unsigned z = 1)
+      : x(x), y(y), z(z) {}
+  __host__ __device__ constexpr dim3(uint3 v) : x(v.x), y(v.y), z(v.z) {}
+  __host__ __device__ constexpr operator uint3() const { return {x, y, z}; }
+};
+extern const uint3 threadIdx, blockIdx;
+extern const dim3 blockDim, gridDim;
+constexpr int warpSize = 32;
+enum cudaError { ${ERRORS.map(([name, number]) => `cuda${name} = ${number}`).join(", ")} };
+typedef cudaError cudaError_t;
+static inline const char* cudaGetErrorString(cudaError_t e) {
+  switch ((int)e) { ${ERRORS.map(([, number, text]) => `case ${number}: return "${text}";`).join(" ")} }
+  return "unrecognized error code";
+}
+static inline const char* cudaGetErrorName(cudaError_t e) {
+  switch ((int)e) { ${ERRORS.map(([name, number]) => `case ${number}: return "cuda${name}";`).join(" ")} }
+  return "unrecognized error code";
+}
+enum cudaMemcpyKind {
+  cudaMemcpyHostToHost, cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice,
+  cudaMemcpyDefault
+};
+typedef struct CUstream_st* cudaStream_t;
+typedef struct CUevent_st* cudaEvent_t;
+typedef struct CUpool_st* cudaMemPool_t;
+#define cudaStreamLegacy ((cudaStream_t)1)
+#define cudaStreamPerThread ((cudaStream_t)2)
+enum {
+  cudaStreamDefault = 0, cudaStreamNonBlocking = 1, cudaEventDefault = 0, cudaEventBlockingSync = 1,
+  cudaEventDisableTiming = 2, cudaEventRecordDefault = 0, cudaEventWaitDefault = 0,
+  cudaHostAllocDefault = 0, cudaHostAllocPortable = 1, cudaHostAllocMapped = 2,
+  cudaHostAllocWriteCombined = 4, cudaHostRegisterDefault = 0, cudaHostRegisterPortable = 1,
+  cudaHostRegisterMapped = 2, cudaMemAttachGlobal = 1, cudaMemAttachHost = 2,
+  cudaDeviceScheduleAuto = 0, cudaDeviceScheduleSpin = 1, cudaDeviceMapHost = 8, cudaCpuDeviceId = -1,
+  cudaDeviceScheduleBlockingSync = 4, cudaOccupancyDefault = 0
+};
+enum cudaFuncAttribute {
+  cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
+  cudaFuncAttributePreferredSharedMemoryCarveout = 9,
+  cudaFuncAttributeNonPortableClusterSizeAllowed = 13
+};
+enum cudaFuncCache {
+  cudaFuncCachePreferNone, cudaFuncCachePreferShared, cudaFuncCachePreferL1, cudaFuncCachePreferEqual
+};
+enum cudaSharedMemConfig {
+  cudaSharedMemBankSizeDefault, cudaSharedMemBankSizeFourByte, cudaSharedMemBankSizeEightByte
+};
+enum cudaSharedCarveout {
+  cudaSharedmemCarveoutDefault = -1, cudaSharedmemCarveoutMaxShared = 100,
+  cudaSharedmemCarveoutMaxL1 = 0
+};
+enum cudaLimit {
+  cudaLimitStackSize, cudaLimitPrintfFifoSize, cudaLimitMallocHeapSize, cudaLimitPersistingL2CacheSize
+};
+enum cudaMemoryAdvise {
+  cudaMemAdviseSetReadMostly = 1, cudaMemAdviseUnsetReadMostly, cudaMemAdviseSetPreferredLocation,
+  cudaMemAdviseUnsetPreferredLocation, cudaMemAdviseSetAccessedBy, cudaMemAdviseUnsetAccessedBy
+};
+enum cudaDeviceAttr { ${attributes.map(([name]) => `cudaDevAttr${name}`).join(", ")} };
+struct cudaUUID_t { char bytes[16]; };
+struct cudaDeviceProp {
+  char name[256];
+  cudaUUID_t uuid;
+  int ${Object.keys(DEVICE).join(", ")};
+  lab_size_t ${Object.keys(SIZES).join(", ")};
+  int maxThreadsDim[3], maxGridSize[3];
+};
+struct cudaFuncAttributes {
+  lab_size_t sharedSizeBytes, constSizeBytes, localSizeBytes;
+  int maxThreadsPerBlock, numRegs, ptxVersion, binaryVersion, maxDynamicSharedSizeBytes;
+};
+typedef void (*cudaHostFn_t)(void*);
+typedef void (*cudaStreamCallback_t)(cudaStream_t, cudaError_t, void*);
+typedef unsigned long long cudaTextureObject_t, cudaSurfaceObject_t;
+struct curandStateXORWOW { unsigned words[12]; };
+typedef curandStateXORWOW curandState, curandState_t, curandStateXORWOW_t;
+struct alignas(16) curandStatePhilox4_32_10 { unsigned words[16]; };
+typedef curandStatePhilox4_32_10 curandStatePhilox4_32_10_t;
+struct cudaPos { lab_size_t x, y, z; };
+struct CUtensorMap;
+namespace cooperative_groups {
+struct thread_block;
+struct grid_group;
+struct coalesced_group;
+template <unsigned, class = void> struct thread_block_tile;
+}
+namespace nvcuda { namespace wmma {} namespace experimental {} }
+namespace cuda { template <class> struct pipeline_shared_state; }
+`;
+
+/** Functions of `runtime.ts`: what they take before the line. */
+const FUNCTIONS: Record<string, string> = {
+  ...{ cudaFree: "void*", cudaFreeHost: "void*", cudaFreeAsync: "void*, cudaStream_t" },
+  cudaHostRegister: "void*, lab_size_t, unsigned",
+  cudaHostUnregister: "void*",
+  cudaMemcpy: "void*, const void*, lab_size_t, cudaMemcpyKind",
+  cudaMemcpyAsync: "void*, const void*, lab_size_t, cudaMemcpyKind, cudaStream_t = 0",
+  cudaMemcpy2DAsync:
+    "void*, lab_size_t, const void*, lab_size_t, lab_size_t, lab_size_t, cudaMemcpyKind, cudaStream_t = 0",
+  cudaMemcpy2D:
+    "void*, lab_size_t, const void*, lab_size_t, lab_size_t, lab_size_t, cudaMemcpyKind",
+  cudaMemset: "void*, int, lab_size_t",
+  cudaMemsetAsync: "void*, int, lab_size_t, cudaStream_t = 0",
+  cudaMemset2D: "void*, lab_size_t, int, lab_size_t, lab_size_t",
+  cudaMemset2DAsync: "void*, lab_size_t, int, lab_size_t, lab_size_t, cudaStream_t = 0",
+  cudaStreamCreate: "cudaStream_t*",
+  cudaStreamCreateWithFlags: "cudaStream_t*, unsigned",
+  ...{ cudaStreamDestroy: "cudaStream_t", cudaStreamSynchronize: "cudaStream_t" },
+  cudaStreamQuery: "cudaStream_t",
+  cudaStreamWaitEvent: "cudaStream_t, cudaEvent_t, unsigned = 0",
+  ...{ cudaEventCreate: "cudaEvent_t*", cudaEventDestroy: "cudaEvent_t" },
+  cudaEventRecord: "cudaEvent_t, cudaStream_t = 0",
+  ...{ cudaEventSynchronize: "cudaEvent_t", cudaEventQuery: "cudaEvent_t" },
+  cudaEventElapsedTime: "float*, cudaEvent_t, cudaEvent_t",
+  ...{ cudaDeviceSynchronize: "", cudaGetLastError: "", cudaPeekAtLastError: "" },
+  cudaLaunchHostFunc: "cudaStream_t, cudaHostFn_t, void*",
+};
+
+const RUNTIME = `
+extern "C" {
+${each(Object.entries(FUNCTIONS), ([name, takes]) => `cudaError_t ${name}(${takes}${takes && ", "}LAB_LINE);`)}
+int __cudaPushCallConfiguration(dim3, dim3, unsigned long = 0, void* = 0, LAB_LINE);
+int __cudaPopCallConfiguration(dim3*, dim3*, unsigned long*, void*);
+cudaError_t cudaLaunchKernel(const void*, dim3, dim3, void**, unsigned long, cudaStream_t);
+cudaError_t lab_allocate_device(void**, lab_size_t, int kind, int line);
+cudaError_t lab_raise_shared(const void*, int attribute, int bytes, int line);
+int lab_static_shared(const void*);
+void lab_launch_at(int line);
+void* lab_symbol(const void*);
+lab_size_t lab_symbol_bytes(const void*);
+}
+#define LAB_OK { return cudaSuccess; }
+${each(
+  ["Malloc 0", "MallocManaged 1 unsigned=1", "MallocHost 2 unsigned=0", "HostAlloc 2 unsigned=0"],
+  (one) => {
+    const [name, kind, flags] = one.split(" ");
+    return `
+template <class T> cudaError_t cuda${name}(T** to, lab_size_t bytes${flags ? `, ${flags.replace("=", " flags = ")}` : ""}, LAB_LINE) {
+  return lab_allocate_device((void**)to, bytes, ${kind}, line);
+}`;
+  },
+)}
+template <class T> cudaError_t cudaMallocAsync(T** to, lab_size_t bytes, cudaStream_t, LAB_LINE) {
+  return lab_allocate_device((void**)to, bytes, 0, line);
+}
+template <class T, class S>
+cudaError_t cudaMallocPitch(T** to, S* pitch, lab_size_t width, lab_size_t height, LAB_LINE) {
+  *pitch = (width + 511) / 512 * 512;
+  return lab_allocate_device((void**)to, *pitch * height, 0, line);
+}
+template <class T> cudaError_t cudaHostGetDevicePointer(T** to, void* from, unsigned) {
+  *to = (T*)from;
+  return cudaSuccess;
+}
+template <class T>
+cudaError_t cudaMemcpyToSymbol(const T& symbol, const void* from, lab_size_t bytes, lab_size_t at = 0,
+                               cudaMemcpyKind kind = cudaMemcpyHostToDevice, LAB_LINE) {
+  return cudaMemcpy((char*)lab_symbol(&symbol) + at, from, bytes, kind, line);
+}
+template <class T>
+cudaError_t cudaMemcpyToSymbolAsync(const T& symbol, const void* from, lab_size_t bytes, lab_size_t at,
+                                    cudaMemcpyKind kind, cudaStream_t stream = 0, LAB_LINE) {
+  return cudaMemcpyAsync((char*)lab_symbol(&symbol) + at, from, bytes, kind, stream, line);
+}
+template <class T>
+cudaError_t cudaMemcpyFromSymbol(void* to, const T& symbol, lab_size_t bytes, lab_size_t at = 0,
+                                 cudaMemcpyKind kind = cudaMemcpyDeviceToHost, LAB_LINE) {
+  return cudaMemcpy(to, (char*)lab_symbol(&symbol) + at, bytes, kind, line);
+}
+template <class T, class P> cudaError_t cudaGetSymbolAddress(P** to, const T& symbol) {
+  *to = (P*)lab_symbol(&symbol);
+  return cudaSuccess;
+}
+template <class T, class S> cudaError_t cudaGetSymbolSize(S* to, const T& symbol) {
+  *to = lab_symbol_bytes(&symbol);
+  return cudaSuccess;
+}
+template <class F> cudaError_t cudaFuncSetAttribute(F* function, cudaFuncAttribute name, int value, LAB_LINE) {
+  return lab_raise_shared((const void*)function, name, value, line);
+}
+template <class F> cudaError_t cudaFuncSetCacheConfig(F*, cudaFuncCache) LAB_OK
+template <class F> cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* to, F* function) {
+  *to = {(lab_size_t)lab_static_shared((const void*)function), 0, 0, 1024, 32, 90, 90, 232448};
+  return cudaSuccess;
+}
+template <class F>
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* to, F* function, int threads, lab_size_t shared) {
+  int of_shared = 233472 / (1024 + (int)shared + lab_static_shared((const void*)function));
+  int of_threads = 2048 / ((threads + 31) / 32 * 32);
+  *to = of_threads < of_shared ? of_threads : of_shared;
+  if (*to > 32) *to = 32;
+  return cudaSuccess;
+}
+template <class F>
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* to, F* f, int threads, lab_size_t shared, unsigned) {
+  return cudaOccupancyMaxActiveBlocksPerMultiprocessor(to, f, threads, shared);
+}
+template <class F>
+cudaError_t cudaOccupancyMaxPotentialBlockSize(int* grid, int* block, F*, lab_size_t = 0, int most = 0) {
+  *block = most && most < 1024 ? most : 1024;
+  *grid = 132 * (2048 / *block);
+  return cudaSuccess;
+}
+static inline cudaError_t lab_launch(const void* f, dim3 grid, dim3 block, void** args, lab_size_t shared = 0,
+                                     cudaStream_t stream = 0, LAB_LINE) {
+  lab_launch_at(line);
+  return cudaLaunchKernel(f, grid, block, args, shared, stream);
+}
+template <class F>
+cudaError_t lab_launch(F* f, dim3 grid, dim3 block, void** args, lab_size_t shared = 0,
+                       cudaStream_t stream = 0, LAB_LINE) {
+  return lab_launch((const void*)f, grid, block, args, shared, stream, line);
+}
+#define cudaLaunchKernel lab_launch
+#define cudaLaunchCooperativeKernel lab_launch
+struct cudaLaunchAttribute { int id; union { int cooperative; unsigned clusterDim[3]; struct { int x; } priority; } val; };
+enum { cudaLaunchAttributeCooperative = 2, cudaLaunchAttributeClusterDimension = 4 };
+struct cudaLaunchConfig_t {
+  dim3 gridDim, blockDim;
+  lab_size_t dynamicSmemBytes = 0;
+  cudaStream_t stream = 0;
+  cudaLaunchAttribute* attrs = 0;
+  unsigned numAttrs = 0;
+};
+template <class... P, class... A>
+cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* c, void (*f)(P...), A... a) {
+  return [=](P... given) {
+    void* args[] = {(void*)&given...};
+    return lab_launch((const void*)f, c->gridDim, c->blockDim, args, c->dynamicSmemBytes, c->stream);
+  }(a...);
+}
+#undef LAB_IN
+#define LAB_IN static inline
+LAB_IN cudaError_t cudaThreadSynchronize(LAB_LINE) { return cudaDeviceSynchronize(line); }
+LAB_IN cudaError_t cudaStreamCreateWithPriority(cudaStream_t* to, unsigned flags, int) {
+  return cudaStreamCreateWithFlags(to, flags);
+}
+LAB_IN cudaError_t cudaEventCreateWithFlags(cudaEvent_t* to, unsigned) { return cudaEventCreate(to); }
+LAB_IN cudaError_t cudaEventRecordWithFlags(cudaEvent_t e, cudaStream_t s, unsigned) {
+  return cudaEventRecord(e, s);
+}
+LAB_IN cudaError_t cudaSetDevice(int number) { return number ? cudaErrorInvalidDevice : cudaSuccess; }
+LAB_IN cudaError_t cudaGetDevice(int* to) { *to = 0; return cudaSuccess; }
+LAB_IN cudaError_t cudaGetDeviceCount(int* to) { *to = 1; return cudaSuccess; }
+LAB_IN cudaError_t cudaDeviceReset(LAB_LINE) { return cudaDeviceSynchronize(line); }
+LAB_IN cudaError_t cudaSetDeviceFlags(unsigned) LAB_OK
+LAB_IN cudaError_t cudaDeviceSetLimit(cudaLimit, lab_size_t) LAB_OK
+LAB_IN cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache) LAB_OK
+LAB_IN cudaError_t cudaDeviceSetSharedMemConfig(cudaSharedMemConfig) LAB_OK
+LAB_IN cudaError_t cudaProfilerStart() LAB_OK
+LAB_IN cudaError_t cudaProfilerStop() LAB_OK
+LAB_IN cudaError_t cudaMemPrefetchAsync(const void*, lab_size_t, int, cudaStream_t = 0) LAB_OK
+LAB_IN cudaError_t cudaMemAdvise(const void*, lab_size_t, cudaMemoryAdvise, int) LAB_OK
+LAB_IN cudaError_t cudaStreamAttachMemAsync(cudaStream_t, void*, lab_size_t = 0, unsigned = 0) LAB_OK
+LAB_IN cudaError_t cudaRuntimeGetVersion(int* to) { *to = CUDART_VERSION; return cudaSuccess; }
+LAB_IN cudaError_t cudaDriverGetVersion(int* to) { *to = CUDART_VERSION; return cudaSuccess; }
+LAB_IN cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* most) {
+  *least = 0, *most = -5;
+  return cudaSuccess;
+}
+template <class S> cudaError_t cudaMemGetInfo(S* free, S* total) {
+  *free = *total = (S)${SIZES.totalGlobalMem};
+  return cudaSuccess;
+}
+LAB_IN cudaError_t cudaGetDeviceProperties(cudaDeviceProp* to, int) {
+  *to = {"NVIDIA H200", {}, ${[...Object.values(DEVICE), ...Object.values(SIZES).map((one) => `${one}ull`)].join(", ")},
+         {1024, 1024, 64}, {2147483647, 65535, 65535}};
+  return cudaSuccess;
+}
+LAB_IN cudaError_t cudaDeviceGetAttribute(int* to, cudaDeviceAttr which, int) {
+  const long long all[] = {${attributes.map(([, value]) => value).join(", ")}};
+  *to = all[which];
+  return cudaSuccess;
+}
+#define checkCudaErrors(call) lab_check((int)(call), #call, __FILE__, __LINE__)
+#define getLastCudaError(text) lab_check((int)cudaGetLastError(), text, __FILE__, __LINE__)
+LAB_IN void lab_check(int error, const char* call, const char* file, int line) {
+  if (!error) return;
+  fprintf(stderr, "CUDA error at %s:%d code=%d \\"%s\\"\\n", file, line, error, call);
+  exit(EXIT_FAILURE);
+}
+LAB_IN int findCudaDevice(int, const char**) { return 0; }
+LAB_IN int gpuGetMaxGflopsDeviceId() { return 0; }
+`;
+
+export const HOST_HEADER = [
+  ...[WORDS, PRINTING, MATHEMATICS, VECTORS, SMALL_FLOATS, TYPES, RUNTIME],
+].join("");

@@ -1,0 +1,229 @@
+// The arguments of a launch: as the host has them, with pointers of 4 bytes, and as the kernel takes
+// them, with pointers of 8.
+
+import type { ShapedArray } from "../../simulator/memory.ts";
+import { parse } from "../../simulator/ptx.ts";
+import type { Argument } from "../../simulator/simulation.ts";
+import type { Struct } from "../../simulator/variables.ts";
+import type { CudaFile } from "../cuda_file.ts";
+import type { FoundFunction } from "../kernels.ts";
+import { kernelsOf, lastName, templateValues } from "../kernels.ts";
+import type { Field } from "../structs.ts";
+import { bytesOfType, fieldsOf } from "../structs.ts";
+import { UnfollowedError } from "./faults.ts";
+import type { Block } from "./memory.ts";
+
+/** A parameter of a kernel. */
+export interface Taken {
+  name: string;
+  /** as the compiler calls it: "float const*" */
+  type: string;
+  /** whether the kernel may not write what it points to */
+  isConstant: boolean;
+  /** bytes as the host has it, and as the kernel takes it */
+  ofHost: number;
+  ofDevice: number;
+  /** of a struct, its fields: bytes from its start for the host and for the kernel */
+  fields:
+    | {
+        name: string;
+        type: string;
+        isPointer: boolean;
+        ofHost: number;
+        ofDevice: number;
+        bytes: number;
+      }[]
+    | null;
+}
+
+/** A kernel as a launch sees it. */
+export interface Signature {
+  /** with the values of its template: "fast::tiled<16>" */
+  key: string;
+  name: string;
+  parameters: Taken[];
+}
+
+const [HOST_POINTER, DEVICE_POINTER] = [4, 8];
+const ARRAYS: Record<string, new (buffer: ArrayBuffer) => ShapedArray["data"]> = {
+  ...{ float: Float32Array, double: Float64Array, char: Int8Array, "signed char": Int8Array },
+  ...{ short: Int16Array, int: Int32Array, "long long": BigInt64Array, bool: Uint8Array },
+  ...{ "unsigned char": Uint8Array, "unsigned short": Uint16Array, "unsigned int": Uint32Array },
+  ...{ "unsigned long long": BigUint64Array, __half: Uint16Array, __half2: Uint16Array },
+};
+const SHORT: Record<string, string> = {
+  ...{ uchar: "unsigned char", ushort: "unsigned short", uint: "unsigned int" },
+  ...{ longlong: "long long", ulonglong: "unsigned long long" },
+};
+const BITS = /^[a-z](\d+)$/;
+
+/** The name and the types in "void fast::tiled<16>(float const*, int)". */
+export function signatureText(demangled: string) {
+  const text = demangled.replaceAll("(anonymous namespace)::", "");
+  let depth = 0;
+  let opening = -1;
+  for (let at = 0; at < text.length && opening < 0; at++) {
+    depth += Number(text[at] === "<") - Number(text[at] === ">");
+    if (text[at] === "(" && depth === 0) opening = at;
+  }
+  const [head, inner] = [text.slice(0, opening), text.slice(opening + 1, text.lastIndexOf(")"))];
+  const key = head.replace(/^void /, "").trim();
+  return { key, name: lastName(key.split("<")[0]), types: splitTypes(inner) };
+}
+
+function splitTypes(text: string) {
+  const found = [""];
+  let depth = 0;
+  for (const letter of text) {
+    depth += Number("<([".includes(letter)) - Number(">)]".includes(letter));
+    if (letter === "," && depth === 0) found.push("");
+    else found[found.length - 1] += letter;
+  }
+  return found.map((one) => one.trim()).filter(Boolean);
+}
+
+/** What a compiled kernel takes. Throws an UnfollowedError where the host's view is not known. */
+export function signatureOf(
+  file: CudaFile,
+  demangled: string,
+  { ptx, entry }: { ptx: string; entry: string },
+): Signature {
+  const { key, name, types } = signatureText(demangled);
+  const compiled = parse(ptx).get(entry)?.parameters ?? [];
+  const declared = kernelsOf(file).find((one) => lastName(one.name) === name);
+  const parameters = types.map((type, at): Taken => {
+    const own = declared?.parameters[at]?.name || `argument ${at + 1}`;
+    const isPointer = type.endsWith("*");
+    const [, struct] = /^b8\[(\d+)\]$/.exec(compiled[at]?.type ?? "") ?? [];
+    const ofDevice = struct ? Number(struct) : bytesOfBits(compiled[at]?.type ?? "");
+    const taken = { name: own, type, isConstant: / const\*$/.test(type), fields: null };
+    if (isPointer) {
+      refuseOtherLayout(pointee(type), file);
+      return { ...taken, ofHost: HOST_POINTER, ofDevice };
+    }
+    if (struct) return structOf(taken, ofDevice, file, declared, key, at);
+    return {
+      ...taken,
+      ofHost: /^(unsigned )?long$/.test(type) ? HOST_POINTER : ofDevice,
+      ofDevice,
+    };
+  });
+  return { key, name, parameters };
+}
+
+const bytesOfBits = (type: string) => Number(BITS.exec(type)?.[1] ?? 32) / 8;
+
+const pointee = (type: string) =>
+  type
+    .slice(0, -1)
+    .trim()
+    .replace(/ (const|volatile)\b/g, "");
+
+/** An array whose elements the device has otherwise is not followed. */
+function refuseOtherLayout(type: string, file: CudaFile) {
+  if (type.endsWith("*") || type.includes("(")) throw new UnfollowedError("an array of pointers");
+  if (/^(unsigned )?long$/.test(type)) throw new UnfollowedError(`an array of ${type}`);
+  if (type in ARRAYS || !/^[A-Za-z_]\w*$/.test(type)) return;
+  const [host, device] = [HOST_POINTER, DEVICE_POINTER].map((bytes) =>
+    bytesOfType(type, file, new Map(), bytes),
+  );
+  if (host !== device) throw new UnfollowedError(`an array of ${type}, which has pointers`);
+}
+
+function structOf(
+  taken: Omit<Taken, "ofHost" | "ofDevice">,
+  ofDevice: number,
+  file: CudaFile,
+  declared: FoundFunction | undefined,
+  key: string,
+  at: number,
+): Taken {
+  const plain = { ...taken, ofHost: ofDevice, ofDevice };
+  const parameter = declared?.parameters[at];
+  if (!declared || !parameter) return plain;
+  const values = templateValues(declared, key);
+  // The compiler's name stands for what a template or an alias calls it.
+  const one = { ...parameter, type: taken.type.replace(/<.*/, ""), pointer: false };
+  const device = fieldsOf(one, file, values, DEVICE_POINTER);
+  if (device?.size !== ofDevice) {
+    if (hasPointer(one.type, file))
+      throw new UnfollowedError(`an argument of the type ${taken.type}`);
+    return plain;
+  }
+  const host = fieldsOf(one, file, values, HOST_POINTER);
+  if (!host || !device.fields.some(({ pointer }) => pointer)) return plain;
+  const fields = device.fields.map((field: Field, number) => ({
+    name: field.name,
+    type: field.pointer ? `${field.element?.name ?? "void"}*` : field.type,
+    isPointer: field.pointer,
+    ofHost: host.fields[number].offset,
+    ofDevice: field.offset,
+    bytes: field.pointer ? HOST_POINTER : Number(field.element?.stored[1] ?? 1) || 1,
+  }));
+  return { ...plain, ofHost: host.size, fields };
+}
+
+/** Whether the source of a struct names a pointer, or is not there. */
+function hasPointer(type: string, { declarations }: CudaFile) {
+  const found = declarations.find(
+    (one) => one.kind === "type" && one.names.includes(lastName(type)),
+  );
+  return !found || found.tokens.some(({ text }) => text === "*");
+}
+
+/** An argument for the simulator, of the bytes that the host has for it. */
+export function argumentOf(
+  { name, type, fields, ofDevice }: Taken,
+  given: Uint8Array,
+  blockAt: (name: string, address: number) => Block | null,
+): Argument {
+  const view = new DataView(given.buffer, given.byteOffset, given.byteLength);
+  const arrayAt = (own: string, at: number, of: string) => {
+    const block = blockAt(own, view.getUint32(at, true));
+    return block && shaped(block, of);
+  };
+  if (type.endsWith("*")) return arrayAt(name, 0, pointee(type)) ?? 0;
+  if (fields) {
+    const made = fields.map((one): Struct["fields"][number] => {
+      const array = one.isPointer ? arrayAt(one.name, one.ofHost, pointee(one.type)) : null;
+      const own = given.slice(one.ofHost, one.ofHost + one.bytes);
+      // A pointer to nothing has 8 bytes for the kernel.
+      const bytes = one.isPointer ? new Uint8Array(DEVICE_POINTER) : own;
+      return [one.ofDevice, one.name, array ?? { data: bytes, shape: [] }];
+    });
+    return { bytes: ofDevice, fields: made };
+  }
+  if (given.length !== ofDevice || ![1, 2, 4, 8].includes(ofDevice) || isStruct(type)) {
+    if (given.length === HOST_POINTER && ofDevice === 8) return view.getUint32(0, true);
+    return { bytes: ofDevice, fields: [[0, name, { data: given.slice(), shape: [] }]] };
+  }
+  return numberIn(view, type, ofDevice);
+}
+
+const isStruct = (type: string) => type in ARRAYS && type.startsWith("__half");
+
+function numberIn(view: DataView, type: string, bytes: number): number | bigint {
+  if (type === "float") return view.getFloat32(0, true);
+  if (type === "double") return view.getFloat64(0, true);
+  const isSigned = !/^(unsigned|bool)\b/.test(type);
+  if (bytes === 1) return isSigned ? view.getInt8(0) : view.getUint8(0);
+  if (bytes === 2) return isSigned ? view.getInt16(0, true) : view.getUint16(0, true);
+  if (bytes === 4) return isSigned ? view.getInt32(0, true) : view.getUint32(0, true);
+  return isSigned ? view.getBigInt64(0, true) : view.getBigUint64(0, true);
+}
+
+/** A block as the elements that a pointer leads to. */
+function shaped(block: Block, type: string): ShapedArray {
+  const [, base] = /^(\w+?)[1-4]$/.exec(type) ?? [];
+  const isHalf = type.startsWith("__half");
+  const make = ARRAYS[type] ?? ARRAYS[SHORT[base] ?? base];
+  const bytes = block.bytes;
+  const held = bytes.byteOffset || bytes.buffer.byteLength !== bytes.length ? bytes.slice() : bytes;
+  const data = make && fits(make, held) ? new make(held.buffer as ArrayBuffer) : held;
+  const state = block.state ?? undefined;
+  const whole = block.size > bytes.length ? block.size : undefined;
+  return { data, shape: [data.length], isHalf, state, whole };
+}
+
+const fits = (make: unknown, { length }: Uint8Array) =>
+  length % (make as { BYTES_PER_ELEMENT: number }).BYTES_PER_ELEMENT === 0;

@@ -1,0 +1,109 @@
+// The streams of a host program. Work waits in its stream until something waits for it, so what a
+// program leaves to chance it gets in the order that it does not hope for.
+
+/** A launch, a copy or a mark in a stream. */
+export interface Work {
+  number: number;
+  stream: number;
+  line: number;
+  /** what it does, in a sentence: "the launch of line 7" */
+  what: string;
+  /** arrays that it reads and that it writes */
+  reads: object[];
+  writes: object[];
+  run: () => void;
+  before: Work[];
+  isDone: boolean;
+}
+
+type Asked = Pick<Work, "stream" | "line" | "what" | "reads" | "writes" | "run">;
+
+/** The stream without a name: others wait for it, and it for them. */
+const LEGACY = 0;
+const FIRST = 16;
+
+export class Streams {
+  /** one that ran before another of an earlier line, though both use the same array */
+  overtaken: [Work, Work] | null = null;
+  #last = new Map<number, Work>();
+  #apart = new Set<number>();
+  #pending = new Set<Work>();
+  count = 0;
+  next = FIRST;
+
+  /** @param isEager whether all is done at once, as it is asked for */
+  constructor(public isEager: boolean) {}
+
+  /** A new stream. @param isApart whether it does not wait for the one without a name */
+  create(isApart: boolean) {
+    const stream = this.next++;
+    if (isApart) this.#apart.add(stream);
+    return stream;
+  }
+
+  get pending(): Work[] {
+    return [...this.#pending];
+  }
+
+  add(asked: Asked) {
+    const stream = asked.stream === 1 ? LEGACY : asked.stream;
+    const own = this.#last.get(stream);
+    const others =
+      stream === LEGACY
+        ? [...this.#last].flatMap(([other, work]) => (this.#apart.has(other) ? [] : work))
+        : [this.#apart.has(stream) ? undefined : this.#last.get(LEGACY)];
+    const before = [own, ...others].filter((one) => one !== undefined && !one.isDone) as Work[];
+    const work = { ...asked, stream, number: this.count++, before, isDone: false };
+    this.#last.set(stream, work);
+    this.#pending.add(work);
+    if (this.isEager) this.finish(work);
+    return work;
+  }
+
+  /** Make what comes next in a stream wait for some work of another. */
+  wait(stream: number, work: Work | undefined, line: number) {
+    const mark = { stream, line, what: "", reads: [], writes: [], run: () => {} };
+    const own = this.add(mark);
+    if (work && !work.isDone) own.before.push(work);
+  }
+
+  /** The last work of a stream. */
+  last = (stream: number) => this.#last.get(stream === 1 ? LEGACY : stream);
+
+  /** Do some work, after all that it waits for. */
+  finish(work: Work | undefined) {
+    if (!work || work.isDone) return;
+    const found = new Set<Work>();
+    const waiting = [work];
+    for (let one = waiting.pop(); one; one = waiting.pop()) {
+      if (one.isDone || found.has(one)) continue;
+      found.add(one);
+      waiting.push(...one.before);
+    }
+    for (const one of [...found].sort((a, b) => a.number - b.number)) this.#run(one);
+  }
+
+  #run(work: Work) {
+    work.isDone = true;
+    work.before = [];
+    this.#pending.delete(work);
+    for (const other of this.#pending) {
+      if (other.number < work.number && clash(other, work)) this.overtaken ??= [other, work];
+    }
+    work.run();
+  }
+
+  finishStream(stream: number) {
+    this.finish(this.last(stream));
+  }
+
+  /** Do all that waits, that of the latest stream first. */
+  finishAll() {
+    for (const stream of [...this.#last.keys()].reverse()) this.finishStream(stream);
+    for (const work of this.#pending) this.finish(work);
+  }
+}
+
+const clash = (one: Work, other: Work) =>
+  one.writes.some((array) => other.reads.includes(array) || other.writes.includes(array)) ||
+  one.reads.some((array) => other.writes.includes(array));

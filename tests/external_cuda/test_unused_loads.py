@@ -59,6 +59,21 @@ __global__ void chosen(const float* x, const int* mask, float* y, int n) {
     if (i < n && mask[i] > 1000) y[i] = v;
 }
 """
+FEW = """
+__global__ void matches(const char* text, int* hits, int n, int m) {
+    __shared__ char s[256 + 31];
+    int base = blockIdx.x * 256, i = base + threadIdx.x;
+    for (int k = threadIdx.x; k < 255 + m; k += 256) s[k] = base + k < n ? text[base + k] : 0;
+    __syncthreads();
+    if (i > n - m) return;
+    for (int j = 0; j < m; ++j) if (s[threadIdx.x + j] != 'a') return;
+    hits[i] = 1;
+}
+void run(const char* text, int* hits, int n, int m) {
+    matches<<<(n + 255) / 256, 256>>>(text, hits, n, m < 32 ? m : 32);
+}
+"""
+"""Most threads have nothing to do where the text is as short as what is looked for."""
 
 
 def messages(text: str) -> list[str]:
@@ -82,6 +97,6 @@ def test_what_a_reduction_leaves_out_is_named(text: str, right: str, wrong: str,
     assert f"nothing of what {who}" in found
 
 
-@pytest.mark.parametrize("text", [BLUR, CHOSEN])
+@pytest.mark.parametrize("text", [BLUR, CHOSEN, FEW])
 def test_what_others_use_or_a_condition_leaves_is_not(text: str) -> None:
     assert messages(text) == []

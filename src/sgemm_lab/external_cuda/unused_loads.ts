@@ -13,7 +13,8 @@ const SECONDS = 2;
 
 /** A warning about what the first block of a launch loads for nothing. */
 export function unusedLoads({ prepared, size, result }: Done, settings: Settings): Finding[] {
-  if (result.hazards.length || multiplies(prepared)) return [];
+  const waits = prepared.compiled.specials.has("%envreg1");
+  if (result.hazards.length || multiplies(prepared) || waits) return [];
   const quick = {
     ...{ ...settings, checkHazards: false, only: [0], progress: null },
     timeLimit: Math.min(SECONDS, settings.timeLimit),

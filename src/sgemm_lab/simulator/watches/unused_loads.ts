@@ -1,16 +1,15 @@
 // What is loaded from global memory and reaches no result: a reduction that leaves lanes or warps out.
 //
 // Marks follow the values as those of uninitialized values do: one for all that the lanes of a number
-// load, or all warps. A mark is where its value has no part in more often than not, so what no mark shows
-// was not used.
+// load, or all that warps of a number do. Marks may be where the values have no part, never missing where
+// they have: what no mark reaches was used for nothing.
 
+import { WARP } from "../../hardware.py";
 import type { Access, HazardSink, Observer } from "../group.ts";
 import { LOAD } from "../group.ts";
 import { warpOf } from "../hazards.ts";
 import type { Location } from "../source_locations.ts";
 import { both, UninitializedValues } from "../uninitialized_values.ts";
-
-const WARP = 32;
 
 /** Follows values by who loads them. */
 class LoadedValues extends UninitializedValues {
@@ -54,7 +53,10 @@ class LoadedValues extends UninitializedValues {
     return found.map((one) => both(one, marks));
   }
 
-  /** Who loads something that nobody else does, and of whose loads nothing is used; null if nobody. */
+  /**
+   * Who loads something that nobody else does, and of whose loads nothing is used; null if nobody, or more
+   * than half of all: the others then have nothing to do at these sizes.
+   */
   unused() {
     let [seen, wasted] = [0, 0];
     let place: Location | null = null;
@@ -64,11 +66,14 @@ class LoadedValues extends UninitializedValues {
       wasted |= by;
       place ??= location;
     }
-    if (!place || !(seen & ~this.live)) return null;
-    const numbers = Array.from({ length: WARP }, (_, one) => one);
-    return { location: place, numbers: numbers.filter((one) => (wasted >>> one) & 1) };
+    const numbers = bitsOf(wasted);
+    if (!place || 2 * numbers.length > bitsOf(seen).length) return null;
+    return { location: place, numbers };
   }
 }
+
+const bitsOf = (bits: number) =>
+  Array.from({ length: WARP }, (_, one) => one).filter((one) => (bits >>> one) & 1);
 
 /** A watch: which lanes of the warps, or which warps of the blocks, load for nothing. */
 export class UnusedLoads implements Observer {

@@ -7,7 +7,6 @@ from simulator_kernels import ptx_of
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.simulator.hazards import RACE
-from sgemm_lab.simulator.simulation import Schedule
 
 BLOCKS, THREADS = 6, 64
 SYNC = """
@@ -38,7 +37,7 @@ extern "C" __global__ void k(float* x, float* y) {
 }"""
 
 
-def case(meet: str, blocks: int = BLOCKS, schedule: Schedule = "lockstep") -> Case:
+def case(meet: str, blocks: int = BLOCKS, schedule: str = "lockstep") -> Case:
     arrays = {"x": np.zeros(blocks, "f4"), "y": np.zeros(blocks * THREADS, "f4")}
     ptx = ptx_of(SYNC + KERNEL.replace("MEET", meet))
     options = {"watch_races_in": ["x", "y"], "max_basic_blocks": 10_000, "schedule": schedule}
@@ -46,7 +45,7 @@ def case(meet: str, blocks: int = BLOCKS, schedule: Schedule = "lockstep") -> Ca
 
 
 @pytest.mark.parametrize("schedule", ["lockstep", "warps"])
-def test_blocks_wait_for_each_other_and_see_what_all_wrote(schedule: Schedule) -> None:
+def test_blocks_wait_for_each_other_and_see_what_all_wrote(schedule: str) -> None:
     done = case("everyone();", schedule=schedule).simulate()
     assert done.hazards == []
     assert set(done.arrays["y"].tolist()) == {BLOCKS * (BLOCKS + 1) / 2}

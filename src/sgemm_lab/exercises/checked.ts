@@ -8,7 +8,6 @@ import type { Size } from "../kernel.ts";
 import { ENTRY, parseKernel } from "../kernel.ts";
 import { parse } from "../simulator/ptx.ts";
 import { filled } from "../text.ts";
-import type { Sent } from "./criteria.ts";
 
 /** Why there is no kernel: at a line of the file, or at none. */
 export interface Refused {
@@ -21,7 +20,7 @@ export interface Refused {
  * @param onlyWholeNumbers whether it is judged on whole numbers alone
  */
 export function checked(
-  { source, ptx }: Sent,
+  { source, ptx }: { source: string; ptx: string },
   size: Size,
   onlyWholeNumbers: boolean,
 ): CheckedHere | Refused {

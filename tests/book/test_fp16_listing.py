@@ -46,9 +46,7 @@ def test_the_listing_multiplies_without_a_hazard(size: tuple[int, int, int]) -> 
     m, n, k = size
     random = np.random.RandomState(1)
     a, b = (random.uniform(-0.5, 0.5, shape).astype("float16") for shape in ((m, k), (k, n)))
-    found = launch(
-        compile_to_ptx(kernel, "sm_90"), "sgemm", kernel.launch_shape(m, n, k, sms=2), a, b
-    )
+    found = launch(compile_to_ptx(kernel, "sm_90"), kernel.launch_shape(m, n, k, sms=2), a, b)
     right = a.astype(float) @ b.astype(float)
     assert np.linalg.norm(found.arrays["C"].reshape(m, n) - right) < 1e-6 * np.linalg.norm(right)
     assert found.hazards == []

@@ -32,7 +32,7 @@ class RawKernel:
         assert all(isinstance(side, np.int32) for side in sides)
         shape = self.kernel.launch_shape(*map(int, sides))
         assert (grid, block) == (shape.grid, shape.block)
-        c[:] = launch(kernel_ptx(self.kernel), self.entry, shape, a, b).arrays["C"]
+        c[:] = launch(kernel_ptx(self.kernel), shape, a, b).arrays["C"]
 
 
 def test_the_program_that_launches_a_kernel_runs(

@@ -14,7 +14,7 @@ from sgemm_lab.counting import launch_limits
 from sgemm_lab.counting.kernel_counts import multiply_whole_numbers
 from sgemm_lab.counting.shared_arrays import shared_parts
 from sgemm_lab.cuda.shipped_ptx import archived_ptx
-from sgemm_lab.kernel import ENTRY, Kernel, Size, parse_kernel
+from sgemm_lab.kernel import Kernel, Size, parse_kernel
 
 KERNELS = load_kernels()
 VARIANTS = [
@@ -80,9 +80,7 @@ OTHER_FAULT = {
 def counts(kernel: Kernel, size: Size, *, by_clang: bool) -> dict[str, int]:
     ptx = ptx_of(kernel) if by_clang else archived_ptx(kernel)
     shape, parts = kernel.launch_shape(*size), shared_parts(kernel)
-    made = multiply_whole_numbers(
-        ptx, ENTRY, shape, size, shared_parts=parts, check_hazards=by_clang
-    )
+    made = multiply_whole_numbers(ptx, shape, size, shared_parts=parts, check_hazards=by_clang)
     assert made.wrong == 0
     assert made.result.hazards == []
     return made.result.counts.total.to_json()

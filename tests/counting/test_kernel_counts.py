@@ -20,7 +20,7 @@ from sgemm_lab.cuda import shipped_ptx
 from sgemm_lab.cuda.compiler import compile_to_ptx
 from sgemm_lab.cuda.shipped_ptx import kernel_ptx, shipped_kernels, shipped_text
 from sgemm_lab.errors import LabError, MissingToolError
-from sgemm_lab.kernel import ENTRY, Kernel, Size, parse_kernel
+from sgemm_lab.kernel import Kernel, Size, parse_kernel
 from sgemm_lab.records.store import load_records
 
 KERNELS = load_kernels(variants=True)
@@ -170,7 +170,7 @@ def test_whole_numbers_stay_exact_where_k_is_very_large(
     largest = []
 
     def multiply(*arguments: Any, **_: Any) -> SimpleNamespace:
-        a, b = arguments[3:5]
+        a, b = arguments[2:4]
         largest.append(max(abs(a).max(), abs(b).max()))
         return SimpleNamespace(arrays={"C": a @ b})
 
@@ -201,7 +201,7 @@ def test_shipped_ptx_takes_the_place_of_the_compiler(
     assert len(list(check_simulated(kernel, [size]))) == 1
     monkeypatch.undo()
     shape = kernel.launch_shape(*size)
-    compiled = multiply_whole_numbers(compile_to_ptx(kernel), ENTRY, shape, size)
+    compiled = multiply_whole_numbers(compile_to_ptx(kernel), shape, size)
     assert here.result.counts.total == compiled.result.counts.total
 
 

@@ -7,7 +7,6 @@ If either differs, the cache has no entry and the caller runs the simulator. ``m
 compiles all kernels and rebuilds the cache.
 """
 
-import ast
 import hashlib
 import json
 from collections.abc import Mapping
@@ -65,35 +64,14 @@ def write(sections: Sections, path: Path = FILE) -> None:
 def state(section: str) -> str:
     """Return a hash of the code that the counts of a section depend on."""
     files = sorted(path for pattern in SOURCES[section] for path in PACKAGE.glob(pattern))
-    texts = ((path.suffix, path.read_text(encoding="utf-8")) for path in files)
-    return short_hash(
-        "".join(code_of(text) if suffix == ".py" else _typescript(text) for suffix, text in texts)
-    )
+    return short_hash("".join(_code(path.read_text(encoding="utf-8")) for path in files))
 
 
-def _typescript(source: str) -> str:
-    """Return TypeScript without comment lines and blank lines."""
+def _code(source: str) -> str:
+    """Return a source without lines of comments and blank lines."""
     lines = map(str.strip, source.splitlines())
-    return "\n".join(line for line in lines if not line.startswith(("//", "/*", "*")) and line)
-
-
-def code_of(source: str) -> str:
-    """Return Python source without docstrings, comment lines and blank lines.
-
-    A change of words then leaves the counts valid.
-    """
-    strings = (
-        node
-        for node in ast.walk(ast.parse(source))
-        if isinstance(node, ast.Expr)
-        and isinstance(node.value, ast.Constant)
-        and isinstance(node.value.value, str)
-    )
-    docs = {line for node in strings for line in range(node.lineno, (node.end_lineno or 0) + 1)}
-    lines = enumerate(map(str.strip, source.splitlines()), start=1)
-    return "\n".join(
-        line for number, line in lines if line and line[0] != "#" and number not in docs
-    )
+    comments = ("//", "/*", "*", "#")
+    return "\n".join(line for line in lines if line and not line.startswith(comments))
 
 
 def short_hash(text: str) -> str:

@@ -12,7 +12,7 @@ from sgemm_lab.catalogue import load_kernels
 from sgemm_lab.counting.count_cache import LAUNCHES, cached_count
 from sgemm_lab.counting.kernel_counts import COUNTS, multiply_whole_numbers
 from sgemm_lab.cuda.shipped_ptx import archived_ptx
-from sgemm_lab.kernel import ENTRY, Kernel, Size
+from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.records.gpu_record import Record
 from sgemm_lab.simulator.errors import PtxError
 from sgemm_lab.text import size_text
@@ -99,7 +99,7 @@ def simulated_counts(kernel: Kernel, size: Size, ptx: str) -> dict[str, int]:
         PtxError: the simulator lacks an instruction of the kernel.
     """
     shape = kernel.launch_shape(*size)
-    made = multiply_whole_numbers(ptx, ENTRY, shape, size, check_hazards=False)
+    made = multiply_whole_numbers(ptx, shape, size, check_hazards=False)
     total = made.result.counts.total
     counts: dict[str, int] = {name: getattr(total, name) for name in COUNTS}
     # A GPU's counters of global loads have the asynchronous copies of warps among them, and not

@@ -19,7 +19,7 @@ from sgemm_lab.counting.shared_arrays import shared_parts, shared_shapes
 from sgemm_lab.cuda.shipped_ptx import kernel_ptx
 from sgemm_lab.errors import LabError
 from sgemm_lab.hardware import WARP
-from sgemm_lab.kernel import ENTRY, Kernel, Size
+from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.lab.arguments import kernel_of
 from sgemm_lab.lab.output import Output
 from sgemm_lab.lab.pictures.frame import (
@@ -157,7 +157,6 @@ def _accesses(kernel: Kernel, size: Size) -> list[_Access]:
     m, n, k = size
     trace = launch(
         kernel_ptx(kernel),
-        ENTRY,
         kernel.launch_shape(m, n, k),
         np.ones((m, k), np.float32),
         np.ones((k, n), np.float32),

@@ -5,12 +5,11 @@ import os
 import sys
 from typing import Any, NoReturn
 
-from sgemm_lab.cli.arguments import add_one_size, seconds, whole
+from sgemm_lab.cli.arguments import add_one_size, whole
 from sgemm_lab.cli.printing import print_json, print_status, print_table
 from sgemm_lab.cuda.launch import has_gpu
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Size
-from sgemm_lab.multi_gpu.engine import TIME_LIMIT
 from sgemm_lab.multi_gpu.layouts import LAYOUTS, make_plan
 from sgemm_lab.multi_gpu.plan import Plan
 from sgemm_lab.multi_gpu.run_plan import in_numpy, multiply
@@ -32,10 +31,6 @@ def add_multi_gpu_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--inside", choices=LOCAL_PRODUCTS, default=CUBLAS, help="a GPU's own product"
     )
-    parser.add_argument(
-        "--time-limit", type=seconds, default=TIME_LIMIT, metavar="SECONDS",
-        help="time limit of a product",
-    )  # fmt: skip
 
 
 def _multiply(options: argparse.Namespace) -> int:
@@ -48,7 +43,7 @@ def _multiply(options: argparse.Namespace) -> int:
         with cuda_errors_as_messages():
             gpus = options.gpus or gpu_count()
             plan = make_plan(options.layout, options.size or _GPU_SIZE, gpus)
-            found = multiply(plan, options.inside, seconds=options.time_limit)
+            found = multiply(plan, options.inside)
     except LabError as fault:
         print_status(f"sgemm-lab: {fault}")
         # A GPU may still be busy with the failed run, so exit without cleanup.

@@ -38,13 +38,13 @@ def wavefronts(
     return total / (_multiply_adds(of, at) / WARP)
 
 
-def shared_words(kernel: str | Kernel, size: AnySize = 128) -> float:
+def shared_words(kernel: str | Kernel) -> float:
     """Return words read from shared memory per multiply-add of a thread, counted here.
 
     Raises:
         LabError: the kernel cannot be counted here, or makes no multiply-adds.
     """
-    of, at = kernel_of(kernel), size_of(size)
+    of, at = kernel_of(kernel), (128, 128, 128)
     read = launch(of, at).result.counts.total.shared_load_bytes
     return read / FLOAT_BYTES / _multiply_adds(of, at)
 

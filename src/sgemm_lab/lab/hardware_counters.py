@@ -96,16 +96,14 @@ def hardware(kernel: str | Kernel, size: AnySize = 4096) -> Hardware:
     )
 
 
-def bytes_moved(
-    title: str, before: str | Kernel, after: str | Kernel, *, size: AnySize = 4096, says: str = ""
-) -> Output:
+def bytes_moved(title: str, before: str | Kernel, after: str | Kernel, *, says: str = "") -> Output:
     """Draw the bytes that two kernels move out of L2, L1 and shared memory, by GPU counters."""
     kernels = [kernel_of(name) for name in (before, after)]
-    moved = [hardware(kernel, size).moved for kernel in kernels]
+    moved = [hardware(kernel).moved for kernel in kernels]
     return levels_panel(title, [kernel.name for kernel in kernels], moved, says=says)
 
 
-def issue_slots(title: str, *names: str | Kernel, says: str = "") -> Output:
+def issue_slots(title: str, *names: str | Kernel) -> Output:
     """Draw a bar per kernel: the shares of issue slots that start multiply-adds, others, nothing.
 
     By the GPU's counters of a launch at 4096³.
@@ -118,4 +116,4 @@ def issue_slots(title: str, *names: str | Kernel, says: str = "") -> Output:
         found = hardware(name)
         products = found.ffma_thread_instructions / WARP / found.warp_instructions
         bars[kernel_of(name).display_name] = (found.issue_active * products, found.issue_active)
-    return slots_panel(title, bars, says=says)
+    return slots_panel(title, bars)

@@ -43,10 +43,10 @@ class Measured:
     """The kernel of Strassen's leaves, where it is one."""
 
 
-def of_kernel(kernel: Kernel, sizes: Sequence[Size] = SIZES) -> Measured:
+def of_kernel(kernel: Kernel) -> Measured:
     """Return what the first of the book's records has of a kernel."""
     record = session.book_records()[0]
-    found = {size: score for size in sizes if (score := record.score(kernel, size))}
+    found = {size: score for size in SIZES if (score := record.score(kernel, size))}
     return Measured(
         kernel.name, KERNEL, kernel.arithmetic,
         {size: score.gflops / 1e3 for size, score in found.items()},
@@ -55,10 +55,10 @@ def of_kernel(kernel: Kernel, sizes: Sequence[Size] = SIZES) -> Measured:
     )  # fmt: skip
 
 
-def of_library(arithmetic: str, sizes: Sequence[Size] = SIZES) -> Measured:
+def of_library(arithmetic: str) -> Measured:
     """Return what the first of the book's records has of a mode of cuBLAS."""
     record, name = session.book_records()[0], CUBLAS_MODES[arithmetic]
-    found = {size: one for size in sizes if (one := record.library(arithmetic, size))}
+    found = {size: one for size in SIZES if (one := record.library(arithmetic, size))}
     return Measured(
         LIBRARY_NAMES[name], LIBRARY, arithmetic,
         {size: one.gflops / 1e3 for size, one in found.items()},
@@ -67,7 +67,7 @@ def of_library(arithmetic: str, sizes: Sequence[Size] = SIZES) -> Measured:
     )  # fmt: skip
 
 
-def of_strassen(sizes: Sequence[Size] = SIZES) -> Iterator[list[Measured]]:
+def of_strassen() -> Iterator[list[Measured]]:
     """Yield Strassen's products by levels from 0 on, over FP32 units and over what is inside.
 
     Nothing where none were recorded. Of a size without errors there is the speed alone.
@@ -83,7 +83,7 @@ def of_strassen(sizes: Sequence[Size] = SIZES) -> Iterator[list[Measured]]:
         if book_kernel(one.kernel)
     ]
     for arithmetic, over, one in found:
-        squares = [(m, n, k) for m, n, k in sizes if m == n == k and one.is_timed(m)]
+        squares = [(m, n, k) for m, n, k in SIZES if m == n == k and one.is_timed(m)]
         ways = {size: one.levels(size[0]) for size in squares}
         errors = {n: one.errors(n[0]).levels for n in squares if one.has(n[0])}
         fingerprint = load_kernel(over).fingerprint if over else ""

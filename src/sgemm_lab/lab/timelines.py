@@ -89,14 +89,14 @@ def _lanes(card: Card) -> int:
     return round(card.fma * 1e3 / (2 * card.device.sms * card.clock_mhz))
 
 
-def stage_ring(title: str, name: str | Kernel, *, tile: int, says: str = "") -> Output:
+def stage_ring(title: str, name: str | Kernel, *, tile: int) -> Output:
     """Draw what each stage of a kernel holds when the product of a K tile begins, as a ring.
 
     By the overlap model of one block, with the kernel's own stages. ``tile`` counts from 1.
     """
     found = pipeline_of(kernel_of(name))
     pipeline = replace(found, windows=tile + found.stages)
-    return ring_panel(title, pipeline, tile, says=says)
+    return ring_panel(title, pipeline, tile)
 
 
 def barrier_ring(name: str | Kernel, *, stages: int, tiles: int) -> BarrierRing:

@@ -7,7 +7,7 @@ import numpy as np
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.multi_gpu.elements import fill, worst_share
-from sgemm_lab.multi_gpu.engine import TIME_LIMIT, Engine
+from sgemm_lab.multi_gpu.engine import Engine
 from sgemm_lab.multi_gpu.numpy_backend import run as run_in_numpy
 from sgemm_lab.multi_gpu.plan import Plan, Tile
 from sgemm_lab.text import size_text
@@ -28,13 +28,13 @@ class Outcome:
     """Largest error of sampled rows over the rounding bound."""
 
 
-def multiply(plan: Plan, inside: str, *, seconds: float = TIME_LIMIT) -> Outcome:
+def multiply(plan: Plan, inside: str) -> Outcome:
     """Run a plan several times; return the median, and check sampled rows against float64.
 
     Raises:
-        LabError: it cannot run, a run takes longer than ``seconds``, or C is wrong.
+        LabError: it cannot run, a run takes too long, or C is wrong.
     """
-    engine = Engine(plan, inside=inside, time_limit=seconds)
+    engine = Engine(plan, inside=inside)
     engine.run()
     took = statistics.median(engine.run() for _ in range(_TURNS))
     engine.fill_nan()

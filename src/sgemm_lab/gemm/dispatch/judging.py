@@ -4,13 +4,13 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
-from typing import Protocol
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.gemm.dispatch.first_use import FirstUse
 from sgemm_lab.gemm.dispatch.library import WithCublas
+from sgemm_lab.gemm.dispatch.product import GpuDispatcher
 from sgemm_lab.gemm.dispatch.tuning import Bench
-from sgemm_lab.kernel import Kernel, Size
+from sgemm_lab.kernel import Size
 from sgemm_lab.measuring.interleaved import Budget, Product, cublas, is_graphed, time_interleaved
 from sgemm_lab.records.dispatch_table import DrawnShape
 from sgemm_lab.records.gpu_record import CUBLAS, MATMUL
@@ -19,22 +19,9 @@ LOW = 0.95
 """Shares of cuBLAS below this are counted."""
 
 
-class Dispatcher(Protocol):
-    """A product that picks a kernel by size."""
-
-    def __call__(self, a: object, b: object, c: object) -> None:
-        """Compute c = a·b."""
-
-    def kernel_for(self, size: Size) -> Kernel:
-        """Return the kernel for M, N, K."""
-
-    def predicted(self, size: Size) -> float | None:
-        """Return the predicted seconds of that kernel."""
-
-
 def judge(
     size: Size,
-    multiply: Dispatcher,
+    multiply: GpuDispatcher,
     bench: Bench | None,
     budget: Budget,
     tuned: Mapping[str, FirstUse | WithCublas] | None = None,

@@ -12,13 +12,12 @@ _BAR = 20
 _TOP = 22
 
 
-def share_bars(title: str, scores: Mapping[str, Score], *, says: str = "") -> Output:
+def share_bars(title: str, scores: Mapping[str, Score]) -> Output:
     """Draw the share of cuBLAS that kernels reach as bars, with cuBLAS as a line.
 
     Args:
         title: the line above.
         scores: what ``measure(…).of(name)`` gives, by what stands above the bar.
-        says: the line below.
     """
     shares = {name: score.share for name, score in scores.items()}
     scale = (PANEL_WIDTH - 2) / max(1.15, *shares.values())
@@ -31,4 +30,4 @@ def share_bars(title: str, scores: Mapping[str, Score], *, says: str = "") -> Ou
         parts.append(words(0, y + 12, said))
         parts.append(rectangle(0, y + 17, max(2.0, share * scale), _BAR, "kernel", 0.75))
     described = "; ".join(f"{name} reaches {100 * s:.0f} % of cuBLAS" for name, s in shares.items())
-    return panel(title, drawing([*parts, line], height, f"{described}."), f"{described}.", says)
+    return panel(title, drawing([*parts, line], height, f"{described}."), f"{described}.")

@@ -11,15 +11,12 @@ _NARROWEST = 48
 """A part narrower than this, in px, has its number above."""
 
 
-def slots_panel(
-    title: str, kernels: Mapping[str, tuple[float, float]], *, says: str = ""
-) -> Output:
+def slots_panel(title: str, kernels: Mapping[str, tuple[float, float]]) -> Output:
     """Return a panel with a bar per kernel: slots that start multiply-adds, others, nothing.
 
     Args:
         title: the line above.
         kernels: of each, by name, the shares of slots that start a multiply-add, and anything.
-        says: the line below.
     """
     parts: list[str] = []
     said = []
@@ -35,7 +32,7 @@ def slots_panel(
         said.append(f"{name}: " + ", ".join(f"{_percent(x)} {what}" for what, x in shares.items()))
     y = len(kernels) * _ROW + 6
     parts += _key(y)
-    return panel(title, drawing(parts, y + 22, "; ".join(said)), "; ".join(said) + ".", says)
+    return panel(title, drawing(parts, y + 22, "; ".join(said)), "; ".join(said) + ".")
 
 
 def _bar(y: float, shares: dict[str, float]) -> list[str]:

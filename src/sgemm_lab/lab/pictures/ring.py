@@ -13,7 +13,7 @@ _GAP = 0.05
 _LOOKS = {"multiplied": ("register", 1.0), "ready": ("shared", 0.55), "on its way": ("shared", 0.2)}
 
 
-def ring_panel(title: str, pipeline: Pipeline, tile: int, *, says: str = "") -> Output:
+def ring_panel(title: str, pipeline: Pipeline, tile: int) -> Output:
     """Return a panel with the stages of one block at the moment when a K tile's product begins.
 
     Args:
@@ -31,7 +31,7 @@ def ring_panel(title: str, pipeline: Pipeline, tile: int, *, says: str = "") -> 
     x, y = _MIDDLE
     parts.append(words(x, y + 4, f"{pipeline.stages} stages", anchor="middle", bold=True))
     described = f"Ring of {pipeline.stages} stages: {'; '.join(said)}."
-    return panel(title, drawing(parts, 2 * _OUTER + 8, described), described, says)
+    return panel(title, drawing(parts, 2 * _OUTER + 8, described), described)
 
 
 def _state(window: Window, now: float) -> str:

@@ -38,6 +38,7 @@ const COMPILE = [
   ...["-fcuda-include-gpubinary", BINARY, "-fsanitize-coverage-type=3"],
   ...[
     "-fsanitize-coverage-trace-pc-guard",
+    "-fsanitize-coverage-no-prune",
     "-Wno-register",
     "-Wno-narrowing",
     "-ferror-limit",

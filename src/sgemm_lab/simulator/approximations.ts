@@ -7,11 +7,12 @@
 // up or towards zero as they say, bit for bit; only the sign of a sum that is exactly zero may
 // differ.
 
+import { FLOAT, FLOAT_BITS } from "./float_bits.ts";
 import { fma64, leftOver, nextInwards } from "./fma.ts";
 import type { ThreadGroup } from "./group.ts";
 import { powerOfTwo, quotient, reciprocal, reciprocalRoot } from "./measured_functions.ts";
-import type { Binder, Match, Operations, Step } from "./operations.ts";
-import { reader, slowly } from "./operations.ts";
+import type { Match, Step } from "./operations.ts";
+import { operations, perLane, reader, slowly } from "./operations.ts";
 import type { Instruction } from "./ptx.ts";
 
 const SMALLEST_NORMAL = 2 ** -126;
@@ -33,43 +34,27 @@ const flushed = (value: number) =>
 
 const same = (value: number) => value;
 
-function approximate(group: ThreadGroup, instruction: Instruction, { op, ftz }: Match): Step {
-  const a = reader(group, instruction, 1, "f32");
-  const [compute, keep] = [FUNCTIONS[op], ftz ? flushed : same];
-  return slowly(group, instruction, "f32", (lane) =>
-    keep(Math.fround(compute(keep(Number(a(lane)))))),
-  );
-}
+const approximate = perLane(["f32"], "f32", ({ op, ftz }, a) => {
+  const keep = ftz ? flushed : same;
+  return keep(Math.fround(FUNCTIONS[op](keep(a))));
+});
 
-function divide(group: ThreadGroup, instruction: Instruction, { how, ftz }: Match): Step {
-  const [a, b] = [1, 2].map((at) => reader(group, instruction, at, "f32"));
+const divide = perLane(["f32", "f32"], "f32", ({ how, ftz }, a, b) => {
   const [keep, of] = [ftz ? flushed : same, how === "approx" ? quotient : exact];
-  return slowly(group, instruction, "f32", (lane) =>
-    keep(Math.fround(of(keep(Number(a(lane))), keep(Number(b(lane)))))),
-  );
-}
+  return keep(Math.fround(of(keep(a), keep(b))));
+});
 
 const exact = (a: number, b: number) => a / b;
 
 /** `cvt.sat`: between 0 and 1, and 0 for NaN. */
-function saturate(group: ThreadGroup, instruction: Instruction): Step {
-  const a = reader(group, instruction, 1, "f32");
-  return slowly(group, instruction, "f32", (lane) => {
-    const value = Number(a(lane));
-    return value > 0 ? Math.min(value, 1) : 0;
-  });
-}
-
-const [FLOAT, WORD] = ((buffer) => [new Float32Array(buffer), new Int32Array(buffer)])(
-  new ArrayBuffer(4),
-);
+const saturate = perLane(["f32"], "f32", (_, a) => (a > 0 ? Math.min(a, 1) : 0));
 
 /** The float32 beside another, above it or below. */
 export function beside(value: number, direction: 1 | -1) {
   if (Number.isNaN(value) || value === direction * Number.POSITIVE_INFINITY) return value;
   FLOAT[0] = value;
-  if (value === 0) WORD[0] = direction > 0 ? 1 : -0x7fffffff;
-  else WORD[0] += value > 0 === direction > 0 ? 1 : -1;
+  if (value === 0) FLOAT_BITS[0] = direction > 0 ? 1 : -0x7fffffff;
+  else FLOAT_BITS[0] += value > 0 === direction > 0 ? 1 : -1;
   return FLOAT[0];
 }
 
@@ -79,9 +64,7 @@ export function beside(value: number, direction: 1 | -1) {
  */
 function directed(product: number, c: number, direction: string) {
   const total = product + c;
-  // Knuth's two-sum: the rounding error of product + c, exactly.
-  const kept = total - product;
-  const error = product - (total - kept) + (c - kept);
+  const error = leftOver(product, c, total);
   const nearest = Math.fround(total);
   const above = nearest > total || (nearest === total && error < 0);
   const below = nearest < total || (nearest === total && error > 0);
@@ -113,38 +96,29 @@ function directedOperation(group: ThreadGroup, instruction: Instruction, match: 
   );
 }
 
-function doubleMultiplyAdd(group: ThreadGroup, instruction: Instruction): Step {
-  const [a, b, c] = [1, 2, 3].map((at) => reader(group, instruction, at, "f64"));
-  return slowly(group, instruction, "f64", (lane) =>
-    fma64(Number(a(lane)), Number(b(lane)), Number(c(lane))),
-  );
-}
+const DOUBLES = ["f64", "f64", "f64"];
+
+const doubleMultiplyAdd = perLane(DOUBLES, "f64", (_, a, b, c) => fma64(a, b, c));
 
 /** `add.rz` and `sub.rz` of float64. */
-function addTowardsZero(group: ThreadGroup, instruction: Instruction, { op }: Match): Step {
-  const [a, b] = [1, 2].map((at) => reader(group, instruction, at, "f64"));
-  return slowly(group, instruction, "f64", (lane) => {
-    const [one, other] = [Number(a(lane)), op === "sub" ? -Number(b(lane)) : Number(b(lane))];
-    const total = one + other;
-    const error = leftOver(one, other, total);
-    const beyond = Number.isFinite(total) && error !== 0 && error > 0 !== total > 0;
-    return beyond ? nextInwards(total) : total;
-  });
-}
+const addTowardsZero = perLane(["f64", "f64"], "f64", ({ op }, a, b) => {
+  const other = op === "sub" ? -b : b;
+  const total = a + other;
+  const error = leftOver(a, other, total);
+  const beyond = Number.isFinite(total) && error !== 0 && error > 0 !== total > 0;
+  return beyond ? nextInwards(total) : total;
+});
 
 /** Where the code of a division starts; it corrects the last bits itself. */
-function approximateDouble(group: ThreadGroup, instruction: Instruction, { op }: Match): Step {
-  const a = reader(group, instruction, 1, "f64");
-  const root = op === "rsqrt";
-  return slowly(group, instruction, "f64", (lane) => {
-    const value = Number(a(lane));
-    return 1 / (root ? Math.sqrt(value) : value);
-  });
-}
+const approximateDouble = perLane(
+  ["f64"],
+  "f64",
+  ({ op }, a) => 1 / (op === "rsqrt" ? Math.sqrt(a) : a),
+);
 
 const FTZ = "(?<ftz>\\.ftz)?";
 
-const PATTERNS: [string, Binder][] = [
+export const APPROXIMATIONS = operations([
   [`(?<op>${Object.keys(FUNCTIONS).join("|")})\\.approx${FTZ}\\.f32`, approximate],
   [`div\\.(?<how>approx|full)${FTZ}\\.f32`, divide],
   [`cvt(?:\\.rn)?${FTZ}\\.sat\\.f32\\.f32`, saturate],
@@ -152,9 +126,4 @@ const PATTERNS: [string, Binder][] = [
   ["(?<op>add|sub)\\.rz\\.f64", addTowardsZero],
   ["(?<op>rcp|rsqrt)\\.approx(?:\\.ftz)?\\.f64", approximateDouble],
   ["fma\\.rn\\.f64", doubleMultiplyAdd],
-];
-
-export const APPROXIMATIONS: Operations = PATTERNS.map(([text, bind]) => [
-  new RegExp(`^(?:${text})$`),
-  bind,
 ]);

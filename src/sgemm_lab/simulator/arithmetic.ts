@@ -3,32 +3,30 @@
 
 import { fma32 } from "./fma.ts";
 import type { ThreadGroup } from "./group.ts";
-import type { Binder, Match, Operations, Step } from "./operations.ts";
-import { elementwise, overRuns, reader, rowsOf, slowly, target } from "./operations.ts";
+import type { Binder, Match, Step } from "./operations.ts";
+import {
+  elementwise,
+  operations,
+  overRuns,
+  perLane,
+  reader,
+  rowsOf,
+  slowly,
+  target,
+} from "./operations.ts";
 import type { Instruction } from "./ptx.ts";
 import { PtxError } from "./ptx_text.ts";
 import type { RegisterRow as Row, Value } from "./registers.ts";
 import { predicateOf, typeOf } from "./registers.ts";
 import {
-  BITS,
-  FLOAT_TESTS,
-  FLOATS,
+  LOOPS,
   lesser,
   multiplyAdd,
-  multiplyHighSigned,
-  multiplyHighUnsigned,
   multiplyWideSigned,
   multiplyWideUnsigned,
   PAIR_TESTS,
   PAIRS,
-  SIGNED,
-  SIGNED_TESTS,
-  shiftLeft,
   shiftPairsLeft,
-  shiftRightSigned,
-  shiftRightUnsigned,
-  UNSIGNED,
-  UNSIGNED_TESTS,
 } from "./row_loops.ts";
 import { sentence } from "./sentences.ts";
 
@@ -56,42 +54,37 @@ const REAL: Record<string, (a: number, b: number) => number> = {
   max: (a, b) => -lesser(-a, -b),
 };
 
-/**
- * A step that fills the target from the rows of operands 1 and 2 in one loop, if one knows the
- * operation and the rows have the width of the type.
- */
-function binaryRows(
+const VIEWS = { s: "i32", u: "u32", f: "f32" } as const;
+
+/** A loop for an operation on rows of a type, and the view of rows that it takes; null for none. */
+function loopFor(type: string, operation: string) {
+  const { kind, bytes } = typeOf(type);
+  if (kind === "pred" || bytes < 4 || (kind === "f" && bytes === 8)) return null;
+  const [view, loop] =
+    bytes === 8
+      ? (["i32", PAIRS[operation]] as const)
+      : ([VIEWS[kind], LOOPS[kind][operation]] as const);
+  return loop ? { view, loop: loop as (typeof LOOPS)["s"][string], bytes } : null;
+}
+
+/** A step that fills the target from the rows of operands 1 and 2 in one loop; null without one. */
+function rowStep(
   group: ThreadGroup,
   instruction: Instruction,
   type: string,
   operation: string,
 ): Step | null {
-  const { kind, bytes } = typeOf(type);
-  if (bytes !== 4 && bytes !== 8) return null;
-  const rows = rowsOf(group, instruction, [1, 2], bytes);
-  const out = group.registers.row(target(instruction), bytes);
+  const found = loopFor(type, operation);
+  const rows = found && rowsOf(group, instruction, [1, 2], found.bytes);
+  const out = found && group.registers.row(target(instruction), found.bytes);
   if (!rows || !out) return null;
-  const [a, b] = rows;
-  if (kind === "f") {
-    const loop = bytes === 4 ? FLOATS[operation] : undefined;
-    return loop
-      ? elementwise(group, out, (row, from, to) => loop(row.f32, a.f32, b.f32, from, to))
-      : null;
-  }
-  const bits = bytes === 8 ? PAIRS[operation] : BITS[operation];
-  if (bits)
-    return elementwise(group, out, (row, from, to) => bits(row.i32, a.i32, b.i32, from, to));
-  if (bytes === 8) return null;
-  if (kind === "s") {
-    const loop = SIGNED[operation];
-    return elementwise(group, out, (row, from, to) => loop(row.i32, a.i32, b.i32, from, to));
-  }
-  const loop = UNSIGNED[operation];
-  return elementwise(group, out, (row, from, to) => loop(row.u32, a.u32, b.u32, from, to));
+  const { view, loop } = found;
+  const [a, b] = rows.map((row) => row[view]);
+  return elementwise(group, out, (row, from, to) => loop(row[view], a, b, from, to));
 }
 
 function binary(group: ThreadGroup, instruction: Instruction, { op, type }: Match): Step {
-  const rows = binaryRows(group, instruction, type, op);
+  const rows = rowStep(group, instruction, type, op);
   if (rows) return rows;
   const [a, b] = [1, 2].map((at) => reader(group, instruction, at, type));
   const operation = (typeOf(type).kind === "f" ? REAL[op] : WHOLE[op]) as (
@@ -160,42 +153,29 @@ function unaryRows(
   const [a] = rows;
   const [loop, constant] =
     operation === "not"
-      ? [(bytes === 8 ? PAIRS : BITS).xor, -1n]
+      ? [bytes === 8 ? PAIRS.xor : LOOPS.s.xor, -1n]
       : operation === "abs"
-        ? [BITS.and, 0x7fffffffn]
+        ? [LOOPS.s.and, 0x7fffffffn]
         : kind === "f"
-          ? [BITS.xor, 0x80000000n]
+          ? [LOOPS.s.xor, 0x80000000n]
           : [null, 0n];
   const other = group.registers.constant(constant, bytes);
   if (loop)
     return elementwise(group, out, (row, from, to) => loop(row.i32, a.i32, other.i32, from, to));
-  const subtract = bytes === 8 ? PAIRS.sub : BITS.sub;
+  const subtract = bytes === 8 ? PAIRS.sub : LOOPS.s.sub;
   return elementwise(group, out, (row, from, to) => subtract(row.i32, other.i32, a.i32, from, to));
 }
 
 function shift(group: ThreadGroup, instruction: Instruction, { op, type }: Match): Step {
-  const { kind, bytes } = typeOf(type);
-  const by = group.registers.source(instruction.operands[2], 4);
-  const rows = bytes >= 4 ? rowsOf(group, instruction, [1], bytes) : null;
-  const out = rows && group.registers.row(target(instruction), bytes);
-  if (rows && out && by && bytes === 4) {
+  const found = rowStep(group, instruction, type, op);
+  if (found) return found;
+  const { bytes } = typeOf(type);
+  const by = instruction.operands[2];
+  const rows = bytes === 8 ? rowsOf(group, instruction, [1], 8) : null;
+  const out = rows && group.registers.row(target(instruction), 8);
+  if (rows && out && op === "shl" && by.kind === "immediate") {
     const [a] = rows;
-    if (op === "shl")
-      return elementwise(group, out, (row, from, to) =>
-        shiftLeft(row.i32, a.i32, by.u32, from, to),
-      );
-    if (kind === "s") {
-      return elementwise(group, out, (row, from, to) =>
-        shiftRightSigned(row.i32, a.i32, by.u32, from, to),
-      );
-    }
-    return elementwise(group, out, (row, from, to) =>
-      shiftRightUnsigned(row.u32, a.u32, by.u32, from, to),
-    );
-  }
-  if (rows && out && by && op === "shl" && instruction.operands[2].kind === "immediate") {
-    const [a] = rows;
-    const fixed = Math.min(by.u32[0], 64);
+    const fixed = Number(by.bits < 64n ? by.bits : 64n);
     return elementwise(group, out, (row, from, to) =>
       shiftPairsLeft(row.i32, a.i32, fixed, from, to),
     );
@@ -210,26 +190,11 @@ function shift(group: ThreadGroup, instruction: Instruction, { op, type }: Match
 }
 
 function multiplyHigh(group: ThreadGroup, instruction: Instruction, { type }: Match): Step {
-  const { kind, bytes } = typeOf(type);
-  const rows = bytes === 4 ? rowsOf(group, instruction, [1, 2], 4) : null;
-  const out = rows && group.registers.row(target(instruction), 4);
-  if (rows && out) {
-    const [a, b] = rows;
-    return kind === "s"
-      ? elementwise(group, out, (row, from, to) =>
-          multiplyHighSigned(row.i32, a.i32, b.i32, from, to),
-        )
-      : elementwise(group, out, (row, from, to) =>
-          multiplyHighUnsigned(row.u32, a.u32, b.u32, from, to),
-        );
-  }
+  const found = rowStep(group, instruction, type, "mul.hi");
+  if (found) return found;
+  const bits = BigInt(8 * typeOf(type).bytes);
   const [a, b] = [1, 2].map((at) => reader(group, instruction, at, type));
-  return slowly(
-    group,
-    instruction,
-    type,
-    (lane) => (BigInt(a(lane)) * BigInt(b(lane))) >> BigInt(8 * bytes),
-  );
+  return slowly(group, instruction, type, (lane) => (BigInt(a(lane)) * BigInt(b(lane))) >> bits);
 }
 
 /**
@@ -328,22 +293,16 @@ function comparison(
   type: string,
 ): (out: Uint8Array, from: number, to: number) => void {
   const { kind, bytes } = typeOf(type);
-  const rows = bytes >= 4 ? rowsOf(group, instruction, [1, 2], bytes) : null;
   const name = PLAIN_NAMES.get(compare) ?? compare;
-  const same = name === "eq" || name === "ne";
-  if (rows && kind !== "f") {
-    const [a, b] = rows;
-    if (bytes === 8 && (kind === "s" || same)) {
-      return (out, from, to) => PAIR_TESTS[name](out, a.i32, b.i32, from, to);
-    }
-    if (bytes === 4 && (kind === "s" || same)) {
-      return (out, from, to) => SIGNED_TESTS[name](out, a.i32, b.i32, from, to);
-    }
-    if (bytes === 4) return (out, from, to) => UNSIGNED_TESTS[name](out, a.u32, b.u32, from, to);
+  if (bytes === 8 && (kind === "s" || (kind === "u" && (name === "eq" || name === "ne")))) {
+    const rows = rowsOf(group, instruction, [1, 2], 8);
+    if (rows) return (out, from, to) => PAIR_TESTS[name](out, rows[0].i32, rows[1].i32, from, to);
   }
-  if (rows && bytes === 4 && FLOAT_TESTS[name]) {
-    const [a, b] = rows;
-    return (out, from, to) => FLOAT_TESTS[name](out, a.f32, b.f32, from, to);
+  const found = bytes === 4 ? loopFor(type, name) : null;
+  const rows = found && rowsOf(group, instruction, [1, 2], 4);
+  if (found && rows) {
+    const { view, loop } = found;
+    return (out, from, to) => loop(out, rows[0][view], rows[1][view], from, to);
   }
   const [a, b] = [1, 2].map((at) => reader(group, instruction, at, type));
   return (out, from, to) => {
@@ -354,7 +313,7 @@ function comparison(
 }
 
 /** Whether a comparison holds of two numbers of one kind. */
-function holds(name: string, a: number | bigint, b: number | bigint): boolean {
+export function holds(name: string, a: number | bigint, b: number | bigint): boolean {
   const nan = Number.isNaN(a) || Number.isNaN(b);
   if (UNORDERED.test(name)) return nan || holds(name.slice(0, -1), a, b);
   const found: Record<string, boolean> = {
@@ -403,16 +362,13 @@ function setPredicate(
   });
 }
 
-function reciprocal(group: ThreadGroup, instruction: Instruction, { type }: Match): Step {
-  const a = reader(group, instruction, 1, type);
-  return slowly(group, instruction, type, (lane) => 1 / Number(a(lane)));
-}
+const reciprocal = perLane([""], "", (_, a) => 1 / a);
 
 const INT = "(?<type>[su](?:16|32|64))";
 const FLOAT = "(?<type>f32|f64)";
 const COMPARISONS = "eq|ne|lt|le|gt|ge|lo|ls|hi|hs|equ|neu|ltu|leu|gtu|geu|num|nan";
 
-const PATTERNS: [string, Binder][] = [
+export const ARITHMETIC = operations([
   [`(?<op>add|sub|mul\\.lo|min|max|rem)\\.${INT}`, binary],
   [`(?<op>add|sub|mul|div)(?:\\.rn)?\\.${FLOAT}`, binary],
   [`(?<op>min|max)\\.${FLOAT}`, binary],
@@ -433,9 +389,4 @@ const PATTERNS: [string, Binder][] = [
     `setp\\.(?<compare>${COMPARISONS})(?:\\.(?<combine>and|or|xor))?\\.(?<type>[subf](?:16|32|64))`,
     setPredicate,
   ],
-];
-
-export const ARITHMETIC: Operations = PATTERNS.map(([text, bind]) => [
-  new RegExp(`^(?:${text})$`),
-  bind,
 ]);

@@ -3,8 +3,8 @@
 import { addressOf, begin } from "./accesses.ts";
 import type { Access, PendingCopy, ThreadGroup } from "./group.ts";
 import { COPY_READ, COPY_WRITE, flatnonzero, Site } from "./group.ts";
-import type { Binder, Match, Operations, Step } from "./operations.ts";
-import { overRuns } from "./operations.ts";
+import type { Binder, Match, Step } from "./operations.ts";
+import { operations, overRuns } from "./operations.ts";
 import type { Instruction } from "./ptx.ts";
 import { PtxError } from "./ptx_text.ts";
 import type { Mask } from "./registers.ts";
@@ -201,13 +201,8 @@ function land(group: ThreadGroup, { lanes, positions, words }: PendingCopy) {
     observer.onCopiesLanded?.(group, owners, positions);
 }
 
-const PATTERNS: [string, Binder][] = [
+export const ASYNC_COPIES = operations([
   ["cp\\.async\\.c[ag]\\.shared(?:::cta)?\\.global(?:\\.L2::\\w+)*", copyAsync],
   ["cp\\.async\\.commit_group", commit],
   ["cp\\.async\\.wait_(?<wait>group|all)", wait],
-];
-
-export const ASYNC_COPIES: Operations = PATTERNS.map(([text, bind]) => [
-  new RegExp(`^(?:${text})$`),
-  bind,
 ]);

@@ -1,13 +1,16 @@
 // Instructions that move, choose, convert and take apart.
 
+import { FLOAT, FLOAT_BITS } from "./float_bits.ts";
 import type { ThreadGroup } from "./group.ts";
 import { LOCAL_WINDOW, SHARED_WINDOW } from "./memory.ts";
-import type { Binder, Match, Operations, Step } from "./operations.ts";
+import type { Match, Step } from "./operations.ts";
 import {
   copied,
   elementwise,
   lanewise,
+  operations,
   overRuns,
+  perLane,
   reader,
   rowsOf,
   slowly,
@@ -221,11 +224,6 @@ function toFloat(value: bigint, type: string) {
 
 const NARROW: Record<string, (value: number) => number> = { f16: toHalf, bf16: toBfloat16 };
 
-const [FLOAT, FLOAT_BITS] = (() => {
-  const floats = new Float32Array(1);
-  return [floats, new Uint32Array(floats.buffer)];
-})();
-
 /** The upper 16 bits of a float32, rounded to nearest even. */
 function toBfloat16(value: number) {
   if (Number.isNaN(value)) return 0x7fff;
@@ -234,32 +232,17 @@ function toBfloat16(value: number) {
   return (bits + 0x7fff + ((bits >>> 16) & 1)) >>> 16;
 }
 
-function convertToNarrow(group: ThreadGroup, instruction: Instruction, match: Match): Step {
-  const value = reader(group, instruction, 1, "f32");
-  return slowly(group, instruction, "b16", (lane) =>
-    BigInt(NARROW[match.narrow](Number(value(lane)))),
-  );
-}
+const convertToNarrow = perLane(["f32"], "b16", ({ narrow: to }, a) => BigInt(NARROW[to](a)));
 
 /** `cvt.rn.f16x2.f32 d, a, b`: a goes to the upper half. */
-function convertToNarrowPair(group: ThreadGroup, instruction: Instruction, match: Match): Step {
-  const [a, b] = [1, 2].map((at) => reader(group, instruction, at, "f32"));
-  const cut = NARROW[match.narrow];
-  return slowly(
-    group,
-    instruction,
-    "b32",
-    (lane) => (BigInt(cut(Number(a(lane)))) << 16n) | BigInt(cut(Number(b(lane)))),
-  );
-}
+const convertToNarrowPair = perLane(["f32", "f32"], "b32", ({ narrow: to }, a, b) => {
+  const cut = NARROW[to];
+  return (BigInt(cut(a)) << 16n) | BigInt(cut(b));
+});
 
-function convertToTf32(group: ThreadGroup, instruction: Instruction, match: Match): Step {
-  const bits = reader(group, instruction, 1, "b32");
-  const toEven = match.ties === "rn";
-  return slowly(group, instruction, "b32", (lane) =>
-    BigInt(roundedToTf32(Number(bits(lane)), toEven)),
-  );
-}
+const convertToTf32 = perLane(["b32"], "b32", ({ ties }, bits) =>
+  BigInt(roundedToTf32(Number(bits), ties === "rn")),
+);
 
 /**
  * Round a float's bits to 10 fraction bits, to nearest; ties to even or away from zero. Of NaN the
@@ -271,10 +254,7 @@ export function roundedToTf32(bits: number, toEven: boolean) {
   return ((bits + (finite ? half : 0)) & 0xffffe000) >>> 0;
 }
 
-function convertFromBfloat16(group: ThreadGroup, instruction: Instruction): Step {
-  const bits = reader(group, instruction, 1, "b16");
-  return slowly(group, instruction, "b32", (lane) => BigInt(bits(lane)) << 16n);
-}
+const convertFromBfloat16 = perLane(["b16"], "b32", (_, bits) => bits << 16n);
 
 const WINDOWS: Record<string, number> = {
   global: 0,
@@ -294,36 +274,29 @@ function convertAddress(group: ThreadGroup, instruction: Instruction, match: Mat
   return elementwise(group, out, (row, from, to) => loop(row.i32, a.i32, shift.i32, from, to));
 }
 
-function countBits(group: ThreadGroup, instruction: Instruction, { op, type }: Match): Step {
-  const value = reader(group, instruction, 1, type);
-  const width = 8 * typeOf(type).bytes;
-  return slowly(group, instruction, "u32", (lane) => {
-    const bits = BigInt(value(lane)).toString(2);
-    if (op === "popc") return BigInt(bits.split("1").length - 1);
-    return BigInt(bits === "0" ? width : width - bits.length);
-  });
-}
+const widthOf = (type: string) => 8 * typeOf(type).bytes;
+
+const countBits = perLane([""], "u32", ({ op, type }, value: bigint) => {
+  const bits = value.toString(2);
+  if (op === "popc") return BigInt(bits.split("1").length - 1);
+  return BigInt(bits === "0" ? widthOf(type) : widthOf(type) - bits.length);
+});
 
 const atMost = (value: Value, most: number) => BigInt(Math.min(Number(value) & 0xff, most));
 
-function extractBits(group: ThreadGroup, instruction: Instruction, { type }: Match): Step {
-  const { kind, bytes } = typeOf(type);
-  const width = 8 * bytes;
-  const a = reader(group, instruction, 1, type);
-  const [start, length] = [2, 3].map((at) => reader(group, instruction, at, "u32"));
-  const fit = kind === "s" ? BigInt.asIntN : BigInt.asUintN;
-  return slowly(group, instruction, type, (lane) => {
-    const [first, count] = [atMost(start(lane), width), atMost(length(lane), width)];
-    if (!count) return 0n;
-    // Signed fields take their sign from their own top bit, or from a's where they pass it.
-    const top = first + count < width ? first + count : BigInt(width);
-    const left = BigInt(width) - top;
-    return fit(width, BigInt(a(lane)) << left) >> (left + first);
-  });
-}
+const extractBits = perLane(["", "u32", "u32"], "", ({ type }, a, start, length) => {
+  const width = widthOf(type);
+  const fit = typeOf(type).kind === "s" ? BigInt.asIntN : BigInt.asUintN;
+  const [first, count] = [atMost(start, width), atMost(length, width)];
+  if (!count) return 0n;
+  // Signed fields take their sign from their own top bit, or from a's where they pass it.
+  const top = first + count < width ? first + count : BigInt(width);
+  const left = BigInt(width) - top;
+  return fit(width, a << left) >> (left + first);
+});
 
 function insertBits(group: ThreadGroup, instruction: Instruction, { type }: Match): Step {
-  const width = 8 * typeOf(type).bytes;
+  const width = widthOf(type);
   const [field, base] = [1, 2].map((at) => reader(group, instruction, at, type));
   const [start, length] = [3, 4].map((at) => reader(group, instruction, at, "u32"));
   return slowly(group, instruction, type, (lane) => {
@@ -333,31 +306,27 @@ function insertBits(group: ThreadGroup, instruction: Instruction, { type }: Matc
   });
 }
 
-function funnelShift(group: ThreadGroup, instruction: Instruction, { side, mode }: Match): Step {
-  const [low, high, amount] = [1, 2, 3].map((at) => reader(group, instruction, at, "u32"));
-  return slowly(group, instruction, "u32", (lane) => {
-    const both = (BigInt(high(lane)) << 32n) | BigInt(low(lane));
-    const asked = Number(amount(lane));
-    const count = BigInt(mode === "wrap" ? asked & 31 : Math.min(asked, 32));
-    return side === "r" ? both >> count : BigInt.asUintN(64, both << count) >> 32n;
-  });
-}
+const WORDS = ["u32", "u32", "u32"];
 
-function permuteBytes(group: ThreadGroup, instruction: Instruction): Step {
-  const [a, b, selector] = [1, 2, 3].map((at) => reader(group, instruction, at, "u32"));
-  return slowly(group, instruction, "u32", (lane) => {
-    const both = BigInt(a(lane)) | (BigInt(b(lane)) << 32n);
-    let result = 0n;
-    for (let place = 0n; place < 4n; place++) {
-      const chosen = (BigInt(selector(lane)) >> (4n * place)) & 15n;
-      let byte = (both >> ((chosen & 7n) * 8n)) & 0xffn;
-      // Bit 3 of a selector asks for the byte's sign in all eight bits.
-      if (chosen & 8n) byte = byte & 0x80n ? 0xffn : 0n;
-      result |= byte << (8n * place);
-    }
-    return result;
-  });
-}
+const funnelShift = perLane(WORDS, "u32", ({ side, mode }, low, high, amount) => {
+  const both = (high << 32n) | low;
+  const asked = Number(amount);
+  const count = BigInt(mode === "wrap" ? asked & 31 : Math.min(asked, 32));
+  return side === "r" ? both >> count : BigInt.asUintN(64, both << count) >> 32n;
+});
+
+const permuteBytes = perLane(WORDS, "u32", (_, a, b, selector) => {
+  const both = a | (b << 32n);
+  let result = 0n;
+  for (let place = 0n; place < 4n; place++) {
+    const chosen = (selector >> (4n * place)) & 15n;
+    let byte = (both >> ((chosen & 7n) * 8n)) & 0xffn;
+    // Bit 3 of a selector asks for the byte's sign in all eight bits.
+    if (chosen & 8n) byte = byte & 0x80n ? 0xffn : 0n;
+    result |= byte << (8n * place);
+  }
+  return result;
+});
 
 function logic3(group: ThreadGroup, instruction: Instruction): Step {
   const [a, b, c] = [1, 2, 3].map((at) => reader(group, instruction, at, "u32"));
@@ -378,7 +347,7 @@ function logic3(group: ThreadGroup, instruction: Instruction): Step {
 const ANY = "(?<type>[subf](?:16|32|64))";
 const NUMBERS = "[su](?:8|16|32|64)|f16|f32|f64";
 
-const PATTERNS: [string, Binder][] = [
+export const CONVERSIONS = operations([
   [`selp\\.${ANY}`, select],
   ["mov\\.(?<type>pred|[subf](?:16|32|64))", move],
   [`cvt(?:\\.(?<rounding>rn|rni|rzi|rmi|rpi))?\\.(?<to>${NUMBERS})\\.(?<from>${NUMBERS})`, convert],
@@ -393,9 +362,4 @@ const PATTERNS: [string, Binder][] = [
   ["shf\\.(?<side>l|r)\\.(?<mode>wrap|clamp)\\.b32", funnelShift],
   ["prmt\\.b32", permuteBytes],
   ["lop3\\.b32", logic3],
-];
-
-export const CONVERSIONS: Operations = PATTERNS.map(([text, bind]) => [
-  new RegExp(`^(?:${text})$`),
-  bind,
 ]);

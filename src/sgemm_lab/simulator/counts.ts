@@ -83,14 +83,10 @@ export class RequestCounter {
     const asked = askedOf(access, 0);
     costs.ofGlobal(asked, asked.count, site.width, memory.bytes.length);
     const bytes = access.positions.length * site.width;
-    if (site.kind === LOAD) {
-      counts.global_load_requests += costs.requests;
-      counts.global_load_sectors += costs.sectors;
-      counts.global_load_bytes += bytes;
-    } else if (site.kind === STORE) {
-      counts.global_store_requests += costs.requests;
-      counts.global_store_sectors += costs.sectors;
-      counts.global_store_bytes += bytes;
+    if (site.kind === LOAD || site.kind === STORE) {
+      counts[`global_${site.kind}_requests`] += costs.requests;
+      counts[`global_${site.kind}_sectors`] += costs.sectors;
+      counts[`global_${site.kind}_bytes`] += bytes;
     } else if (site.kind === ATOMIC) {
       counts.atomic_requests += costs.requests;
       counts.atomic_sectors += atomicSectors(asked);
@@ -114,24 +110,15 @@ export class RequestCounter {
       counts.shared_atomic_requests += costs.requests;
       return;
     }
-    const isLoad = site.kind === LOAD;
-    if (isLoad) {
-      counts.shared_load_requests_as_written += costs.requests;
-      counts.shared_load_wavefronts_as_written += costs.wavefronts;
-      counts.shared_load_bank_conflicts_as_written += costs.conflicts;
-      counts.shared_load_bytes += positions.length * site.width;
-    } else {
-      counts.shared_store_requests_as_written += costs.requests;
-      counts.shared_store_wavefronts_as_written += costs.wavefronts;
-      counts.shared_store_bank_conflicts_as_written += costs.conflicts;
-      counts.shared_store_bytes += positions.length * site.width;
-    }
+    const prefix = site.kind === LOAD ? "shared_load" : "shared_store";
+    this.addCosts(counts, prefix, "_as_written");
+    counts[`${prefix}_bytes`] += positions.length * site.width;
     const issued = this.merged.get(site.instruction.index);
-    if (!issued) this.addAsCompiled(counts, isLoad);
+    if (!issued) this.addCosts(counts, prefix, "");
     for (const { offset, width } of issued ?? []) {
       if (offset !== 0 || width !== site.width) this.shared(access, offset, width);
       else if (issued && issued.length > 1) this.shared(access, 0, site.width);
-      this.addAsCompiled(counts, isLoad);
+      this.addCosts(counts, prefix, "");
     }
   }
 
@@ -142,17 +129,12 @@ export class RequestCounter {
     this.costs.ofShared(asked, asked.count, width, isLoad, access.memory.bytes.length);
   }
 
-  addAsCompiled(counts: LineCounts, isLoad: boolean) {
+  /** Add what was worked out last to the counts of loads or stores. */
+  addCosts(counts: LineCounts, prefix: string, suffix: string) {
     const { requests, wavefronts, conflicts } = this.costs;
-    if (isLoad) {
-      counts.shared_load_requests += requests;
-      counts.shared_load_wavefronts += wavefronts;
-      counts.shared_load_bank_conflicts += conflicts;
-    } else {
-      counts.shared_store_requests += requests;
-      counts.shared_store_wavefronts += wavefronts;
-      counts.shared_store_bank_conflicts += conflicts;
-    }
+    counts[`${prefix}_requests${suffix}`] += requests;
+    counts[`${prefix}_wavefronts${suffix}`] += wavefronts;
+    counts[`${prefix}_bank_conflicts${suffix}`] += conflicts;
   }
 }
 

@@ -36,9 +36,7 @@ export function fma32(
  * `near` and `other`: the one that the rounding error of the sum leans to.
  */
 function halfway(product: number, c: number, total: number, near: number, other: number) {
-  // Knuth's two-sum: the rounding error of product + c, exactly.
-  const kept = total - product;
-  const error = product - (total - kept) + (c - kept);
+  const error = leftOver(product, c, total);
   if (error === 0 || !Number.isFinite(error)) return near;
   if (!Number.isFinite(near)) {
     // Half a step above the largest float32: what lies below that is rounded down.

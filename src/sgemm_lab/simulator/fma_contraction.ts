@@ -10,8 +10,8 @@ import { fma32, fma64 } from "./fma.ts";
 import type { ThreadGroup } from "./group.ts";
 import { fusedHalves } from "./half_operations.ts";
 import { registersRead, registersWritten } from "./operands.ts";
-import type { Binder, Match, Operations, Step } from "./operations.ts";
-import { elementwise, nothing, reader, rowsOf, slowly, target } from "./operations.ts";
+import type { Match, Step } from "./operations.ts";
+import { elementwise, nothing, operations, reader, rowsOf, slowly, target } from "./operations.ts";
 import type { Instruction, PtxKernel, Register } from "./ptx.ts";
 
 const TYPES = "f32|f64|f16x2|f16|bf16x2|bf16";
@@ -113,12 +113,7 @@ function multiplyAddRows(group: ThreadGroup, instruction: Instruction, how: stri
   });
 }
 
-const PATTERNS: [string, Binder][] = [
+export const FUSED_OPERATIONS = operations([
   ["fused\\.product", nothing],
   [`fused\\.(?<how>add|less|from)\\.(?<type>${TYPES})`, multiplyAdd],
-];
-
-export const FUSED_OPERATIONS: Operations = PATTERNS.map(([text, bind]) => [
-  new RegExp(`^(?:${text})$`),
-  bind,
 ]);

@@ -283,117 +283,50 @@ interface LaunchParts {
 /** By index of an instruction: registers that it uses and that may have no value there. */
 export type UnsetReads = ReadonlyMap<number, Register[]>;
 
+export type Launch = ReturnType<typeof launchOf>;
+
 /** One kernel launch: everything that all its blocks share. */
-export class Launch {
-  kernel;
-  grid;
-  block;
-  parameters;
-  variables;
-  images;
-  globalMemory;
-  sharedBytes;
-  hazards;
-  observers;
-  products;
-  sharedParts;
-  cooperative;
-  maxBasicBlocks;
-  timeLimit;
-  workspace;
-  unset;
-  /** Tracks uninitialized values. */
-  uninitialized;
-  /** Instructions that use a register of a product too early, see `earlyUses`. */
-  earlyUses;
-  tensorMaps;
-  blocksDone = 0;
-  /** When the time is up, in seconds on the clock of `secondsNow`. */
-  deadline;
-  sharedArrays;
-  localArrays;
-  /** Threads of one block. */
-  threads;
-  /** Warps of one block. */
-  warps;
-  /** Blocks of the grid. */
-  blocks;
-  /** Blocks of a cluster. */
-  cluster;
-  chosen;
-  /** By index of a load where its value is used, if some observer judges. */
-  usedIf: ReadonlyMap<number, UsedIf>;
-  /** Those observers that want to know what is moved. */
-  valueObservers;
-  /** Whether some observer looks at an access after its notification. */
-  accessesKept;
-
-  constructor(parts: LaunchParts) {
-    this.kernel = parts.kernel;
-    this.grid = parts.grid;
-    this.block = parts.block;
-    this.parameters = parts.parameters;
-    this.variables = parts.variables;
-    this.images = parts.images;
-    this.globalMemory = parts.globalMemory;
-    this.sharedBytes = parts.sharedBytes;
-    this.hazards = parts.hazards;
-    this.observers = parts.observers;
-    this.products = parts.products;
-    this.sharedParts = parts.sharedParts;
-    this.cooperative = parts.cooperative;
-    this.maxBasicBlocks = parts.maxBasicBlocks;
-    this.timeLimit = parts.timeLimit;
-    this.workspace = parts.workspace;
-    this.unset = parts.unset;
-    this.uninitialized = parts.uninitialized;
-    this.earlyUses = parts.earlyUses;
-    this.tensorMaps = parts.tensorMaps;
-    this.deadline = secondsNow() + parts.timeLimit;
-    this.sharedArrays = layOut(this.kernel.shared, this.sharedBytes);
-    this.localArrays = layOut(this.kernel.local, 0);
-    const [x, y, z] = this.block;
-    this.threads = x * y * z;
-    this.warps = Math.ceil(this.threads / WARP);
-    this.blocks = this.grid[0] * this.grid[1] * this.grid[2];
-    this.cluster = this.kernel.cluster;
-    this.chosen = parts.chosen;
-    this.valueObservers = this.observers.filter(({ onValues }) => onValues);
-    const isJudged = this.observers.some(({ judges }) => judges);
-    this.usedIf = isJudged ? conditionsOfLoads(this.kernel) : new Map();
-    this.accessesKept = this.observers.some(({ forgetful }) => !forgetful);
-  }
-
-  /** Numbers of the blocks that run: whole clusters. */
-  numbers() {
-    const { chosen, cluster } = this;
-    if (!chosen) return Array.from({ length: this.blocks }, (_, number) => number);
-    if (cluster === 1) return chosen;
-    const clusters = new Set(chosen.map((number) => Math.floor(number / cluster)));
-    return [...clusters]
-      .sort((one, other) => one - other)
-      .flatMap((one) => Array.from({ length: cluster }, (_, at) => one * cluster + at));
-  }
-
-  /** `blockIdx` of a block; blocks are numbered with x fastest. */
-  blockIndex(number: number) {
-    return indexIn(this.grid, number);
-  }
-
-  /** `threadIdx` of a thread; threads are numbered with x fastest. */
-  threadIndex(number: number) {
-    return indexIn(this.block, number);
-  }
-
-  /** A block as sentences name it. */
-  blockName(block: Dim3) {
-    return placeName(block, this.grid);
-  }
-
-  /** A thread of a block as sentences name it. */
-  threadName(thread: Dim3) {
-    return placeName(thread, this.block);
-  }
+export function launchOf(parts: LaunchParts) {
+  const { kernel, grid, block, chosen, observers } = parts;
+  const { cluster } = kernel;
+  const threads = block[0] * block[1] * block[2];
+  const blocks = grid[0] * grid[1] * grid[2];
+  return {
+    ...parts,
+    /** when the time is up, in seconds on the clock of `secondsNow` */
+    deadline: secondsNow() + parts.timeLimit,
+    blocksDone: 0,
+    /** blocks of the grid, and of a cluster */
+    ...{ blocks, cluster },
+    /** threads and warps of one block */
+    ...{ threads, warps: Math.ceil(threads / WARP) },
+    sharedArrays: layOut(kernel.shared, parts.sharedBytes),
+    localArrays: layOut(kernel.local, 0),
+    /** those observers that want to know what is moved */
+    valueObservers: observers.filter(({ onValues }) => onValues),
+    /** by index of a load where its value is used, if some observer judges */
+    usedIf: observers.some(({ judges }) => judges)
+      ? conditionsOfLoads(kernel)
+      : (new Map() as ReadonlyMap<number, UsedIf>),
+    /** whether some observer looks at an access after its notification */
+    accessesKept: observers.some(({ forgetful }) => !forgetful),
+    /** numbers of the blocks that run: whole clusters */
+    numbers() {
+      if (!chosen) return Array.from({ length: blocks }, (_, number) => number);
+      if (cluster === 1) return chosen;
+      const clusters = new Set(chosen.map((number) => Math.floor(number / cluster)));
+      return [...clusters]
+        .sort((one, other) => one - other)
+        .flatMap((one) => Array.from({ length: cluster }, (_, at) => one * cluster + at));
+    },
+    /** `blockIdx` of a block; blocks are numbered with x fastest */
+    blockIndex: (number: number) => indexIn(grid, number),
+    /** `threadIdx` of a thread; threads are numbered with x fastest */
+    threadIndex: (number: number) => indexIn(block, number),
+    /** a block, and a thread of a block, as sentences name them */
+    blockName: (place: Dim3) => placeName(place, grid),
+    threadName: (place: Dim3) => placeName(place, block),
+  };
 }
 
 function indexIn([x, y]: Dim3, number: number): Dim3 {

@@ -4,10 +4,12 @@
 // becomes 0x7FFF, that of the GPU.
 
 import { beside } from "./approximations.ts";
+import { holds } from "./arithmetic.ts";
+import { FLOAT, FLOAT_BITS } from "./float_bits.ts";
 import { oddSum } from "./fma.ts";
 import type { ThreadGroup } from "./group.ts";
-import type { Binder, Match, Operations, Step } from "./operations.ts";
-import { reader, slowly } from "./operations.ts";
+import type { Match, Step } from "./operations.ts";
+import { operations, perLane, reader, slowly } from "./operations.ts";
 import type { Instruction } from "./ptx.ts";
 import type { Value } from "./registers.ts";
 import { fromHalf, toHalf } from "./registers.ts";
@@ -25,14 +27,10 @@ const COMPUTE: Record<string, (...values: number[]) => number> = {
   max: (a, b) => -lesser(-a, -b),
 };
 
-const [FLOAT, WORD] = ((buffer) => [new Float32Array(buffer), new Uint32Array(buffer)])(
-  new ArrayBuffer(4),
-);
-
 /** 16 bits as the number that they stand for. */
 function widened(bits: number, type: string) {
   if (type === "f16") return fromHalf(bits);
-  WORD[0] = bits << 16;
+  FLOAT_BITS[0] = bits << 16;
   return FLOAT[0];
 }
 
@@ -44,8 +42,8 @@ function narrowed(value: number, type: string) {
   FLOAT[0] = value;
   const nearest = FLOAT[0];
   const inexact = Number.isFinite(nearest) && nearest !== value;
-  if (inexact && (WORD[0] & 1) === 0) FLOAT[0] = beside(nearest, value > nearest ? 1 : -1);
-  const bits = WORD[0];
+  if (inexact && (FLOAT_BITS[0] & 1) === 0) FLOAT[0] = beside(nearest, value > nearest ? 1 : -1);
+  const bits = FLOAT_BITS[0];
   return ((bits + 0x7fff + ((bits >>> 16) & 1)) >>> 16) & 0xffff;
 }
 
@@ -116,29 +114,13 @@ function changeSign(group: ThreadGroup, instruction: Instruction, { op, pair }: 
   });
 }
 
-const COMPARISONS: Record<string, (a: number, b: number) => boolean> = {
-  eq: (a, b) => a === b,
-  ne: (a, b) => a !== b,
-  lt: (a, b) => a < b,
-  le: (a, b) => a <= b,
-  gt: (a, b) => a > b,
-  ge: (a, b) => a >= b,
-};
-
-/** Compare; with NaN an ordered comparison is false, an unordered one true. */
-function compared({ compare, unordered }: Match, a: number, b: number) {
-  const nan = Number.isNaN(a) || Number.isNaN(b);
-  if (compare === "num" || compare === "nan") return nan === (compare === "nan");
-  return nan ? unordered !== undefined : COMPARISONS[compare](a, b);
-}
-
 /** `set`: 1 where the comparison holds, else 0, as 16-bit floats; all ones as whole numbers. */
 function set(group: ThreadGroup, instruction: Instruction, match: Match): Step {
   const { to, type, pair } = match;
   const whole = to === "u32" || to === "s32";
   const one = whole ? (pair ? 0xffff : 0xffffffff) : narrowed(1, type);
   const result = whole || pair ? "b32" : "b16";
-  const test = (a: number, b: number) => (compared(match, a, b) ? one : 0);
+  const test = (a: number, b: number) => (holds(match.compare, a, b) ? one : 0);
   return halfwise(group, instruction, match, test, result);
 }
 
@@ -147,18 +129,14 @@ function convertWhole(group: ThreadGroup, instruction: Instruction, { type }: Ma
   return slowly(group, instruction, "b16", (lane) => BigInt(narrowed(Number(value(lane)), type)));
 }
 
-function setPredicate(group: ThreadGroup, instruction: Instruction, match: Match): Step {
-  const [a, b] = [1, 2].map((at) => reader(group, instruction, at, "b16"));
-  const { type } = match;
-  return slowly(group, instruction, "pred", (lane) =>
-    Number(compared(match, widened(Number(a(lane)), type), widened(Number(b(lane)), type))),
-  );
-}
+const setPredicate = perLane(["b16", "b16"], "pred", (match, a, b) =>
+  Number(holds(match.compare, widened(Number(a), match.type), widened(Number(b), match.type))),
+);
 
-const COMPARE = "(?<compare>eq|ne|lt|le|gt|ge|num|nan)(?<unordered>u)?";
+const COMPARE = "(?<compare>(?:eq|ne|lt|le|gt|ge)u?|num|nan)";
 const TYPE = "(?<type>bf16|f16)(?<pair>x2)?";
 
-const PATTERNS: [string, Binder][] = [
+export const HALF_OPERATIONS = operations([
   ["cvt\\.rn\\.(?<type>bf16)\\.[sufb]+(?:8|16|64|(?<=[su])32)", convertWhole],
   [`(?<op>add|sub|mul)(?:\\.rn)?\\.${TYPE}`, compute],
   [`(?<op>fma)\\.rn\\.${TYPE}`, compute],
@@ -166,9 +144,4 @@ const PATTERNS: [string, Binder][] = [
   [`(?<op>neg|abs)\\.${TYPE}`, changeSign],
   [`set\\.${COMPARE}\\.(?<to>f16x2|bf16x2|f16|bf16|u32|s32)\\.${TYPE}`, set],
   [`setp\\.${COMPARE}\\.(?<type>bf16|f16)`, setPredicate],
-];
-
-export const HALF_OPERATIONS: Operations = PATTERNS.map(([text, bind]) => [
-  new RegExp(`^(?:${text})$`),
-  bind,
 ]);

@@ -7,7 +7,8 @@ import { LOAD, Site, STORE } from "./group.ts";
 import type { Image } from "./images.ts";
 import { GLOBAL_BASE } from "./memory.ts";
 import { itemsOf, loader, storer } from "./memory_operations.ts";
-import type { Match, Operations, Step } from "./operations.ts";
+import type { Match, Step } from "./operations.ts";
+import { operations } from "./operations.ts";
 import type { Instruction, Operand, Register } from "./ptx.ts";
 import { TYPE_BYTES } from "./ptx.ts";
 import { PtxError } from "./ptx_text.ts";
@@ -127,13 +128,13 @@ function offsetIn({ sides, elementBytes }: Image, places: number[], width: numbe
   return { inside, offset: bounded[0] + row * (bounded[1] + sides[1] * bounded[2]) };
 }
 
-export const IMAGE_OPERATIONS: Operations = [
-  [/^tex\.(?<geometry>a?[12]d|3d)\.v4\.(?<type>f32|s32|u32)\.(?<place>f32|s32)$/, readTexture],
+export const IMAGE_OPERATIONS = operations([
+  ["tex\\.(?<geometry>a?[12]d|3d)\\.v4\\.(?<type>f32|s32|u32)\\.(?<place>f32|s32)", readTexture],
   [
-    /^(?<name>suld|sust)\.b\.(?<geometry>a?[12]d|3d)(?:\.v[24])?\.(?<type>b8|b16|b32|b64)\.(?<beyond>trap|clamp|zero)$/,
+    "(?<name>suld|sust)\\.b\\.(?<geometry>a?[12]d|3d)(?:\\.v[24])?\\.(?<type>b8|b16|b32|b64)\\.(?<beyond>trap|clamp|zero)",
     useSurface,
   ],
-];
+]);
 
 /** How the opcodes of textures and surfaces begin. */
 export const TEXTURE = /^(?:tex|tld4|txq|suld|sust|sured|suq|istypep)\b/;

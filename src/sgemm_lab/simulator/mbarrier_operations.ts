@@ -9,8 +9,8 @@ import { landCopies } from "./async_copies.ts";
 import type { Access, BlockBatch, BulkCopy, MemoryBarrier, ThreadGroup } from "./group.ts";
 import { COPY_READ, COPY_WRITE, flatnonzero, Site, STORE } from "./group.ts";
 import { SHARED_WINDOW } from "./memory.ts";
-import type { Binder, Match, Operations, Step } from "./operations.ts";
-import { nothing } from "./operations.ts";
+import type { Match, Step } from "./operations.ts";
+import { nothing, operations } from "./operations.ts";
 import type { Instruction, Operand } from "./ptx.ts";
 import { PtxError } from "./ptx_text.ts";
 import type { Mask } from "./registers.ts";
@@ -320,7 +320,7 @@ const SHARED = "(?:\\.shared(?:::(?:cta|cluster))?)?";
 const ORDER = "(?:\\.(?:release|acquire|relaxed))?(?:\\.(?:cta|cluster))?";
 const COPIED = "shared::(?:cluster|cta)\\.global\\.mbarrier::complete_tx::bytes";
 
-const PATTERNS: [string, Binder][] = [
+export const MBARRIER_OPERATIONS = operations([
   [`mbarrier\\.init${SHARED}\\.b64`, initialise],
   [`mbarrier\\.inval${SHARED}\\.b64`, invalidate],
   [`mbarrier\\.arrive(?<expect>\\.expect_tx)?${ORDER}${SHARED}\\.b64`, arrive],
@@ -331,9 +331,4 @@ const PATTERNS: [string, Binder][] = [
   ["elect\\.sync", elect],
   ["barrier\\.cluster\\.arrive.*", nothing],
   ["setmaxnreg\\.(?:inc|dec)\\.sync\\.aligned\\.u32", nothing],
-];
-
-export const MBARRIER_OPERATIONS: Operations = PATTERNS.map(([text, bind]) => [
-  new RegExp(`^(?:${text})$`),
-  bind,
 ]);

@@ -8,6 +8,7 @@
 // next one. All 50 million answers that were recorded follow this. Pages have no tables: their
 // answers are the nearest.
 
+import { FLOAT, FLOAT_BITS } from "./float_bits.ts";
 import { exponentOf } from "./tensor_operations.ts";
 
 /** How many float32 are from 1 to 2. */
@@ -35,15 +36,11 @@ function tables() {
   return packed;
 }
 
-const [FLOAT, WORD] = ((buffer) => [new Float32Array(buffer), new Int32Array(buffer)])(
-  new ArrayBuffer(4),
-);
-
 /** What the hardware answers to the number from 1 to 2 whose bits behind the first are given. */
 function answer(packed: Uint8Array, table: number, bits: number) {
   FLOAT[0] = TABLES[table](1 + bits / COUNT);
   const beside = packed[(table * COUNT + bits) >> 2] >> (2 * (bits & 3));
-  WORD[0] += (beside & 3) - 2;
+  FLOAT_BITS[0] += (beside & 3) - 2;
   return FLOAT[0];
 }
 

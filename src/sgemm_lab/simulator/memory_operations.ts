@@ -8,8 +8,8 @@ import { addSmall } from "./half_operations.ts";
 import type { Memory, TypedArray } from "./memory.ts";
 import { LOCAL_WINDOW, SHARED_WINDOW } from "./memory.ts";
 import { readSomewhere } from "./operands.ts";
-import type { Binder, Match, Operations, Step } from "./operations.ts";
-import { copied, lanewise, slowly, target } from "./operations.ts";
+import type { Match, Step } from "./operations.ts";
+import { copied, lanewise, operations, slowly, target } from "./operations.ts";
 import type { Instruction, Operand } from "./ptx.ts";
 import { TYPE_BYTES } from "./ptx.ts";
 import { PtxError } from "./ptx_text.ts";
@@ -404,7 +404,7 @@ const STRENGTH =
 const SCOPE = "(?:\\.(?:relaxed|release|acquire|acq_rel|gpu|cta|sys))*";
 const VECTOR = "(?:\\.(?<vector>v[24]))?";
 
-const PATTERNS: [string, Binder][] = [
+export const MEMORY_OPERATIONS = operations([
   [`ld${STRENGTH}${SPACE}${CACHE}${VECTOR}\\.${TYPE}`, load],
   [`ld(?<space>\\.param)${VECTOR}\\.${TYPE}`, loadParameter],
   [`st${STRENGTH}${SPACE}${CACHE}${VECTOR}\\.${TYPE}`, store],
@@ -418,9 +418,4 @@ const PATTERNS: [string, Binder][] = [
   ],
   // As CUDA's own headers write it, the order behind the operation.
   [`(?<name>atom)(?<space>\\.global)?\\.(?<op>add)${SCOPE}\\.${TYPE}`, atomic],
-];
-
-export const MEMORY_OPERATIONS: Operations = PATTERNS.map(([text, bind]) => [
-  new RegExp(`^(?:${text})$`),
-  bind,
 ]);

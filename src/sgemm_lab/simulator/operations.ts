@@ -18,7 +18,9 @@ export type Match = Record<string, string>;
 
 export type Binder = (group: ThreadGroup, instruction: Instruction, match: Match) => Step;
 
-export type Operations = [RegExp, Binder][];
+/** A table of operations: each pattern matches whole opcodes. */
+export const operations = (patterns: [string, Binder][]): [RegExp, Binder][] =>
+  patterns.map(([text, bind]) => [new RegExp(`^(?:${text})$`), bind]);
 
 /** An instruction that changes nothing here, such as a hint to a cache. */
 export const nothing: Binder = () => () => {};
@@ -144,4 +146,25 @@ export function slowly(
   compute: (lane: number) => Value,
 ): Step {
   return lanewise(group, group.registers.writer(target(instruction), type), compute);
+}
+
+/** Works out a result from the operands behind the first, in a lane. */
+// biome-ignore lint/suspicious/noExplicitAny: numbers or bigints, by the types
+type Compute = (match: Match, ...given: any[]) => Value;
+
+/**
+ * An operation that works lane by lane.
+ * @param given types of up to three operands, and `result` that of the result; "" stands for the
+ *   one in the opcode
+ */
+export function perLane(given: string[], result: string, compute: Compute): Binder {
+  return (group, instruction, match) => {
+    const [a, b, c] = given.map((type, at) =>
+      reader(group, instruction, at + 1, type || match.type),
+    );
+    const each = c
+      ? (lane: number) => compute(match, a(lane), b(lane), c(lane))
+      : (lane: number) => (b ? compute(match, a(lane), b(lane)) : compute(match, a(lane)));
+    return slowly(group, instruction, result || match.type, each);
+  };
 }

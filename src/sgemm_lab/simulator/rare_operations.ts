@@ -4,30 +4,12 @@
 import { WARP } from "../hardware.py";
 import type { ThreadGroup } from "./group.ts";
 import { LOCAL_WINDOW, SHARED_WINDOW } from "./memory.ts";
-import type { Binder, Match, Operations, Step } from "./operations.ts";
-import { lanewise, nothing, reader, slowly, target } from "./operations.ts";
+import type { Binder, Match, Step } from "./operations.ts";
+import { lanewise, nothing, operations, perLane, reader, slowly, target } from "./operations.ts";
 import type { Instruction } from "./ptx.ts";
 import type { Mask, Value } from "./registers.ts";
 import { predicateOf, typeOf } from "./registers.ts";
 import { exchange } from "./warp_operations.ts";
-
-/** Works out a result from the operands behind the first, in a lane. */
-// biome-ignore lint/suspicious/noExplicitAny: numbers or bigints, by the types
-type Compute = (match: Match, ...given: any[]) => Value;
-
-/**
- * An operation that works lane by lane.
- * @param given types of the operands, and `result` that of the result; "" stands for the one in the
- *   opcode
- */
-function perLane(given: string[], result: string, compute: Compute): Binder {
-  return (group, instruction, match) => {
-    const readers = given.map((type, at) => reader(group, instruction, at + 1, type || match.type));
-    return slowly(group, instruction, result || match.type, (lane) =>
-      compute(match, ...readers.map((read) => read(lane))),
-    );
-  };
-}
 
 const widthOf = (type: string) => 8 * typeOf(type).bytes;
 
@@ -219,7 +201,7 @@ function withCarry(group: ThreadGroup, instruction: Instruction, match: Match): 
 const INTEGER = "(?<type>[su](?:32|64))";
 const FLOAT = "(?<type>f32|f64)";
 
-const PATTERNS: [string, Binder][] = [
+export const RARE_OPERATIONS = operations([
   ["brev\\.(?<type>b32|b64)", reverse],
   [`bfind(?<shift>\\.shiftamt)?\\.${INTEGER}`, findHighest],
   ["dp4a\\.(?<first>[su]32)\\.(?<second>[su]32)", dotOfBytes],
@@ -237,9 +219,4 @@ const PATTERNS: [string, Binder][] = [
     withCarry,
   ],
   ["(?:prefetch|prefetchu|nanosleep|discard|applypriority|griddepcontrol)\\b.*", nothing],
-];
-
-export const RARE_OPERATIONS: Operations = PATTERNS.map(([text, bind]) => [
-  new RegExp(`^(?:${text})$`),
-  bind,
 ]);

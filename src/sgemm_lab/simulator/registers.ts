@@ -235,34 +235,20 @@ function writerTo(
   };
 }
 
-function arrayOf(
+/** What holds numbers of a kind and of so many bytes; halves as their bits. */
+export const ARRAYS = {
+  s: { 1: Int8Array, 2: Int16Array, 4: Int32Array, 8: BigInt64Array },
+  u: { 1: Uint8Array, 2: Uint16Array, 4: Uint32Array, 8: BigUint64Array },
+  f: { 1: Uint8Array, 2: Uint16Array, 4: Float32Array, 8: Float64Array },
+} as const;
+
+const arrayOf = (
   buffer: ArrayBuffer,
   start: number,
   length: number,
-  kind: "s" | "u" | "f",
+  kind: keyof typeof ARRAYS,
   bytes: number,
-) {
-  if (bytes === 8) {
-    if (kind === "f") return new Float64Array(buffer, start, length);
-    return kind === "s"
-      ? new BigInt64Array(buffer, start, length)
-      : new BigUint64Array(buffer, start, length);
-  }
-  if (bytes === 4) {
-    if (kind === "f") return new Float32Array(buffer, start, length);
-    return kind === "s"
-      ? new Int32Array(buffer, start, length)
-      : new Uint32Array(buffer, start, length);
-  }
-  if (bytes === 1) {
-    return kind === "s"
-      ? new Int8Array(buffer, start, length)
-      : new Uint8Array(buffer, start, length);
-  }
-  return kind === "s"
-    ? new Int16Array(buffer, start, length)
-    : new Uint16Array(buffer, start, length);
-}
+) => new ARRAYS[kind][bytes as 1 | 2 | 4 | 8](buffer, start, length);
 
 /** A predicate operand: its row, and 1 where it is read inverted. */
 export function predicateOf(

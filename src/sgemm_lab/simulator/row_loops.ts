@@ -1,118 +1,86 @@
-// Loops over the lanes of whole rows: what arithmetic.ts binds instructions to. Each is a function
-// of its own, so that it sees one kind of array only and runs fast. It goes over the lanes from one
-// to before another. A value of 64 bits is two words, the low one first.
+// Loops over the lanes of whole rows: what arithmetic.ts binds instructions to. They go over the
+// lanes from one to before another. A value of 64 bits is two words, the low one first.
 
-type SignedLoop = (out: Int32Array, a: Int32Array, b: Int32Array, from: number, to: number) => void;
-
-type UnsignedLoop = (
-  out: Uint32Array,
-  a: Uint32Array,
-  b: Uint32Array,
-  from: number,
-  to: number,
-) => void;
-
-type FloatLoop = (
-  out: Float32Array,
-  a: Float32Array,
-  b: Float32Array,
-  from: number,
-  to: number,
-) => void;
-
-type SignedTest = (out: Uint8Array, a: Int32Array, b: Int32Array, from: number, to: number) => void;
-
-type UnsignedTest = (
-  out: Uint8Array,
-  a: Uint32Array,
-  b: Uint32Array,
-  from: number,
-  to: number,
-) => void;
-
-type FloatTest = (
-  out: Uint8Array,
-  a: Float32Array,
-  b: Float32Array,
+type Numbers = Int32Array | Uint32Array | Float32Array | Uint8Array;
+type Compute = (a: number, b: number) => number;
+type Loop = (out: Numbers, a: Numbers, b: Numbers, from: number, to: number) => void;
+type PairLoop<Out = Int32Array> = (
+  out: Out,
+  a: Int32Array,
+  b: Int32Array,
   from: number,
   to: number,
 ) => void;
 
 const WORD = 2 ** 32;
+const LOOP =
+  "return (out, a, b, from, to) => { for (let i = from; i < to; i++) out[i] = of(a[i], b[i]); };";
+let made = 0;
 
-/** where the sign of 32-bit numbers does not matter */
-export const BITS: Record<string, SignedLoop> = {
-  add: (out, a, b, from, to) => {
-    for (let i = from; i < to; i++) out[i] = (a[i] + b[i]) | 0;
-  },
-  sub: (out, a, b, from, to) => {
-    for (let i = from; i < to; i++) out[i] = (a[i] - b[i]) | 0;
-  },
-  "mul.lo": (out, a, b, from, to) => {
-    for (let i = from; i < to; i++) out[i] = Math.imul(a[i], b[i]);
-  },
-  and: (out, a, b, from, to) => {
-    for (let i = from; i < to; i++) out[i] = a[i] & b[i];
-  },
-  or: (out, a, b, from, to) => {
-    for (let i = from; i < to; i++) out[i] = a[i] | b[i];
-  },
-  xor: (out, a, b, from, to) => {
-    for (let i = from; i < to; i++) out[i] = a[i] ^ b[i];
-  },
+/**
+ * A loop that computes each lane. It is compiled from a text of its own, with a number in it: an
+ * engine inlines only what a loop always calls, and takes equal texts for one loop.
+ */
+function loopOf(of: Compute): Loop {
+  made += 1;
+  return new Function("of", `${LOOP} // ${made}`)(of);
+}
+
+function loopsOf(table: Record<string, Compute>): Record<string, Loop> {
+  return Object.fromEntries(Object.entries(table).map(([name, of]) => [name, loopOf(of)]));
+}
+
+const COMPARISONS: Record<string, Compute> = {
+  eq: (a, b) => (a === b ? 1 : 0),
+  lt: (a, b) => (a < b ? 1 : 0),
+  le: (a, b) => (a <= b ? 1 : 0),
+  gt: (a, b) => (a > b ? 1 : 0),
+  ge: (a, b) => (a >= b ? 1 : 0),
 };
 
-export const SIGNED: Record<string, SignedLoop> = {
-  min: (out, a, b, from, to) => {
-    for (let i = from; i < to; i++) out[i] = a[i] < b[i] ? a[i] : b[i];
-  },
-  max: (out, a, b, from, to) => {
-    for (let i = from; i < to; i++) out[i] = a[i] > b[i] ? a[i] : b[i];
-  },
+const WHOLE: Record<string, Compute> = {
+  ...COMPARISONS,
+  ne: (a, b) => (a !== b ? 1 : 0),
+  add: (a, b) => (a + b) | 0,
+  sub: (a, b) => (a - b) | 0,
+  "mul.lo": Math.imul,
+  and: (a, b) => a & b,
+  or: (a, b) => a | b,
+  xor: (a, b) => a ^ b,
+  min: (a, b) => (a < b ? a : b),
+  max: (a, b) => (a > b ? a : b),
   // A division by zero gives zero, as NumPy has it.
-  div: (out, a, b, from, to) => {
-    for (let i = from; i < to; i++) out[i] = b[i] === 0 ? 0 : a[i] / b[i];
-  },
-  rem: (out, a, b, from, to) => {
-    for (let i = from; i < to; i++) out[i] = b[i] === 0 ? 0 : a[i] % b[i];
-  },
+  div: (a, b) => (b === 0 ? 0 : a / b),
+  rem: (a, b) => (b === 0 ? 0 : a % b),
+  // All is lost from 32 on.
+  shl: (a, by) => (by >>> 0 < 32 ? a << by : 0),
 };
 
-export const UNSIGNED: Record<string, UnsignedLoop> = {
-  min: (out, a, b, from, to) => {
-    for (let i = from; i < to; i++) out[i] = a[i] < b[i] ? a[i] : b[i];
-  },
-  max: (out, a, b, from, to) => {
-    for (let i = from; i < to; i++) out[i] = a[i] > b[i] ? a[i] : b[i];
-  },
-  div: (out, a, b, from, to) => {
-    for (let i = from; i < to; i++) out[i] = b[i] === 0 ? 0 : a[i] / b[i];
-  },
-  rem: (out, a, b, from, to) => {
-    for (let i = from; i < to; i++) out[i] = b[i] === 0 ? 0 : a[i] % b[i];
-  },
-};
-
-/** rounded once: double precision is wide enough for that */
-export const FLOATS: Record<string, FloatLoop> = {
-  add: (out, a, b, from, to) => {
-    for (let i = from; i < to; i++) out[i] = a[i] + b[i];
-  },
-  sub: (out, a, b, from, to) => {
-    for (let i = from; i < to; i++) out[i] = a[i] - b[i];
-  },
-  mul: (out, a, b, from, to) => {
-    for (let i = from; i < to; i++) out[i] = a[i] * b[i];
-  },
-  div: (out, a, b, from, to) => {
-    for (let i = from; i < to; i++) out[i] = a[i] / b[i];
-  },
-  min: (out, a, b, from, to) => {
-    for (let i = from; i < to; i++) out[i] = lesser(a[i], b[i]);
-  },
-  max: (out, a, b, from, to) => {
-    for (let i = from; i < to; i++) out[i] = -lesser(-a[i], -b[i]);
-  },
+/** by the kind of 32-bit numbers, then by operation */
+export const LOOPS: Record<"s" | "u" | "f", Record<string, Loop>> = {
+  s: loopsOf({
+    ...WHOLE,
+    "mul.hi": signedHigh,
+    // The sign fills up.
+    shr: (a, by) => a >> (by >>> 0 < 32 ? by : 31),
+  }),
+  u: loopsOf({
+    ...WHOLE,
+    "mul.hi": highOf,
+    shr: (a, by) => (by >>> 0 < 32 ? a >>> by : 0),
+  }),
+  // Rounded once: double precision is wide enough for that. Comparisons are false with NaN.
+  f: loopsOf({
+    ...COMPARISONS,
+    ne: (a, b) => (a < b || a > b ? 1 : 0),
+    num: (a, b) => (Number.isNaN(a) || Number.isNaN(b) ? 0 : 1),
+    add: (a, b) => a + b,
+    sub: (a, b) => a - b,
+    mul: (a, b) => a * b,
+    div: (a, b) => a / b,
+    min: lesser,
+    max: (a, b) => -lesser(-a, -b),
+  }),
 };
 
 /** Of a number and NaN the number; -0 is less than 0. */
@@ -121,8 +89,24 @@ export function lesser(a: number, b: number) {
   return Number.isNaN(b) ? a : Math.min(a, b);
 }
 
+/** The upper half of the product of two unsigned 32-bit numbers. */
+function highOf(a: number, b: number) {
+  const aLow = a & 0xffff;
+  const aHigh = a >>> 16;
+  const bLow = b & 0xffff;
+  const bHigh = b >>> 16;
+  const middle = aHigh * bLow + ((aLow * bLow) >>> 16);
+  const other = aLow * bHigh + (middle & 0xffff);
+  return aHigh * bHigh + (middle >>> 16) + (other >>> 16);
+}
+
+function signedHigh(a: number, b: number) {
+  const high = highOf(a >>> 0, b >>> 0);
+  return (high - (a < 0 ? b : 0) - (b < 0 ? a : 0)) | 0;
+}
+
 /** of 64-bit numbers */
-export const PAIRS: Record<string, SignedLoop> = {
+export const PAIRS: Record<string, PairLoop> = {
   add: (out, a, b, from, to) => {
     for (let i = 2 * from; i < 2 * to; i += 2) {
       const low = (a[i] + b[i]) | 0;
@@ -146,21 +130,10 @@ export const PAIRS: Record<string, SignedLoop> = {
       out[i + 1] = high;
     }
   },
-  and: (out, a, b, from, to) => BITS.and(out, a, b, 2 * from, 2 * to),
-  or: (out, a, b, from, to) => BITS.or(out, a, b, 2 * from, 2 * to),
-  xor: (out, a, b, from, to) => BITS.xor(out, a, b, 2 * from, 2 * to),
+  and: (out, a, b, from, to) => LOOPS.s.and(out, a, b, 2 * from, 2 * to),
+  or: (out, a, b, from, to) => LOOPS.s.or(out, a, b, 2 * from, 2 * to),
+  xor: (out, a, b, from, to) => LOOPS.s.xor(out, a, b, 2 * from, 2 * to),
 };
-
-/** The upper half of the product of two unsigned 32-bit numbers. */
-function highOf(a: number, b: number) {
-  const aLow = a & 0xffff;
-  const aHigh = a >>> 16;
-  const bLow = b & 0xffff;
-  const bHigh = b >>> 16;
-  const middle = aHigh * bLow + ((aLow * bLow) >>> 16);
-  const other = aLow * bHigh + (middle & 0xffff);
-  return aHigh * bHigh + (middle >>> 16) + (other >>> 16);
-}
 
 /** Products of 32-bit numbers in 64 bits. */
 export function multiplyWideSigned(
@@ -181,11 +154,6 @@ export function multiplyWideSigned(
   }
 }
 
-function signedHigh(a: number, b: number) {
-  const high = highOf(a >>> 0, b >>> 0);
-  return (high - (a < 0 ? b : 0) - (b < 0 ? a : 0)) | 0;
-}
-
 /** Products of unsigned 32-bit numbers in 64 bits. */
 export function multiplyWideUnsigned(
   out: Int32Array,
@@ -200,28 +168,6 @@ export function multiplyWideUnsigned(
     out[2 * lane] = low;
     out[2 * lane + 1] = high;
   }
-}
-
-/** The upper halves of products of signed numbers. */
-export function multiplyHighSigned(
-  out: Int32Array,
-  a: Int32Array,
-  b: Int32Array,
-  from: number,
-  to: number,
-) {
-  for (let i = from; i < to; i++) out[i] = signedHigh(a[i], b[i]);
-}
-
-/** The upper halves of products of unsigned numbers. */
-export function multiplyHighUnsigned(
-  out: Uint32Array,
-  a: Uint32Array,
-  b: Uint32Array,
-  from: number,
-  to: number,
-) {
-  for (let i = from; i < to; i++) out[i] = highOf(a[i], b[i]);
 }
 
 /** a·b + c of 32-bit numbers. */
@@ -249,39 +195,6 @@ export function narrow(out: Int32Array, a: Int32Array, from: number, to: number)
   for (let lane = from; lane < to; lane++) out[lane] = a[2 * lane];
 }
 
-/** 32-bit numbers moved left; all is lost from 32 on. */
-export function shiftLeft(
-  out: Int32Array,
-  a: Int32Array,
-  by: Uint32Array,
-  from: number,
-  to: number,
-) {
-  for (let i = from; i < to; i++) out[i] = by[i] < 32 ? a[i] << by[i] : 0;
-}
-
-/** Signed 32-bit numbers moved right: the sign fills up. */
-export function shiftRightSigned(
-  out: Int32Array,
-  a: Int32Array,
-  by: Uint32Array,
-  from: number,
-  to: number,
-) {
-  for (let i = from; i < to; i++) out[i] = a[i] >> (by[i] < 32 ? by[i] : 31);
-}
-
-/** Unsigned 32-bit numbers moved right. */
-export function shiftRightUnsigned(
-  out: Uint32Array,
-  a: Uint32Array,
-  by: Uint32Array,
-  from: number,
-  to: number,
-) {
-  for (let i = from; i < to; i++) out[i] = by[i] < 32 ? a[i] >>> by[i] : 0;
-}
-
 /** 64-bit numbers moved left by a fixed amount. */
 export function shiftPairsLeft(
   out: Int32Array,
@@ -306,47 +219,8 @@ export function shiftPairsLeft(
   }
 }
 
-const equal = (out: Uint8Array, a: Int32Array, b: Int32Array, from: number, to: number) => {
-  for (let i = from; i < to; i++) out[i] = a[i] === b[i] ? 1 : 0;
-};
-const notEqual = (out: Uint8Array, a: Int32Array, b: Int32Array, from: number, to: number) => {
-  for (let i = from; i < to; i++) out[i] = a[i] !== b[i] ? 1 : 0;
-};
-
-export const SIGNED_TESTS: Record<string, SignedTest> = {
-  eq: equal,
-  ne: notEqual,
-  lt: (out, a, b, from, to) => {
-    for (let i = from; i < to; i++) out[i] = a[i] < b[i] ? 1 : 0;
-  },
-  le: (out, a, b, from, to) => {
-    for (let i = from; i < to; i++) out[i] = a[i] <= b[i] ? 1 : 0;
-  },
-  gt: (out, a, b, from, to) => {
-    for (let i = from; i < to; i++) out[i] = a[i] > b[i] ? 1 : 0;
-  },
-  ge: (out, a, b, from, to) => {
-    for (let i = from; i < to; i++) out[i] = a[i] >= b[i] ? 1 : 0;
-  },
-};
-
-export const UNSIGNED_TESTS: Record<string, UnsignedTest> = {
-  lt: (out, a, b, from, to) => {
-    for (let i = from; i < to; i++) out[i] = a[i] < b[i] ? 1 : 0;
-  },
-  le: (out, a, b, from, to) => {
-    for (let i = from; i < to; i++) out[i] = a[i] <= b[i] ? 1 : 0;
-  },
-  gt: (out, a, b, from, to) => {
-    for (let i = from; i < to; i++) out[i] = a[i] > b[i] ? 1 : 0;
-  },
-  ge: (out, a, b, from, to) => {
-    for (let i = from; i < to; i++) out[i] = a[i] >= b[i] ? 1 : 0;
-  },
-};
-
 /** of 64-bit numbers */
-export const PAIR_TESTS: Record<string, SignedTest> = {
+export const PAIR_TESTS: Record<string, PairLoop<Uint8Array>> = {
   eq: (out, a, b, from, to) => {
     for (let i = from; i < to; i++) {
       out[i] = a[2 * i] === b[2 * i] && a[2 * i + 1] === b[2 * i + 1] ? 1 : 0;
@@ -377,30 +251,3 @@ function isLess(a: Int32Array, b: Int32Array, at: number) {
   const other = b[at + 1];
   return high < other || (high === other && a[at] >>> 0 < b[at] >>> 0);
 }
-
-/** ordered: false where one is NaN */
-export const FLOAT_TESTS: Record<string, FloatTest> = {
-  eq: (out, a, b, from, to) => {
-    for (let i = from; i < to; i++) out[i] = a[i] === b[i] ? 1 : 0;
-  },
-  ne: (out, a, b, from, to) => {
-    for (let i = from; i < to; i++) out[i] = a[i] < b[i] || a[i] > b[i] ? 1 : 0;
-  },
-  lt: (out, a, b, from, to) => {
-    for (let i = from; i < to; i++) out[i] = a[i] < b[i] ? 1 : 0;
-  },
-  le: (out, a, b, from, to) => {
-    for (let i = from; i < to; i++) out[i] = a[i] <= b[i] ? 1 : 0;
-  },
-  gt: (out, a, b, from, to) => {
-    for (let i = from; i < to; i++) out[i] = a[i] > b[i] ? 1 : 0;
-  },
-  ge: (out, a, b, from, to) => {
-    for (let i = from; i < to; i++) out[i] = a[i] >= b[i] ? 1 : 0;
-  },
-  num: (out, a, b, from, to) => {
-    for (let i = from; i < to; i++) out[i] = isNumber(a[i], b[i]);
-  },
-};
-
-const isNumber = (a: number, b: number) => (Number.isNaN(a) || Number.isNaN(b) ? 0 : 1);

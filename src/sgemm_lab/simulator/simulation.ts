@@ -16,7 +16,7 @@ import { Tally } from "./execution_counts.ts";
 import { fuseProducts } from "./fma_contraction.ts";
 import { GlobalRaceDetector } from "./global_races.ts";
 import type { EarlyUse, Observer, TensorMaps, UnsetReads } from "./group.ts";
-import { Launch } from "./group.ts";
+import { launchOf } from "./group.ts";
 import type { Dim3, Hazard } from "./hazard.ts";
 import { HazardLog } from "./hazards.ts";
 import type { Sampling } from "./images.ts";
@@ -169,7 +169,7 @@ export function simulate(
   const workspace = addresses.get(WORKSPACE) ?? 0;
   const follower = observers.find(({ follow }) => follow);
   const uninitialized = follower?.follow?.(log) ?? new UninitializedValues(log);
-  const launch = new Launch({
+  const launch = launchOf({
     kernel,
     grid: three(grid, "grid"),
     block: three(block, "block"),

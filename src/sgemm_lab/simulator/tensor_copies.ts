@@ -12,8 +12,8 @@ import type { TensorMaps, ThreadGroup } from "./group.ts";
 import { CLUSTER_SHIFT, COPY_READ, COPY_WRITE, flatnonzero, Site } from "./group.ts";
 import { barrierAt, numberIn, placesOf, startBulkCopy } from "./mbarrier_operations.ts";
 import { GLOBAL_BASE, OUTSIDE, WRITTEN } from "./memory.ts";
-import type { Binder, Match, Operations, Step } from "./operations.ts";
-import { nothing, slowly } from "./operations.ts";
+import type { Match, Step } from "./operations.ts";
+import { nothing, operations, slowly } from "./operations.ts";
 import type { Instruction } from "./ptx.ts";
 import { PtxError } from "./ptx_text.ts";
 import { sentence } from "./sentences.ts";
@@ -156,7 +156,7 @@ function mapAddress(group: ThreadGroup, instruction: Instruction, { type }: Matc
   });
 }
 
-const PATTERNS: [string, Binder][] = [
+export const TENSOR_COPIES = operations([
   [
     "cp\\.async\\.bulk\\.tensor\\.2d\\.shared::(?:cluster|cta)\\.global(?:\\.tile)?" +
       "\\.mbarrier::complete_tx::bytes(?<multicast>\\.multicast::cluster)?(?:\\.L2::cache_hint)?",
@@ -169,9 +169,4 @@ const PATTERNS: [string, Binder][] = [
   ],
   ["cp\\.async\\.bulk\\.(?:commit_group|wait_group(?:\\.read)?)", nothing],
   ["mapa(?:\\.shared::cluster)?\\.(?<type>u32|u64)", mapAddress],
-];
-
-export const TENSOR_COPIES: Operations = PATTERNS.map(([text, bind]) => [
-  new RegExp(`^(?:${text})$`),
-  bind,
 ]);

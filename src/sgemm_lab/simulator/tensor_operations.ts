@@ -4,8 +4,10 @@
 // Fragments for mma.m16n8k8 / m16n8k16"). How the sums are rounded is not: see `sumOfProducts`.
 
 import { WARP } from "../hardware.py";
+import { FLOAT, FLOAT_BITS } from "./float_bits.ts";
 import type { ThreadGroup } from "./group.ts";
-import type { Binder, Match, Operations, Step } from "./operations.ts";
+import type { Match, Step } from "./operations.ts";
+import { operations } from "./operations.ts";
 import type { Instruction } from "./ptx.ts";
 import { PtxError } from "./ptx_text.ts";
 import type { RegisterRow } from "./registers.ts";
@@ -37,11 +39,6 @@ export function itemsOf(
     return row;
   });
 }
-
-const [FLOAT, FLOAT_BITS] = (() => {
-  const floats = new Float32Array(1);
-  return [floats, new Uint32Array(floats.buffer)];
-})();
 
 function asFloat(bits: number) {
   FLOAT_BITS[0] = bits;
@@ -221,7 +218,7 @@ function multiplyAccumulate(group: ThreadGroup, instruction: Instruction, { type
   };
 }
 
-const PATTERNS: [string, Binder][] = [
+export const TENSOR_OPERATIONS = operations([
   [
     "mma\\.sync\\.aligned\\.m16n8k8\\.row\\.col\\.f32\\.(?<type>tf32)\\.tf32\\.f32",
     multiplyAccumulate,
@@ -230,9 +227,4 @@ const PATTERNS: [string, Binder][] = [
     "mma\\.sync\\.aligned\\.m16n8k(?:8|16)\\.row\\.col\\.f32\\.(?<type>f16|bf16)\\.\\k<type>\\.f32",
     multiplyAccumulate,
   ],
-];
-
-export const TENSOR_OPERATIONS: Operations = PATTERNS.map(([text, bind]) => [
-  new RegExp(`^(?:${text})$`),
-  bind,
 ]);

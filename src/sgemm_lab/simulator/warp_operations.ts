@@ -4,8 +4,8 @@ import { WARP } from "../hardware.py";
 import { addressOf, begin } from "./accesses.ts";
 import type { ThreadGroup } from "./group.ts";
 import { countNonzero, LOAD, Site, warpsAmong } from "./group.ts";
-import type { Binder, Match, Operations, Step } from "./operations.ts";
-import { copyWords, target } from "./operations.ts";
+import type { Binder, Match, Step } from "./operations.ts";
+import { copyWords, operations, target } from "./operations.ts";
 import type { Instruction, Operand, Register } from "./ptx.ts";
 import { PtxError } from "./ptx_text.ts";
 import type { Mask } from "./registers.ts";
@@ -250,7 +250,7 @@ function loadMatrix(group: ThreadGroup, instruction: Instruction, { count, trans
   };
 }
 
-const PATTERNS: [string, Binder][] = [
+export const WARP_OPERATIONS = operations([
   ["shfl\\.sync\\.(?<mode>up|down|bfly|idx)\\.b32", shuffle],
   ["vote\\.sync\\.(?<mode>ballot)\\.b32", vote],
   ["vote\\.sync\\.(?<mode>any|all|uni)\\.pred", vote],
@@ -262,9 +262,4 @@ const PATTERNS: [string, Binder][] = [
       "(?:\\.m8n8)?\\.shared(?:::cta)?\\.b16",
     loadMatrix,
   ],
-];
-
-export const WARP_OPERATIONS: Operations = PATTERNS.map(([text, bind]) => [
-  new RegExp(`^(?:${text})$`),
-  bind,
 ]);

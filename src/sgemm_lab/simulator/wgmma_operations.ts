@@ -12,8 +12,8 @@ import { END, successors } from "./control_flow.ts";
 import type { TensorRead, ThreadGroup } from "./group.ts";
 import { LOAD, Site } from "./group.ts";
 import { registersOf, registersRead, registersWritten } from "./operands.ts";
-import type { Binder, Match, Operations, Step } from "./operations.ts";
-import { reader } from "./operations.ts";
+import type { Match, Step } from "./operations.ts";
+import { operations, reader } from "./operations.ts";
 import type { Instruction } from "./ptx.ts";
 import { PtxError } from "./ptx_text.ts";
 import { predicateOf } from "./registers.ts";
@@ -367,7 +367,7 @@ export function earlyUses(blocks: BasicBlock[]) {
   return found;
 }
 
-const PATTERNS: [string, Binder][] = [
+export const WGMMA_OPERATIONS = operations([
   [
     "wgmma\\.mma_async\\.sync\\.aligned\\.m64n(?<n>\\d+)k(?:8\\.f32(?=\\.tf32)|16\\.f32(?=\\.b?f16))" +
       "\\.(?<type>tf32|f16|bf16)\\.\\k<type>",
@@ -376,9 +376,4 @@ const PATTERNS: [string, Binder][] = [
   ["wgmma\\.commit_group\\.sync\\.aligned", commit],
   ["wgmma\\.wait_group\\.sync\\.aligned", wait],
   ["wgmma\\.fence\\.sync\\.aligned", () => () => {}],
-];
-
-export const WGMMA_OPERATIONS: Operations = PATTERNS.map(([text, bind]) => [
-  new RegExp(`^(?:${text})$`),
-  bind,
 ]);

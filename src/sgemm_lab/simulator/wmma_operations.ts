@@ -10,8 +10,8 @@ import type { Access, Kind, ThreadGroup } from "./group.ts";
 import { countNonzero, LOAD, Site, STORE } from "./group.ts";
 import type { Memory } from "./memory.ts";
 import { inSpace, spaceOf } from "./memory_operations.ts";
-import type { Binder, Match, Operations, Step } from "./operations.ts";
-import { reader } from "./operations.ts";
+import type { Match, Step } from "./operations.ts";
+import { operations, reader } from "./operations.ts";
 import type { Instruction } from "./ptx.ts";
 import { PtxError } from "./ptx_text.ts";
 import type { Mask, RegisterRow } from "./registers.ts";
@@ -438,7 +438,7 @@ const SHAPE = "m(?<m>8|16|32)n(?<n>8|16|32)k(?<k>8|16|32)";
 const SPACE = "(?<space>\\.global|\\.shared(?:::cta)?)?";
 const WHOLE = "\\.s32\\.(?:s8|u8)\\.(?:s8|u8)\\.s32";
 
-const PATTERNS: [string, Binder][] = [
+export const WMMA_OPERATIONS = operations([
   [
     `wmma\\.load\\.(?<matrix>a|b|c)\\.sync\\.aligned\\.(?<layout>row|col)\\.${SHAPE}${SPACE}` +
       "\\.(?<type>f16|bf16|tf32|f32|s8|u8|s32)",
@@ -465,9 +465,4 @@ const PATTERNS: [string, Binder][] = [
       `(?:\\.satfinite)?(?<types>${WHOLE})`,
     multiply,
   ],
-];
-
-export const WMMA_OPERATIONS: Operations = PATTERNS.map(([text, bind]) => [
-  new RegExp(`^(?:${text})$`),
-  bind,
 ]);

@@ -74,6 +74,15 @@ void run(const char* text, int* hits, int n, int m) {
 }
 """
 """Most threads have nothing to do where the text is as short as what is looked for."""
+LATE = """
+__global__ void twice(const float* x, float* y, int n) {
+    int i = 2 * (blockIdx.x * 256 + threadIdx.x);
+    float a = x[i], b = x[i + 1];
+    __syncthreads();
+    if (i < n && i < 256) { y[i] = 2 * a; y[i + 1] = 2 * b; }
+}
+"""
+"""Half of the threads load for nothing, but no thread hands on what it loads."""
 
 
 def messages(text: str) -> list[str]:
@@ -97,6 +106,6 @@ def test_what_a_reduction_leaves_out_is_named(text: str, right: str, wrong: str,
     assert f"nothing of what {who}" in found
 
 
-@pytest.mark.parametrize("text", [BLUR, CHOSEN, FEW])
+@pytest.mark.parametrize("text", [BLUR, CHOSEN, FEW, LATE])
 def test_what_others_use_or_a_condition_leaves_is_not(text: str) -> None:
     assert messages(text) == []

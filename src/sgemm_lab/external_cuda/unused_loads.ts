@@ -10,11 +10,14 @@ import { WRONG_RESULT } from "./severity.ts";
 
 /** Time limit of a block, in seconds. */
 const SECONDS = 2;
+/** How threads hand on what they have loaded. */
+const EXCHANGES = /\b(?:shfl|redux|st\.shared)\b/;
 
 /** A warning about what the first block of a launch loads for nothing. */
 export function unusedLoads({ prepared, size, result }: Done, settings: Settings): Finding[] {
   const waits = prepared.compiled.specials.has("%envreg1");
-  if (result.hazards.length || multiplies(prepared) || waits) return [];
+  const isAlone = waits || !EXCHANGES.test(prepared.ptx);
+  if (result.hazards.length || multiplies(prepared) || isAlone) return [];
   const quick = {
     ...{ ...settings, checkHazards: false, only: [0], progress: null },
     timeLimit: Math.min(SECONDS, settings.timeLimit),

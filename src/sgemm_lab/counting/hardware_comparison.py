@@ -36,21 +36,18 @@ class Comparison:
         return [name for name, count in self.gpu.items() if self.here[name] != count]
 
 
-def compare(
-    sizes: Sequence[Size], records: Sequence[Record], kernels: Sequence[Kernel] | None = None
-) -> list[Comparison]:
+def compare(sizes: Sequence[Size], records: Sequence[Record]) -> list[Comparison]:
     """Compare counts with recorded counters. Counts that are not cached are simulated on all cores.
 
-    ``kernels`` are by default all of the book, with their variants. A launch without recorded
-    counters is left out, and so is one that the simulator cannot run. The result is in the order
-    of the sizes, then of the kernels.
+    A launch without recorded counters is left out, and so is one that the simulator cannot run. The
+    result is in the order of the sizes, then of the book's kernels and variants.
 
     Raises:
         LabError: a kernel cannot be compiled here.
     """
     launches, recorded = [], []
     for size in sizes:
-        for kernel in load_kernels(variants=True) if kernels is None else kernels:
+        for kernel in load_kernels(variants=True):
             found = next(filter(None, (record.counted(kernel, size) for record in records)), None)
             if found is not None:
                 launches.append((kernel, size))

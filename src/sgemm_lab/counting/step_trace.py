@@ -25,7 +25,7 @@ StepTrace = dict[str, Any]
 """A launch to step through: its form is that of ``StepTrace`` in ``step_trace.ts``."""
 
 
-def trace_steps(kernel: Kernel, size: Size, *, time_limit: float = _TIME_LIMIT) -> StepTrace:
+def trace_steps(kernel: Kernel, size: Size) -> StepTrace:
     """Simulate a launch and return every access and product of it, block by block.
 
     Reads of shared memory and products use registers only, so the compiler mixes them. They are
@@ -35,7 +35,7 @@ def trace_steps(kernel: Kernel, size: Size, *, time_limit: float = _TIME_LIMIT) 
     says what is wrong with it.
 
     Of large tiles the part that stays zero is left out, and with it the threads that only work
-    on that part. ``time_limit`` is in seconds.
+    on that part.
 
     Raises:
         LabError: the size is too large to be drawn, the kernel cannot be compiled here, or some of
@@ -47,7 +47,7 @@ def trace_steps(kernel: Kernel, size: Size, *, time_limit: float = _TIME_LIMIT) 
         "source": kernel.source,
         "ptx": kernel_ptx(kernel),
         "size": size,
-        "timeLimit": time_limit,
+        "timeLimit": _TIME_LIMIT,
     }
     found: StepTrace = worker.ask("trace_steps", given)
     return found

@@ -47,7 +47,6 @@ def warp_requests(
     block: int = 0,
     warp: int = 0,
     every: bool = False,
-    time_limit: float = _TIME_LIMIT,
 ) -> list[Request]:
     """Simulate a launch and return the memory requests of one of its warps, in order.
 
@@ -64,7 +63,6 @@ def warp_requests(
         warp: number of the warp in its block.
         every: whether a request that a loop repeats is returned each time it is made, or, as by
             default, the first time only.
-        time_limit: seconds that the simulation may take.
 
     Raises:
         LabError: there is no such warp or line, or the size is too large.
@@ -95,7 +93,7 @@ def warp_requests(
         check_hazards=False,
         requests_of=(block, warp),
         max_basic_blocks=max_basic_blocks((m, n, k)),
-        time_limit=time_limit,
+        time_limit=_TIME_LIMIT,
     ).requests
     assert made is not None
     shapes = {name: list(arguments[name].shape) for name in "ABC"}

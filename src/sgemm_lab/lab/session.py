@@ -11,7 +11,6 @@ from dataclasses import replace
 from sgemm_lab.cuda.compiler import suits
 from sgemm_lab.cuda.launch import current_device, device_target, has_gpu
 from sgemm_lab.kernel import Kernel, Size
-from sgemm_lab.measuring.interleaved import Budget, Progress
 from sgemm_lab.measuring.recorder import measure_run
 from sgemm_lab.models.roofline import clock_text
 from sgemm_lab.records.gpu_record import Device, Record, Run
@@ -34,21 +33,16 @@ def measure_here(
     *,
     micro: bool = False,
     effects: bool = False,
-    progress: Progress | None = None,
 ) -> Run:
-    """Measure on this machine's GPU, tell the progress, and keep the run for the session.
+    """Measure on this machine's GPU, and keep the run for the session.
 
-    Without ``progress`` it is told in one line of the cell's output, which is wiped at the end.
+    The progress is told in one line of the cell's output, which is wiped at the end.
 
     Raises:
         LabError: no GPU, or nothing could be measured.
     """
-    report = progress or _print_over
-    run = measure_run(
-        kernels, sizes=sizes, micro=micro, effects=effects, budget=Budget(), progress=report
-    )
-    if progress is None:
-        _print_over("")
+    run = measure_run(kernels, sizes=sizes, micro=micro, effects=effects, progress=_print_over)
+    _print_over("")
     device = current_device()
     record = _here[0] if _here else Record(device, ())
     _here[:] = [replace(record, runs=(*record.runs, run))]

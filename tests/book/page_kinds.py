@@ -5,9 +5,8 @@ What holds for a kind of thing in a browser is tried on these few; with ``-m who
 
 import re
 from functools import cache
-from typing import Any, get_args
+from typing import get_args
 
-import pytest
 from sites import ROOT
 
 from sgemm_lab import lab
@@ -50,14 +49,3 @@ def covering() -> list[str]:
         chosen.append(max(CHAPTERS, key=lambda page: len(of[page] & missing)))
         missing -= of[chosen[-1]]
     return chosen
-
-
-def few(every: int = 1) -> list[Any]:
-    """Return all chapters as parameters of a test: one of ``every`` of the few is always tried.
-
-    All others are for ``-m whole``.
-    """
-    tried = covering()[::every]
-    return [
-        pytest.param(page, marks=[] if page in tried else [pytest.mark.whole]) for page in CHAPTERS
-    ]

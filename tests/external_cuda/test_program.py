@@ -310,6 +310,15 @@ def test_why_a_program_is_not_followed_is_said(tmp_path: Path, line: str, says: 
     assert errors(program) == []
 
 
+def test_some_blocks_of_a_launch_that_is_too_large_are_checked(tmp_path: Path) -> None:
+    large = SCALE.replace("(n + 127) / 128, 128", "1 << 23, 512")
+    right = followed(tmp_path, large)
+    assert "would take hours" in right["stopped"]
+    assert errors(right) == []
+    wrong = followed(tmp_path, large.replace("if (i < n) ", ""))
+    assert any("which has 1000 elements" in one for one in errors(wrong))
+
+
 def test_a_report_has_what_the_program_showed(tmp_path: Path) -> None:
     path = tmp_path / "file.cu"
     path.write_text(SCALE.replace("(n + 127) / 128", "n / 128"), encoding="utf-8")

@@ -43,7 +43,7 @@ export function refuseImpossible(launch: Launch) {
   if (size % launch.cluster) {
     throw new LabError(sentence("limits.cluster", { size, cluster: launch.cluster }));
   }
-  if (blocks * threads > MOST_LANES) {
+  if ((launch.chosen?.length ?? blocks) * threads > MOST_LANES) {
     throw new LabError(sentence("limits.lanes", { blocks, threads }));
   }
   if (launch.cooperative && blocks * threads > MOST_TOGETHER) {

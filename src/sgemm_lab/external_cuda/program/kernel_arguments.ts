@@ -23,6 +23,8 @@ export interface Taken {
   /** bytes as the host has it, and as the kernel takes it */
   ofHost: number;
   ofDevice: number;
+  /** whether the kernel takes it as bytes */
+  isStruct: boolean;
   /** of a struct, its fields: bytes from its start for the host and for the kernel */
   fields:
     | {
@@ -96,7 +98,13 @@ export function signatureOf(
     const isPointer = type.endsWith("*");
     const [, struct] = /^b8\[(\d+)\]$/.exec(compiled[at]?.type ?? "") ?? [];
     const ofDevice = struct ? Number(struct) : bytesOfBits(compiled[at]?.type ?? "");
-    const taken = { name: own, type, isConstant: / const\*$/.test(type), fields: null };
+    const taken = {
+      name: own,
+      type,
+      isConstant: / const\*$/.test(type),
+      isStruct: Boolean(struct),
+      fields: null,
+    };
     if (isPointer) {
       refuseOtherLayout(pointee(type), file);
       return { ...taken, ofHost: HOST_POINTER, ofDevice };
@@ -146,7 +154,7 @@ function structOf(
   const one = { ...parameter, type: taken.type.replace(/<.*/, ""), pointer: false };
   const device = fieldsOf(one, file, values, DEVICE_POINTER);
   if (device?.size !== ofDevice) {
-    if (hasPointer(one.type, file))
+    if (ofDevice >= DEVICE_POINTER && hasPointer(one.type, file))
       throw new UnfollowedError(`an argument of the type ${taken.type}`);
     return plain;
   }
@@ -173,7 +181,7 @@ function hasPointer(type: string, { declarations }: CudaFile) {
 
 /** An argument for the simulator, of the bytes that the host has for it. */
 export function argumentOf(
-  { name, type, fields, ofDevice }: Taken,
+  { name, type, fields, ofDevice, isStruct }: Taken,
   given: Uint8Array,
   blockAt: (name: string, address: number) => Block | null,
 ): Argument {
@@ -193,14 +201,12 @@ export function argumentOf(
     });
     return { bytes: ofDevice, fields: made };
   }
-  if (given.length !== ofDevice || ![1, 2, 4, 8].includes(ofDevice) || isStruct(type)) {
-    if (given.length === HOST_POINTER && ofDevice === 8) return view.getUint32(0, true);
+  if (isStruct) {
     return { bytes: ofDevice, fields: [[0, name, { data: given.slice(), shape: [] }]] };
   }
+  if (given.length < ofDevice) return view.getUint32(0, true);
   return numberIn(view, type, ofDevice);
 }
-
-const isStruct = (type: string) => type in ARRAYS && type.startsWith("__half");
 
 function numberIn(view: DataView, type: string, bytes: number): number | bigint {
   if (type === "float") return view.getFloat32(0, true);

@@ -155,8 +155,8 @@ export class Launcher {
       this.find("endless", error.message, { line: error.location?.line ?? line, kernel: name });
       return new UnfollowedError(error.message);
     }
-    if (!(error instanceof TimeLimitError)) return error;
-    const { hazards } = error;
+    if (!(error instanceof LabError)) return error;
+    const hazards = error instanceof TimeLimitError ? error.hazards : [];
     if (hazards.length) this.runs.push({ kernel, line, hazards, warnings: [], harmless: [] });
     else this.#sample(launch, again, watched);
     return new TooLargeError(error.message);

@@ -311,7 +311,8 @@ def test_why_a_program_is_not_followed_is_said(tmp_path: Path, line: str, says: 
 
 
 def test_some_blocks_of_a_launch_that_is_too_large_are_checked(tmp_path: Path) -> None:
-    large = SCALE.replace("(n + 127) / 128, 128", "1 << 23, 512")
+    wide = SCALE.replace("int i = blockIdx.x", "size_t i = (size_t)blockIdx.x")
+    large = wide.replace("(n + 127) / 128, 128", "1 << 23, 512")
     right = followed(tmp_path, large)
     assert "would take hours" in right["stopped"]
     assert errors(right) == []

@@ -90,6 +90,7 @@ const SCRIPTS = {
   panel: 'import { setUpAll } from "./book/panel/panel.ts"; setUpAll();',
   "panel-code": 'import "./book/panel/codemirror.ts";',
   "panel-compiler": 'import { serve } from "./book/panel/compiling.ts"; serve(self);',
+  "panel-checker": 'import { serve } from "./book/workbench/checker.ts"; serve(self);',
   "panel-engine": 'import { serve } from "./book/panel/engine.ts"; serve(self);',
   "panel-lines": 'import { offer } from "./book/panel/lines.ts"; offer();',
   workbench: 'import { setUpAll } from "./book/workbench/workbench.ts"; setUpAll();',

@@ -17,7 +17,7 @@ from browser import still
 from sgemm_lab import bundles
 from sgemm_lab.book import panels, workbench
 from sgemm_lab.catalogue import load_kernel
-from sgemm_lab.clang.package import write_site
+from sgemm_lab.clang.package import SCRIPT, package_files, write_site
 from sgemm_lab.errors import LabError
 
 ASSETS = ("panel.css", "book.js")
@@ -26,12 +26,14 @@ MODULES = {
     "kernels": "external_cuda/kernels.ts",
     "launch": "book/workbench/launch.ts",
     "run": "book/workbench/run_launch.ts",
+    "compiling": "book/workbench/compiling.ts",
+    "program": "book/workbench/run_program.ts",
 }
 PLAN = """(text, edits) => {
   const file = new cuda.CudaFile([{ name: "a.cu", text }]);
   return kernels.ownKernels(file).map((kernel) => {
     const plan = launch.planLaunch(file, kernel, new Map(Object.entries(edits)));
-    const device = launch.deviceText(plan.opened);
+    const device = compiling.deviceText(plan.opened);
     const { name } = plan.opened;
     return { ...launch.resolve(plan), name, assumed: launch.assumptions(plan), device };
   });
@@ -40,13 +42,33 @@ RUN = """(request) => {
   const found = run.runLaunch(request, 20);
   return { ...found, lines: 0, conflicts: [...found.conflicts] };
 }"""
+FOLLOW = """async (text, known, changes, script) => {
+  let needs = null;
+  const clang = await import(script);
+  await clang.runLLVM(null, {}, { fetchProgress: () => {} });
+  const compiled = (one) => {
+    if (!(one in known)) throw new TypeError((needs = one));
+    return { ptx: known[one], by: "" };
+  };
+  const file = new cuda.CudaFile([{ name: "a.cu", text }]);
+  const names = kernels.ownKernels(file).map(({ name }) => name);
+  try {
+    const request = { text, changes, isSketch: false, names };
+    const found = program.checkProgram(request, { clang, compiled }, 20, () => {});
+    const conflicts = [...found.counts.values()].flatMap((one) => [...one.conflicts]);
+    return { ...found, counts: 0, conflicts, reports: [...found.reports.values()] };
+  } catch (error) {
+    if (needs) return { needs };
+    throw error;
+  }
+}"""
 FAULTS = {
-    "Matrix product": ("race", [14, 17]),
-    "Transpose": ("unwritten", [13]),
-    "Reduction": ("barrier", [10]),
-    "Softmax": ("race", [19, 24]),
-    "Histogram": ("unwritten", [11]),
-    "Stencil": ("out of bounds", [13]),
+    "Matrix product": ("race", [15, 18]),
+    "Transpose": ("unwritten", [15]),
+    "Reduction": ("barrier", [12]),
+    "Softmax": ("race", [22, 27]),
+    "Histogram": ("unwritten", [13]),
+    "Stencil": ("out of bounds", [16]),
 }
 
 
@@ -79,6 +101,19 @@ def run(text: str, expected: str = "") -> dict[str, Any]:
     return {**answer["gives"], "findings": findings, "assumed": plan["assumed"]}
 
 
+def follow(text: str, changes: dict[int, dict[str, Any]] | None = None) -> dict[str, Any]:
+    """Follow the program of a file as the page does, with what it launches compiled."""
+    known: dict[str, str] = {}
+    script = (package_files() / SCRIPT).as_uri()
+    while True:
+        [answer] = answers(MODULES, FOLLOW, [[text, known, changes or {}, script]])
+        assert "gives" in answer, answer
+        found: dict[str, Any] = answer["gives"]
+        if "needs" not in found:
+            return found
+        known[found["needs"]] = compiled(found["needs"])["ptx"]
+
+
 def lines(finding: dict[str, Any]) -> list[int]:
     return sorted({finding["line"], finding["otherLine"] or finding["line"]})
 
@@ -94,38 +129,60 @@ def examples() -> dict[str, workbench.Example]:
 @pytest.mark.parametrize("name", FAULTS)
 def test_an_example_is_clean_and_its_fault_is_found_at_its_lines(name: str) -> None:
     example = examples()[name]
-    clean = run(example.source)
-    assert (clean["findings"], clean["assumed"]) == ([], [])
+    clean = follow(example.source)
+    assert (clean["followed"]["stopped"], clean["reports"][0]["findings"]) == ("", [])
     before, after = example.fault
     assert example.source.count(before) == 1
-    wrong = run(example.source.replace(before, after))
-    first = wrong["findings"][0]
+    [report] = follow(example.source.replace(before, after))["reports"]
+    first = report["findings"][0]
     assert (first["severity"], first["kind"], lines(first)) == ("error", *FAULTS[name])
 
 
 def test_a_bank_conflict_names_two_lanes_their_bank_and_the_wavefronts() -> None:
-    assert run(examples()["Transpose"].source)["conflicts"] == [
+    assert follow(examples()["Transpose"].source)["conflicts"] == [
         [
-            13,
+            15,
             "Bank conflict: lanes 0 and 1 want different words of bank 0, 128 bytes apart: "
             "32 wavefronts for 1.",
         ]
     ]
     padded = examples()["Transpose"].source.replace("[TILE][TILE];", "[TILE][TILE + 1];")
-    assert run(padded)["conflicts"] == []
+    assert follow(padded)["conflicts"] == []
 
 
-SAXPY = """
+def test_a_launch_of_the_program_runs_on_changed_values() -> None:
+    source = examples()["Stencil"].source
+    [launch] = follow(source)["launches"]
+    assert (launch["grid"], launch["block"]) == ([8], [128])
+    assert launch["numbers"] == [["n", 1000]]
+    assert launch["arrays"] == [["in", 1000], ["out", 1000]]
+    changed = follow(source, {0: {"grid": [4], "numbers": {"n": 900}}})
+    [launch] = changed["launches"]
+    assert (launch["grid"], launch["numbers"], launch["isChanged"]) == ([4], [["n", 900]], True)
+    [report] = changed["reports"]
+    [finding] = [one for one in report["findings"] if one["kind"] == "unwritten"]
+    assert "element 512 of" in finding["message"]
+    outside = follow(source, {0: {"numbers": {"n": 1001}}})["reports"][0]["findings"][0]
+    assert (outside["kind"], lines(outside)) == ("out of bounds", [13])
+
+
+ALONE = """
 __global__ void saxpy(const float* x, float* y, float a, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) y[i] = a * x[i] + y[i];
 }
-int main() {
+"""
+SAXPY = f"""{ALONE}
+int main() {{
     int n = 300;
+    float h[300], *x, *y;
+    for (int i = 0; i < n; ++i) h[i] = i;
     cudaMalloc(&x, n * sizeof(float));
     cudaMalloc(&y, n * sizeof(float));
+    cudaMemcpy(x, h, n * sizeof(float), cudaMemcpyHostToDevice);
+    cudaMemcpy(y, h, n * sizeof(float), cudaMemcpyHostToDevice);
     saxpy<<<2, 256>>>(x, y, 3.0f, n);
-}
+}}
 """
 
 
@@ -136,18 +193,18 @@ REFERENCE = """void saxpy_cpu(const float* x, float* y, float a, int n) {
 
 
 def test_a_result_is_compared_with_what_is_expected() -> None:
-    right = {"name": "y", "by": "what is expected", "wrong": 0, "elements": 300,
+    right = {"name": "y", "by": "what is expected", "wrong": 0, "elements": 4096,
              "maxAbsError": 0, "at": -1, "got": 0, "expected": 0}  # fmt: skip
-    assert run(SAXPY)["compared"] is None
-    assert run(SAXPY, "y = a * x + y")["compared"] == right
-    assert run(SAXPY, "3 * x + y")["compared"] == right
-    wrong = run(SAXPY, "y = 2 * x + y")["compared"]
-    assert 200 < wrong["wrong"] < 300
+    assert run(ALONE)["compared"] is None
+    assert run(ALONE, "y = a * x + y")["compared"] == right
+    assert run(ALONE, "x + y")["compared"] == right
+    wrong = run(ALONE, "y = 2 * x + y")["compared"]
+    assert 3000 < wrong["wrong"] < 4096
     assert abs(wrong["got"] - wrong["expected"]) >= 1
     with pytest.raises(LabError, match="'z' is no array"):
-        run(SAXPY, "z = x")
+        run(ALONE, "z = x")
     with pytest.raises(LabError, match="“q” is not known"):
-        run(SAXPY, "q * x")
+        run(ALONE, "q * x")
 
 
 TOTAL = """
@@ -173,8 +230,24 @@ def test_a_result_that_depends_on_the_order_is_found(add: str, found: list[Any])
     assert weights(run(TOTAL.replace("ADD", add))) == found
 
 
+PRODUCT = """
+constexpr int TILE = 16;
+__global__ void multiply(const float* A, const float* B, float* C, int M, int N, int K) {
+    int row = blockIdx.y * TILE + threadIdx.y, column = blockIdx.x * TILE + threadIdx.x;
+    float acc = 0.0f;
+    if (row >= M || column >= N) return;
+    for (int k = 0; k < K; ++k) acc += A[row * K + k] * B[k * N + column];
+    C[row * N + column] = acc;
+}
+void launch(const float* A, const float* B, float* C, int M, int N, int K) {
+    dim3 block(TILE, TILE), grid((N + TILE - 1) / TILE, (M + TILE - 1) / TILE);
+    multiply<<<grid, block>>>(A, B, C, M, N, K);
+}
+"""
+
+
 def test_a_product_is_expected_by_its_matrices() -> None:
-    source = examples()["Matrix product"].source
+    source = PRODUCT
     assert run(source, "C = A @ B")["compared"]["wrong"] == 0
     assert run(source, "A @ B + 1")["compared"]["wrong"] > 0
 
@@ -216,19 +289,11 @@ def test_a_launch_is_read_from_host_code_and_what_it_does_not_say_is_assumed() -
     assert "launch" not in plan["device"]
     assert "Host" not in plan["device"]
     assert "\n" + " " * 33 + "\nnamespace mine {" in plan["device"]
-    called = HOST + "int main() { launch(x, y, 1000); }"
-    [plan] = plans(called.replace("<< <", "<<<").replace(">> >", ">>>"))
-    assert plan["args"] == "in:in:1000 out:inout:1000 n=1000"
-    assert plan["assumed"] == ["Elements of out = 1000"]
 
 
-def test_a_size_too_large_for_a_page_shrinks_and_keeps_its_remainder() -> None:
-    source = examples()["Matrix product"].source
-    [plan] = plans(source)
-    m, n, k = map(int, plan["args"].split()[3:])
-    assert (m % 8, n % 64, k % 4) == (1000 % 8, 0, 0)
-    assert max(m, n, k) <= 128
-    [edited] = plans(source, {"size M": "20", "size N": "40", "size K": "8"})
+def test_assumed_sizes_can_be_set_and_the_grid_follows() -> None:
+    [edited] = plans(PRODUCT, {"size M": "20", "size N": "40", "size K": "8"})
+    assert edited["args"] == "A:in:160 B:in:320 C:inout:800 20 40 8"
     assert edited["grid"] == ["3", "2"]
 
 
@@ -270,48 +335,53 @@ def test_a_pasted_file_is_compiled_run_and_judged_in_the_page(
     page.locator('[data-lab="faulty"]').check()
     page.locator('[data-lab="run"]').click()
     verdict = page.locator(".lab-launch .lab-bench-verdict")
-    expect(verdict).to_contain_text("Threads race", timeout=90_000)
-    expect(verdict).to_contain_text("Line 14")
+    status = page.locator('[data-lab="workbench"] > [data-lab="verdict"]')
+    expect(status).to_contain_text("multiply: threads race, lines 15 and 18", timeout=90_000)
+    expect(verdict).to_contain_text("Line 15")
     expect(page.locator(".is-named")).to_have_count(3)
+    # A launch of the program runs on what the reader sets.
+    page.locator('[data-lab="example"]').select_option("Stencil")
+    page.locator('[data-lab="faulty"]').uncheck()
+    expect(status).to_contain_text("Not run yet: blur")
+    page.locator('[data-lab="run"]').click()
+    expect(status).to_contain_text("blur: no fault found", timeout=60_000)
+    page.locator(".lab-launch summary", has_text="grid 8").click()
+    page.get_by_label("n from the program").fill("1001")
+    page.get_by_label("n from the program").press("Enter")
+    expect(status).to_contain_text("blur: an access lies outside, line 13", timeout=60_000)
+    expect(page.locator(".lab-launch summary", has_text="changed here")).to_have_count(1)
+
+    def take(text: str, kernel: str) -> None:
+        file = {"name": "my.cu", "mimeType": "text/plain", "buffer": text.encode()}
+        page.locator('[data-lab="open"]').set_input_files(file)
+        expect(status).to_contain_text(f"Not run yet: {kernel}")
+
     # Nothing of a pasted file reaches the page as HTML.
     hostile = "__global__ void bad() { } // <img src=x onerror=alert(1)>\n#error <b>no</b>\n"
-    name = "hostile.cu"
-    page.locator('[data-lab="open"]').set_input_files(
-        {"name": name, "mimeType": "text/plain", "buffer": hostile.encode()}
-    )
-    expect(page.locator(".lab-launch-name")).to_contain_text("bad")
+    take(hostile, "bad")
     page.locator('[data-lab="run"]').click()
     expect(verdict).to_contain_text("No race, overrun or unwritten read found", timeout=60_000)
     assert page.locator("img, .lab-launch b b").count() == 0
-    page.locator('[data-lab="open"]').set_input_files(
-        {"name": "saxpy.cu", "mimeType": "text/plain", "buffer": SAXPY.encode()}
-    )
-    expect(page.locator(".lab-launch-name")).to_contain_text("saxpy")
+    # Without a main what is expected can be said.
+    take(ALONE, "saxpy")
     page.locator(".lab-launch summary").first.click()
     field = page.get_by_label("Expected result")
     for text, says in (
-        ("y = 3 * x + y", "All 300 elements of y equal what is expected."),
+        ("y = x + y", "All 4,096 elements of y equal what is expected."),
         ("y = x", "elements of y differ from what is expected: y["),
         ("<img src=x>", "Not run"),
     ):
         field.fill(text)
-        field.press("Tab")
-        page.locator('[data-lab="run"]').click()
+        field.press("Enter")
         expect(verdict).to_contain_text(says, timeout=60_000)
+        expect(page.locator('[data-lab="run"]')).to_have_text("Run", timeout=60_000)
+        field = page.get_by_label("Expected result")
     assert page.locator("img").count() == 0
-    field.fill("")
-    field.press("Tab")
-    for factor, says in (
-        ("a", "All 300 elements of y equal those of saxpy_cpu (line 12)."),
-        ("2", "elements of y differ from those of saxpy_cpu (line 12): y["),
-    ):
-        text = SAXPY + REFERENCE.replace("FACTOR", factor)
-        page.locator('[data-lab="open"]').set_input_files(
-            {"name": "saxpy.cu", "mimeType": "text/plain", "buffer": text.encode()}
-        )
-        expect(page.locator(".lab-launch-name")).to_contain_text("saxpy")
+    for factor, says in (("a", "Right"), ("2", "y is wrong: ")):
+        take(SAXPY + REFERENCE.replace("FACTOR", factor), "saxpy")
         page.locator('[data-lab="run"]').click()
         expect(verdict).to_contain_text(says, timeout=60_000)
+        expect(page.locator('[data-lab="run"]')).to_have_text("Run", timeout=60_000)
     assert complaints == []
     page.close()
 
@@ -329,8 +399,8 @@ def test_a_panel_checks_a_kernel_that_is_not_its_product_as_any_other(
     page.locator(".cm-editor").wait_for()
     verdict = page.locator('[data-lab="verdict"]')
     for text, says in (
-        (SAXPY, "No fault found"),
-        (SAXPY.replace("i < n", "i <= n"), "A kernel has an error"),
+        (SAXPY, "saxpy: no fault found"),
+        (SAXPY.replace("i < n", "i <= n"), "saxpy: an access lies outside, line 16"),
     ):
         page.keyboard.press("Control+A")
         page.keyboard.insert_text(text)
@@ -349,6 +419,8 @@ def test_the_workbench_is_accessible_and_fits_a_phone(
     chromium: Browser, site: Site, mode: str
 ) -> None:
     page = opened(chromium, site, mode, viewport={"width": 390, "height": 844})
+    file = {"name": "my.cu", "mimeType": "text/plain", "buffer": ALONE.encode()}
+    page.locator('[data-lab="open"]').set_input_files(file)
     page.locator(".lab-launch summary").first.click()
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     assert faults(page) == []

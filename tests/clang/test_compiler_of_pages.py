@@ -202,8 +202,10 @@ def test_site_has_all_that_a_page_fetches(tmp_path: Path) -> None:
     package()
     sizes = write_site(tmp_path)
     manifest = json.loads((tmp_path / "manifest.json").read_text())
-    assert manifest == {"version": version(), "files": sizes}
-    for name, size in sizes.items():
+    headers = manifest["headers"]
+    assert manifest == {"version": version(), "files": sizes, "headers": headers}
+    assert list(headers) == ["llvm-resources.tar.gz"]
+    for name, size in {**sizes, **headers}.items():
         packed = (tmp_path / name).read_bytes()
         assert len(packed) == size
         assert gzip.decompress(packed) == (package_files() / name.removesuffix(".gz")).read_bytes()

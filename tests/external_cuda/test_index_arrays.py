@@ -148,5 +148,5 @@ int main() {
 """
     report = checked(source)
     assert not report.findings
-    assert "next:zero:1" in " ".join(report.said)
+    assert "as the file's main passes them: next:inout:1" in " ".join(report.said)
     assert checked(source.replace("<<<8", "<<<9")).findings

@@ -139,6 +139,9 @@ def site_files(
         **{name: bundles.text(f"pages/{name}") for name in _SCRIPTS},
         "panel-compiler.js": _laid_ready("window.labCompiler", _compiler(compiler)),
         "panel-engine.js": _laid_ready("window.labEngine", bundles.text("pages/panel-engine.js")),
+        "panel-checker.js": _laid_ready(
+            "window.labChecker", bundles.text("pages/panel-checker.js")
+        ),
     }
     for name in asked:
         files |= exercises.lines_files(name)

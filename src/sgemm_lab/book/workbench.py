@@ -1,8 +1,8 @@
 """The workbench of "Your own kernel": any CUDA file is edited, compiled and checked in the page.
 
-``{workbench}`` shows an editor, and for each kernel of the file the launch that was read from its
-host code or assumed, a verdict, and counts by line. The scripts come when the reader turns to it.
-Without scripts it shows nothing.
+``{workbench}`` shows an editor, and for each kernel of the file a verdict, the launches of the
+file's own program or an assumed one, and counts by line. The scripts come when the reader turns to
+it. Without scripts it shows nothing.
 
 An example is a file in ``examples/``. Its first line is its name; the last two are the text that
 its faulty variant replaces, and the replacement.
@@ -73,7 +73,8 @@ def workbench(shown: list[Example]) -> str:
         '<button type="button" class="lab-run" data-lab="run">Run</button></div>'
         f"{code_field('Your CUDA file', shown[0].source.rstrip(), 1, _LINES)}"
         '<div class="lab-bench-verdict" data-lab="verdict" data-state="none" role="status">'
-        "<p><b>Not run yet</b></p>Paste a CUDA file, with its main if it has one.</div>"
+        "<p><b>Not run yet</b></p>Paste a whole CUDA file, with its main, or start from an example."
+        "</div>"
         '<div data-lab="launches"></div>'
         f'<script type="application/json" data-lab="examples">{data}</script></section>'
     )

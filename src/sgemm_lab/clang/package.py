@@ -41,23 +41,30 @@ def package_files(folder: Path = CHECKOUT) -> Path:
 def write_site(folder: Path) -> dict[str, int]:
     """Write what pages fetch into a folder; return the bytes of each file that is counted.
 
-    WebAssembly is packed; the script that drives it is not. The archive of headers that the package
-    has is left out: kernels include none. ``manifest.json`` names version and sizes.
+    WebAssembly is packed, and the headers and libraries for host code, which are not counted; the
+    script that drives it is not. ``manifest.json`` names version and sizes.
 
     Raises:
         MissingToolError: the package was not fetched, or another version was.
     """
     package = package_files()
     folder.mkdir(parents=True, exist_ok=True)
+    sizes = _written(sorted(package.glob("*.wasm")), folder)
+    headers = _written([package / "llvm-resources.tar"], folder)
+    shutil.copyfile(package / SCRIPT, folder / SCRIPT)
+    shutil.copyfile(PACKAGE / "clang" / _LICENCES, folder / _LICENCES)
+    manifest = json.dumps({"version": version(), "files": sizes, "headers": headers}, indent=1)
+    (folder / _MANIFEST).write_text(f"{manifest}\n", encoding="utf-8")
+    return sizes
+
+
+def _written(paths: list[Path], folder: Path) -> dict[str, int]:
+    """Write files packed; return the bytes of each."""
     sizes = {}
-    for path in sorted(package.glob("*.wasm")):
+    for path in paths:
         packed = folder / f"{path.name}.gz"
         shutil.copyfile(_packed(path), packed)
         sizes[packed.name] = packed.stat().st_size
-    shutil.copyfile(package / SCRIPT, folder / SCRIPT)
-    shutil.copyfile(PACKAGE / "clang" / _LICENCES, folder / _LICENCES)
-    manifest = json.dumps({"version": version(), "files": sizes}, indent=1)
-    (folder / _MANIFEST).write_text(f"{manifest}\n", encoding="utf-8")
     return sizes
 
 

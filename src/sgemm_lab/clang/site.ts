@@ -6,14 +6,16 @@
 import type { Package } from "./compiler.ts";
 
 /** What the site says of the compiler's files: bytes as they travel. */
-interface Manifest {
+export interface Manifest {
   version: string;
   files: Record<string, number>;
+  /** for host code */
+  headers: Record<string, number>;
 }
 
 const CACHE = "sgemm-lab-clang-";
-const UNUSED = "llvm-resources.tar";
-/** An archive of nothing: headers of the WebAssembly world, which kernels do not include. */
+const HEADERS = "llvm-resources.tar";
+/** An archive of nothing: headers and libraries of the WebAssembly world, which kernels do not include. */
 const EMPTY_ARCHIVE = new Uint8Array(1024);
 const PACKED = [0x1f, 0x8b];
 
@@ -21,20 +23,23 @@ const PACKED = [0x1f, 0x8b];
  * Import the package from a folder of the site.
  * @param folder its address, with a slash at the end
  * @param progress hears of bytes that have come
+ * @param forHosts whether host code is compiled too: then headers and libraries are fetched
  */
 export async function importPackage(
   folder: string,
   progress: (done: number, total: number) => void,
+  forHosts = false,
 ): Promise<Package> {
   const manifest: Manifest = await (await fetch(`${folder}manifest.json`)).json();
-  const total = Object.values(manifest.files).reduce((sum, bytes) => sum + bytes, 0);
+  const files = forHosts ? { ...manifest.files, ...manifest.headers } : manifest.files;
+  const total = Object.values(files).reduce((sum, bytes) => sum + bytes, 0);
   const cache = await openCache(`${CACHE}${manifest.version}`);
   const load = globalThis.fetch.bind(globalThis);
   let done = 0;
   globalThis.fetch = async (input, init) => {
     const name = new URL(String(input)).pathname.split("/").at(-1) ?? "";
-    if (name === UNUSED) return new Response(EMPTY_ARCHIVE);
-    if (!(`${name}.gz` in manifest.files)) return load(input, init);
+    if (name === HEADERS && !forHosts) return new Response(EMPTY_ARCHIVE);
+    if (!(`${name}.gz` in files)) return load(input, init);
     const packed = await cached(cache, `${folder}${name}.gz`, load);
     const counted = packed.body?.pipeThrough(
       new TransformStream({

@@ -1,14 +1,13 @@
-// Arguments and launches of a kernel for which the reader gives neither. Values come from the file's
-// host code as far as it can be read, then from what is usual: a size for each integer that looks
-// like one, arrays of the sizes' product, one thread per element. Each attempt is described in
-// sentences; the caller takes the first without an access outside its arrays.
+// Arguments and launches of a kernel that no program launches, and for which the reader gives neither:
+// what the file's launch says as it stands, then what is usual: a size for each integer that looks like
+// one, arrays of the sizes' product, one thread per element. Each attempt is described in sentences; the
+// caller takes the first without an access outside its arrays.
 
 import { MAX_THREADS } from "../simulator/limits.py";
-import { comma } from "../text.ts";
 import type { Element } from "./elements.ts";
-import { isBool, isWhole, limitsOf, width } from "./elements.ts";
-import type { Single, SizeOfFile, Value } from "./host_values.ts";
-import { HALVINGS, HostReader, known, LARGEST_KEPT } from "./host_values.ts";
+import { isBool, isWhole, limitsOf } from "./elements.ts";
+import type { Single, Value } from "./host_values.ts";
+import { HostReader, known } from "./host_values.ts";
 import type { ImageUse } from "./images.ts";
 import { assumedImage } from "./images.ts";
 import type { FoundLaunch } from "./kernels.ts";
@@ -16,7 +15,6 @@ import type { GivenNumber, Opened } from "./open_kernel.ts";
 import { hostShape, isName } from "./open_kernel.ts";
 import { isSize, productArguments } from "./signatures.ts";
 import type { Field, Slot } from "./structs.ts";
-import { bytesOfType, fieldNames } from "./structs.ts";
 import { usualOf } from "./template_arguments.ts";
 import type { Token } from "./tokens.ts";
 import { textsOf } from "./tokens.ts";
@@ -46,23 +44,11 @@ export interface Most {
 
 /** About a second. */
 export const MOST: Most = { threads: 2 ** 18, elements: 2 ** 20 };
-/** Blocks, and elements of an array, where sizes are constants of the kernel and cannot shrink. */
-const CLIPPED = [2, 2, 1];
-const CLIPPED_ELEMENTS = 2 ** 24;
-/** Most threads, and elements of all arrays, of a launch of which only the outer blocks run. */
-const MOST_OUTER = { threads: 2 ** 24, elements: 2 ** 23 };
 /** Factor by which arrays grow after an access outside those of the first attempt. */
 const ROOMY = 256;
 /** Most sizes whose product is taken as the length of an array; launches of the file tried. */
 const MOST_SIDES = 4;
 const MOST_LAUNCHES = 3;
-/** How often the file's sizes are halved until its launch is small enough to simulate. */
-const STEPS = [
-  ...Array.from({ length: HALVINGS / 2 }, (_, at) => 2 * at),
-  ...Array.from({ length: 6 }, (_, at) => HALVINGS + at),
-];
-/** Attempts to skip after one that took too long. */
-const SKIPPED = 2;
 /** For a single size, for each of two or three, of more, and for matrices. */
 const SIZES: Record<number, number> = { 1: 4096, 2: 64, 3: 32 };
 const [MANY, OF_PRODUCT] = [16, 128];
@@ -87,8 +73,6 @@ interface Plan {
   zeros?: boolean;
   /** an unknown grid is a single block */
   oneBlock?: boolean;
-  /** only a few blocks of the file's grid run */
-  clipped?: boolean;
   /** how often an unknown block is halved along each axis */
   narrowed?: number;
 }
@@ -110,17 +94,8 @@ export interface Argument {
   text: string;
   count: number | null;
   value: number | null;
-  /** elements into its array */
-  start: number;
   /** whether the file tells it */
   told: boolean;
-}
-
-/** What an attempt assumes, and which launch of the file it is of; -1 for none. */
-export interface MadeBy {
-  launch: number;
-  plan: Plan;
-  halvings: number;
 }
 
 /** A launch to try. */
@@ -129,31 +104,16 @@ export interface Attempt extends GivenLaunch {
   /** what was assumed of arguments and launch, or which line tells it, in sentences */
   argued: string;
   assumed: string;
-  /** the file gives every number and array size, none was shrunk, and no array can hold indices */
-  certain: boolean;
-  /** it would be certain if one knew what arrays of integers hold */
-  contentsAssumed: boolean;
   /** the file gives grid, block and every number, and no array can hold indices */
   numbersTold: boolean;
-  /** arrays that hold nothing from a byte on, as the file's `cudaMemset` ends there */
-  filledTo: Record<string, number>;
-  /** arrays of which the file's `cudaMemset` sets every bit */
-  allSet: string[];
   /** the file gives the grid, the block, or both */
   gridTold: boolean;
   blockTold: boolean;
   launched: boolean;
-  /** elements of arrays of unknown size */
-  elements: number;
-  /** only a few, possibly long, blocks run */
-  clipped: boolean;
   /** the block was shrunk to stay inside the kernel's arrays */
   narrowed: boolean;
-  /** only the blocks at the corners of the grid are to run */
-  outer: boolean;
-  madeBy: MadeBy;
-  /** sizes that the launch depends on, by name; assumed ones have no line */
-  sizes: Map<string, SizeOfFile>;
+  /** assumed sizes that the launch depends on, by name */
+  sizes: Map<string, number>;
   /** the file's launch */
   launch: FoundLaunch | null;
 }
@@ -181,82 +141,20 @@ function* every(unknown: Unknown, most: Most, edits: Map<string, number>): Gener
   const { launches, values } = unknown.opened;
   const own = [...values.values()];
   const hosts = launches.filter((one) => mayBeOf(one, own)).slice(0, MOST_LAUNCHES);
-  const made = (launch: FoundLaunch | null, plan: Plan, halvings = 0) =>
-    new Assuming(unknown, launch, plan, halvings, most, edits).found();
+  const made = (launch: FoundLaunch | null, plan: Plan, isTold = false) =>
+    new Assuming(unknown, launch, plan, isTold, most, edits).found();
   for (const plan of PLANS) {
     for (const host of hosts) {
-      for (const halvings of stepsOf((one) => made(host, plan, one), plan, most)) {
-        const found = made(host, plan, halvings);
-        if (found) yield found;
-      }
-      const found = made(host, { ...plan, clipped: true });
-      if (found && isSmall(found, { ...most, elements: CLIPPED_ELEMENTS })) yield found;
+      // The numbers of the launch; where they are too large others in their place.
+      const found = [true, false].map((isTold) => made(host, plan, isTold));
+      const fitting = found.find((one) => one && isSmall(one, most));
+      if (fitting) yield fitting;
     }
   }
   for (const plan of [...PLANS, ...(blockIsFree(unknown) ? NARROWER : [])]) {
     const found = made(null, plan);
     if (found) yield found;
   }
-}
-
-/** How often the file's sizes are halved: as often as makes the launch small enough, and more. */
-function stepsOf(made: (halvings: number) => Attempt | null, plan: Plan, most: Most) {
-  const first = firstFitting(made, most);
-  if (first < 0) return [];
-  const further = STEPS.slice(first).filter((_, at) => at % SKIPPED === 0);
-  const steps = [...further.slice(0, 3), STEPS[STEPS.length - 3]];
-  return plan === PLANS[0] ? steps : steps.slice(0, 1); // what takes too long is known from the first
-}
-
-/** The index of the first step that makes the launch small enough; -1 if none does. */
-function firstFitting(made: (halvings: number) => Attempt | null, most: Most) {
-  for (const [number, halvings] of STEPS.entries()) {
-    const found = made(halvings);
-    if (!found) break;
-    if (isSmall(found, most)) return number;
-  }
-  return -1;
-}
-
-/** The file's launch with its sizes halved further than an attempt halves them; null if there is none. */
-export function atSmallerSizes(unknown: Unknown, { launch, plan, halvings }: MadeBy) {
-  const host = unknown.opened.launches[launch];
-  if (!host || !halvings) return null;
-  const made = new Assuming(unknown, host, plan, halvings + SKIPPED, MOST, new Map()).found();
-  return made?.launched ? made : null;
-}
-
-/**
- * What else to run after a launch of the file: the outer blocks at the file's own sizes, where those
- * were made smaller; its other launches; more blocks than one, where the grid follows from a size.
- */
-export function* furtherAttempts(unknown: Unknown, by: MadeBy): Generator<Attempt> {
-  const { launches, values } = unknown.opened;
-  const made = (launch: FoundLaunch | null, plan: Plan, halvings: number) =>
-    new Assuming(unknown, launch, plan, halvings, MOST, new Map()).found();
-  const own = launches[by.launch];
-  const done = own && made(own, by.plan, by.halvings);
-  if (!done?.launched) return;
-  const plan = { ...by.plan, shrunk: 0, clipped: false };
-  if (by.halvings || by.plan.clipped) {
-    const whole = made(own, plan, 0);
-    const elements = whole?.args.reduce((sum, { count }) => sum + (count ?? 0), 0) ?? 0;
-    if (whole && isSmall(whole, { ...MOST_OUTER, elements }) && elements <= MOST_OUTER.elements) {
-      const assumed = `${whole.assumed} Only the blocks at its corners ran.`;
-      yield { ...whole, outer: true, assumed };
-    }
-  }
-  const textsOfArgs = ({ args }: Attempt) => args.map(({ text }) => text).join(" ");
-  for (const host of launches.slice(0, MOST_LAUNCHES)) {
-    if (host === own || !mayBeOf(host, [...values.values()])) continue;
-    const first = firstFitting((halvings) => made(host, plan, halvings), MOST);
-    const other = first < 0 ? null : made(host, plan, STEPS[first]);
-    if (other?.launched && textsOfArgs(other) !== textsOfArgs(done)) yield other;
-  }
-  const { constants } = unknown.opened.file;
-  const isSized = own.shape[0].some(({ kind, text }) => kind === "name" && !constants.has(text));
-  const larger = isSized && done.grid.every((side) => side === "1") && made(null, PLANS[0], 0);
-  if (larger) yield { ...larger, allSet: done.allSet };
 }
 
 /** Whether a launch may be of this instance of a template, judged by its values. */
@@ -268,10 +166,10 @@ function mayBeOf({ template }: FoundLaunch, own: string[]) {
   });
 }
 
-function isSmall({ grid, block, elements, args }: Attempt, most: Most) {
+function isSmall({ grid, block, args }: Attempt, most: Most) {
   const sides = [...grid, ...block].filter((side) => /^\d+$/.test(side)).map(Number);
   const counts = args.map(({ count }) => count ?? 0);
-  return product(sides) <= most.threads && Math.max(elements, ...counts) <= most.elements;
+  return product(sides) <= most.threads && Math.max(0, ...counts) <= most.elements;
 }
 
 const product = (numbers: number[]) => numbers.reduce((all, one) => all * one, 1);
@@ -310,40 +208,31 @@ export function assumedBlock(
 class Assuming {
   #guessed = false;
   #roomy = false;
-  /** a pointer has an unknown offset into its array */
-  #inside = false;
   /** value of each of several sizes; 0 if there are fewer than two */
   #size = 0;
-  #kept = new Set<string>();
   #fields: Field[];
-  #sizes = new Map<string, SizeOfFile>();
+  #sizes = new Map<string, number>();
 
   constructor(
     public unknown: Unknown,
     public launch: FoundLaunch | null,
     public plan: Plan,
-    public halvings: number,
+    /** whether the launch's own numbers are taken */
+    public isTold: boolean,
     public most: Most,
     public edits: Map<string, number>,
   ) {
     this.#fields = unknown.slots.flatMap(({ fields }) => fields);
-    if (!launch) return;
-    const { opened } = unknown;
-    const { words } = opened.kernel.declaration;
-    const ofKernel = [...opened.file.constants].filter((name) => words.has(name));
-    const reader = this.#reader(launch, new Map(), 0);
-    known(() => reader.sidesOf(launch.shape[1] ?? []));
-    this.#kept = new Set([...ofKernel, ...reader.followed]); // the file's block is not shrunk
   }
 
   found(): Attempt | null {
     const { unknown, plan, launch, most } = this;
-    const told = launch ? this.#toldNumbers(launch) : new Map<number, Single>();
+    const told = this.#toldNumbers();
     const numbers = this.#numbers(told);
     const shape = launch && this.#shape(launch, numbers);
     if (launch && !shape) return null;
-    const whole = shape?.grid ?? [];
-    let grid = plan.clipped ? whole.map((side, at) => Math.min(side, CLIPPED[at])) : whole;
+    let grid = shape?.grid ?? [];
+    const gridTold = grid.length > 0;
     const block = shape?.block.length ? shape.block : assumedBlock(unknown, plan.narrowed);
     const sides = [...numbers.values()].flatMap(({ number, whole }) =>
       whole && number > 0 ? number : [],
@@ -363,12 +252,9 @@ class Assuming {
     if (Math.min(...grid, ...block) < 1 || product(block) > MAX_THREADS) return null;
     const pointed = this.#fields.filter(({ pointer }) => pointer).map(({ element }) => element);
     // A struct may hold pointers, and integers may be indices.
-    const isGuessed =
-      this.#guessed || this.#roomy || this.#inside || this.halvings > 0 || pointed.includes(null);
+    const launched = launch !== null && gridTold && Boolean(shape?.block.length);
     const indices = pointed.some(isWhole) && !plan.zeros;
-    const launched = launch !== null && Boolean(shape?.grid.length && shape.block.length);
-    const sure = launched && !isGuessed;
-    const isAnyUnknown = this.#guessed || this.halvings > 0 || indices || pointed.includes(null);
+    const isUnknown = this.#guessed || indices || pointed.includes(null);
     const texts = (given: string[], own: number[]) => (given.length ? given : own.map(String));
     const used = texts(unknown.known.grid, grid);
     const threads = texts(unknown.known.block, block);
@@ -379,38 +265,20 @@ class Assuming {
       sharedBytes:
         unknown.known.sharedBytes === "0" ? `${shape?.shared ?? 0}` : unknown.known.sharedBytes,
       argued: this.#argued(args),
-      assumed: this.#assumed(used, threads, whole),
-      certain: sure && !indices,
-      contentsAssumed: sure && indices,
-      numbersTold: launched && !isAnyUnknown,
-      filledTo: this.#filledTo,
-      allSet: this.#allSet,
-      gridTold: whole.length > 0,
+      assumed: this.#assumed(used, threads, gridTold || Boolean(shape?.block.length)),
+      numbersTold: launched && !isUnknown,
+      gridTold,
       blockTold: Boolean(shape?.block.length),
       launched,
-      elements: this.#roomy ? wanted : 0,
-      clipped: Boolean(plan.clipped),
       narrowed: Boolean(plan.narrowed),
-      outer: false,
-      madeBy: {
-        launch: launch ? unknown.opened.launches.indexOf(launch) : -1,
-        plan,
-        halvings: this.halvings,
-      },
       sizes: this.#sizes,
       launch,
     };
   }
 
-  #reader(launch: FoundLaunch, names: Map<string, Value>, halvings: number) {
+  #reader(launch: FoundLaunch, names: Map<string, Value>) {
     const { file, values } = this.unknown.opened;
-    return new HostReader(file, launch, names, new Map([...usualOf(launch.function), ...values]), {
-      bytesOf: (type) => bytesOfType(type, file, values),
-      fieldsOf: (type) => fieldNames(type, file),
-      halvings,
-      kept: this.#kept,
-      edits: this.edits,
-    });
+    return new HostReader(file, launch, names, new Map([...usualOf(launch.function), ...values]));
   }
 
   /** Each parameter's argument in the launch; empty if there is none. */
@@ -420,35 +288,18 @@ class Assuming {
     );
   }
 
-  /** Lengths and starts of arrays that the host code gives, by parameter. */
-  #counts = new Map<number, { count: number; start: number }>();
-  /** What `cudaMemset` fills arrays with, and how many of their bytes. */
-  #cleared = new Map<number, { value: number; bytes: number }>();
-  /** Bytes that an array starts with, where its rest holds nothing. */
-  #filledTo: Record<string, number> = {};
-  #allSet: string[] = [];
-
-  /** Numbers that the host code gives, by parameter. */
-  #toldNumbers(launch: FoundLaunch) {
+  /** Numbers that the launch itself says, by parameter. */
+  #toldNumbers() {
     const numbers = new Map<number, Single>();
-    const reader = this.#reader(launch, new Map(), this.halvings);
+    const { launch } = this;
+    if (!launch || !this.isTold) return numbers;
+    const reader = this.#reader(launch, new Map());
     for (const [at, tokens] of this.#arguments(launch).entries()) {
       const field = this.#fields[at];
-      if (!tokens.length || field.image) continue;
-      if (field.pointer) {
-        const bytes = reader.arrayBytes(tokens, width(field.element));
-        const start = reader.start(tokens);
-        this.#inside ||= start === null;
-        const count = Math.max(1, Math.floor((bytes ?? 0) / width(field.element)));
-        if (bytes) this.#counts.set(at, { count, start: start ?? 0 });
-        const cleared = field.constant ? null : reader.cleared(tokens);
-        if (cleared) this.#cleared.set(at, cleared);
-      } else {
-        const found = reader.number(tokens);
-        if (found && fits(found.number, field)) numbers.set(at, found);
-      }
+      if (!tokens.length || field.image || field.pointer) continue;
+      const found = reader.number(tokens);
+      if (found && fits(found.number, field)) numbers.set(at, found);
     }
-    this.#sizes = reader.sizes;
     return numbers;
   }
 
@@ -474,7 +325,7 @@ class Assuming {
       } else {
         const number = edit ?? within(usual(one) ?? size, one.element);
         found.set(at, { number, whole: true });
-        if (sizes.includes(one)) this.#sizes.set(one.name, { value: number, own: number, line: 0 });
+        if (sizes.includes(one)) this.#sizes.set(one.name, number);
       }
     }
     return found;
@@ -489,15 +340,13 @@ class Assuming {
     }
     const [ofGrid, ofBlock, ofShared] = launch.shape;
     if (!ofBlock) return null;
-    const fixed = this.#reader(launch, names, 0);
-    const own = known(() => fixed.sidesOf(ofBlock)) ?? [];
+    const reader = this.#reader(launch, names);
+    const own = known(() => reader.sidesOf(ofBlock)) ?? [];
     const threads = product(own);
     const block = threads >= 1 && threads <= MAX_THREADS ? own : [];
-    const reader = this.#reader(launch, names, this.halvings);
     const grid = known(() => reader.sidesOf(ofGrid)) ?? [];
     if (!grid.length && !block.length) return null;
-    for (const [name, one] of reader.sizes) this.#sizes.set(name, one);
-    const shared = ofShared ? this.#reader(launch, names, 0).number(ofShared)?.number : 0;
+    const shared = ofShared ? reader.number(ofShared)?.number : 0;
     return { grid, block, shared: Math.trunc(shared ?? 0) };
   }
 
@@ -520,40 +369,27 @@ class Assuming {
           text: `${name}:${image.text}`,
           count: image.count,
           value: null,
-          start: 0,
           told: false,
         };
       }
-      if (field.pointer) return this.#array(field, at, name, most);
+      if (field.pointer) return this.#array(field, name, most);
       const value = numbers.get(at) ?? { number: 0, whole: true };
       const isNamed = value.whole && !/^[MNK]$/.test(name);
       const text = (isNamed ? `${name}=` : "") + textOf(value);
-      return { field, text, count: null, value: value.number, start: 0, told: told.has(at) };
+      return { field, text, count: null, value: value.number, told: told.has(at) };
     });
   }
 
-  #array(field: Field, at: number, name: string, most: number): Argument {
+  #array(field: Field, name: string, most: number): Argument {
     const { element } = field;
     const { plan } = this;
-    const own = this.#counts.get(at);
-    let count = own?.count ?? 0;
-    // What was made smaller may no longer go together.
-    if (own && this.halvings && plan.roomy) count = Math.max(count, most);
-    if (!own) {
-      this.#roomy = true;
-      const size = Math.min(this.most.elements, most * (plan.roomy ? ROOMY : 1));
-      count = Math.max(1, Math.floor(size / (element?.lanes ?? 1)));
-    }
-    const cleared = this.#cleared.get(at);
-    if (cleared && own && cleared.bytes < own.count * width(element)) {
-      this.#filledTo[name] = cleared.bytes;
-    }
-    if (cleared?.value === 0xff) this.#allSet.push(name);
-    const isZero = cleared?.value === 0 || (isWhole(element) && plan.zeros);
+    this.#roomy = true;
+    const size = Math.min(this.most.elements, most * (plan.roomy ? ROOMY : 1));
+    const count = Math.max(1, Math.floor(size / (element?.lanes ?? 1)));
+    const isZero = isWhole(element) && plan.zeros;
     const use = isZero ? "zero" : field.constant ? "in" : "inout";
-    const start = own && own.start > 0 && own.start < count ? `@${own.start}` : "";
-    const text = `${name}:${use}:${count}${start}${element ? "" : ":float"}`;
-    return { field, text, count, value: null, start: own?.start ?? 0, told: own !== undefined };
+    const text = `${name}:${use}:${count}${element ? "" : ":float"}`;
+    return { field, text, count, value: null, told: false };
   }
 
   #argued(args: Argument[]) {
@@ -567,19 +403,11 @@ class Assuming {
     return `${said} Sizes of arrays are assumed, so an index beyond the true ones is not seen.`;
   }
 
-  #assumed(grid: string[], block: string[], whole: number[]) {
-    const told = this.launch ? `told by line ${this.launch.line}` : "assumed";
+  #assumed(grid: string[], block: string[], isTold: boolean) {
+    const told = isTold ? `told by line ${this.launch?.line}` : "assumed";
     const [blocks, threads] = [grid, block].map((sides) => sides.join(" × "));
-    let said = `Launch, ${told}: a grid of ${blocks} blocks of ${threads} threads.`;
-    const used = product(grid.filter((side) => /^\d+$/.test(side)).map(Number));
-    if (product(whole) > used) {
-      said += ` The file's own has ${comma(product(whole))} blocks, too many to run here.`;
-    }
-    if (this.halvings) {
-      const beyond = this.halvings <= HALVINGS ? ` beyond ${comma(LARGEST_KEPT)}` : "";
-      said += ` Sizes of the file${beyond} are made smaller, so that it runs here.`;
-    }
-    return this.launch ? said : `${said} Say --grid and --block where it is another.`;
+    const said = `Launch, ${told}: a grid of ${blocks} blocks of ${threads} threads.`;
+    return isTold ? said : `${said} Say --grid and --block where it is another.`;
   }
 }
 

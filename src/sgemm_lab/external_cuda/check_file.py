@@ -11,7 +11,7 @@ from sgemm_lab.errors import LabError
 from sgemm_lab.external_cuda.compile_file import open_file
 from sgemm_lab.external_cuda.cuda_file import own_kernels, read_sources
 from sgemm_lab.external_cuda.launch import ExternalKernel, for_node
-from sgemm_lab.external_cuda.program import Program, follow_program, is_wrong
+from sgemm_lab.external_cuda.program import Program, follow_program, is_wrong, launch_of
 from sgemm_lab.external_cuda.report import (
     KERNEL_SECONDS,
     WRONG_SECONDS,
@@ -74,7 +74,8 @@ def check_file(
             if program is not None and is_wrong(program, name):
                 share = min(share, WRONG_SECONDS)
             limit = min(options.time_limit, math.ceil(share))
-            report, seconds = _check(chosen, replace(options, seconds=share, time_limit=limit))
+            limited = replace(options, seconds=share, time_limit=limit)
+            report, seconds = _check(chosen, limited, program, name)
             left -= seconds
         except LabError as refused:
             if len(entries) == 1 and not (program and program["launched"]):
@@ -88,13 +89,20 @@ def check_file(
         left -= time.process_time() - begun
 
 
-def _check(kernel: ExternalKernel, options: Options) -> tuple[dict[str, Any], float]:
+def _check(
+    kernel: ExternalKernel, options: Options, program: Program | None, name: str
+) -> tuple[dict[str, Any], float]:
     """Return the report on a kernel, and the processor time of Node."""
+    launch = program and launch_of(program, name)
+    if program and launch:
+        pasted = replace(kernel.pasted, text=program["text"], entry=launch["name"])
+        kernel = replace(kernel, pasted=pasted)
     chosen = asdict(options)
     chosen["timeLimit"] = chosen.pop("time_limit")
     given = {
         "kernel": for_node(kernel, open_file(kernel.pasted), options.expect),
         "options": chosen,
+        "program": launch,
     }
     found = worker.ask("check_kernel", given)
     report, seconds = found["report"], found["seconds"]

@@ -2,6 +2,7 @@
 // many sizes. Any other kernel runs with the file's own launch, or an assumed one. A finding that rests
 // on an assumption is a warning, not an error.
 
+import { LabError } from "../errors.ts";
 import type { Size } from "../kernel.ts";
 import { secondsNow } from "../simulator/clock.ts";
 import type { Hazard } from "../simulator/hazard.ts";
@@ -15,6 +16,7 @@ import { compare } from "./compare.ts";
 import { streamFaults } from "./host_order.ts";
 import type { Kernel, Prepared, Settings } from "./launch.ts";
 import {
+  bare,
   isProduct,
   multiplies,
   NoLaunchError,
@@ -27,8 +29,10 @@ import {
 } from "./launch.ts";
 import { withMoreBlocks } from "./more_blocks.ts";
 import type { Done } from "./one_launch.ts";
-import { countPrepared } from "./one_launch.ts";
+import { countPrepared, NOTHING } from "./one_launch.ts";
 import { otherOrders, skippedPlace } from "./orders.ts";
+import type { Recorded } from "./program_launches.ts";
+import { countRecorded } from "./recorded_launch.ts";
 import type { KernelReport, Options } from "./report.ts";
 import {
   assumedOf,
@@ -50,6 +54,41 @@ export const NO_PRODUCT =
   "It looks like a matrix product, but no launch that was tried makes C the product.";
 const NOT_COMPARED = "Results not compared: nothing says what they should be.";
 const COOPERATIVE = /LaunchCooperativeKernel|LaunchKernelEx|\bis_valid\b/;
+
+/**
+ * Check a kernel that the file's own program launches: its first launch, on the arrays that it gets there,
+ * in other orders and with more blocks; a matrix product at many sizes. What the program itself shows of
+ * its launches is added by `withProgram`.
+ */
+export function checkLaunched(
+  kernel: Kernel,
+  launch: Recorded,
+  isSketch: boolean,
+  options: Options,
+): KernelReport {
+  const end = secondsNow() + options.seconds;
+  const settings = { ...SETTINGS, countRequests: false, timeLimit: options.timeLimit };
+  try {
+    const prepared = prepare(kernel);
+    if (multiplies(prepared) && takesSizes(prepared, null)) return checkProduct(prepared, options);
+  } catch (error) {
+    if (!(error instanceof UnknownLaunchError)) throw error;
+  }
+  try {
+    const done = countRecorded(kernel, launch, isSketch, SIZE, NOTHING, settings);
+    if (done) return ofLaunch(done, settings, end);
+  } catch (error) {
+    if (isSketch && isStuck(error)) {
+      return neverEnding({ ...bare(kernel), certain: false }, error);
+    }
+    // What the program itself shows is added in any case.
+    if (isSketch || !(error instanceof LabError)) throw error;
+  }
+  return isSketch ? checkKernel(kernel, options) : reportOf(kernel);
+}
+
+/** A report without findings: the program alone says what is found. */
+export const reportOf = (kernel: Kernel) => reported(bare(kernel), [], []);
 
 /**
  * Check a compiled kernel, all but a comparison with references in its file. Throws a LabError where it
@@ -134,15 +173,12 @@ function neverEnding(prepared: Prepared, { message, location }: NeverEndsError["
  */
 export function ofLaunch(done: Done, settings: Settings, end: number, suspicions: string[] = []) {
   const { prepared, size, result, verdicts, changed } = done;
-  const certain = [...done.settled, ...lasting(done, settings)];
+  const certain = lasting(done, settings);
   const severity = (one: Hazard) => {
     if (certain.includes(one)) return "error";
     return (done.inOneWarp ?? result.hazards).includes(one) ? undefined : "warning";
   };
-  const findings = withFurther(
-    done,
-    result.hazards.map((one) => findingOf(one, prepared, severity(one))),
-  );
+  const findings = result.hazards.map((one) => findingOf(one, prepared, severity(one)));
   findings.push(...result.warnings.map((one) => findingOf(one, prepared, "warning")));
   findings.push(
     ...done.harmless.map((one) => adding(findingOf(one, prepared, "information"), SAME_VALUE)),
@@ -165,7 +201,6 @@ export function ofLaunch(done: Done, settings: Settings, end: number, suspicions
     findings.push(ofKernel(prepared, "error", WRONG_RESULT, message, name));
   }
   const said = sentencesOf(done).filter((text) => text !== NOT_JUDGED);
-  said.push(...done.further.map((one) => `Also run: ${one.prepared.assumed}`));
   if (secondsNow() < end && !result.hazards.length) {
     const found = atEmptyRows(done, settings).map((one) => findingOf(one, prepared, "warning"));
     findings.push(...found.map((one) => adding(one, EMPTY_ROWS)));
@@ -204,19 +239,6 @@ const adding = (finding: Finding, text: string): Finding => ({
   ...finding,
   message: `${finding.message} ${text}`,
 });
-
-/** Add what further launches of the file show; of two findings of a line the graver is kept. */
-function withFurther(done: Done, findings: Finding[]) {
-  const key = ({ kind, file, line }: Finding) => `${kind} ${file} ${line}`;
-  const kept = new Map(findings.map((one) => [key(one), one]));
-  for (const { prepared, result, settled } of done.further) {
-    for (const hazard of result.hazards) {
-      const found = findingOf(hazard, prepared, settled.includes(hazard) ? "error" : undefined);
-      if (kept.get(key(found))?.severity !== "error") kept.set(key(found), found);
-    }
-  }
-  return [...kept.values()];
-}
 
 /**
  * What is wrong with how a file launches a kernel, as far as its text alone says: a kernel that waits at

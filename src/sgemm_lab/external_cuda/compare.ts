@@ -121,7 +121,7 @@ function compared(
   for (const [name, { numbers }] of right.after) {
     const [byOwn, byReference] = [own, right].map((ran) => writtenElements(ran, name));
     if (byOwn.some((is, at) => is && !byReference[at])) return null;
-    const written = prepared.clipped ? byOwn : byReference;
+    const written = byReference;
     if (!written.some(Boolean)) continue;
     const found = differing(prepared, name, numbersIn(own.after, name), numbers, written);
     arrays[name] = { ...found, elements: written.filter(Boolean).length };

@@ -29,6 +29,7 @@ type Roles = Record<string, "offsets" | "indices">;
 
 /** The initial arrays of a launch, the same at each call. */
 export function arraysAt(prepared: Prepared, size: Size): Arrays {
+  if (prepared.contents) return prepared.contents;
   const [m, n, k] = size;
   const random = new Drawing(m + 3 * n + 7 * k);
   const own = ownArrays(prepared, size, random);
@@ -123,9 +124,6 @@ export function ownArrays(prepared: Prepared, size: Size, random: Drawing): Arra
     const numbers = leads
       ? leading(role, count, length, bound, random)
       : random.integers(...spreadOf(prepared, element), count);
-    if (prepared.allSet.includes(one.name) && isWhole(element) && bytesOf(element) < 8) {
-      numbers.fill(element.stored.startsWith("u") ? limitsOf(element)[1] : -1);
-    }
     if (one.use === "out" || one.use === "zero") {
       numbers.fill(one.use === "out" && !isWhole(element) ? Number.NaN : 0);
     }

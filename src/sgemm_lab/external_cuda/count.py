@@ -2,15 +2,19 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from sgemm_lab.errors import LabError
 from sgemm_lab.external_cuda.compile_file import open_file
+from sgemm_lab.external_cuda.cuda_file import own_kernels, read_sources
 from sgemm_lab.external_cuda.findings import Finding, Severity, finding_of
 from sgemm_lab.external_cuda.launch import ExternalKernel, Settings, for_node
+from sgemm_lab.external_cuda.program import follow_program, launch_of
 from sgemm_lab.kernel import Size
 from sgemm_lab.simulator import Hazard, Result, worker
 from sgemm_lab.simulator.simulation import hazard_of, result_of
@@ -126,6 +130,9 @@ def count_external(
         LabError: the file cannot be read, or the launch is unknown or does not fit the kernel.
     """
     settings = settings or Settings()
+    launch = None
+    if not (kernel.arguments or kernel.grid or kernel.block or kernel.pasted.entry):
+        launch, kernel = _by_its_program(kernel, settings.target)
     opened = open_file(kernel.pasted, settings.target)
     given = {
         "kernel": for_node(kernel, opened, expect),
@@ -141,6 +148,7 @@ def count_external(
         },
         "takesOrders": other_orders,
         "contents": contents or {},
+        "program": launch,
     }
     found = worker.ask("count_kernel", given, settings.progress)
     arrays = found["arrays"]
@@ -170,6 +178,20 @@ def count_external(
         after=found["after"],
         types={one["name"]: one["element"]["name"] for one in arrays},
     )
+
+
+def _by_its_program(
+    kernel: ExternalKernel, target: str
+) -> tuple[Mapping[str, Any] | None, ExternalKernel]:
+    """Return how the only kernel of a file is launched by its program, and the kernel there."""
+    with suppress(LabError):
+        own = own_kernels(read_sources(kernel.pasted))
+        program = follow_program(kernel.pasted, target) if len(own) == 1 else None
+        launch = program and launch_of(program, own[0]["name"])
+        if program and launch:
+            pasted = replace(kernel.pasted, text=program["text"], entry=launch["name"])
+            return launch, replace(kernel, pasted=pasted)
+    return None, kernel
 
 
 def _verdict(found: Mapping[str, Any]) -> Verdict:

@@ -6,11 +6,14 @@ import type { Kernel, Settings } from "./launch.ts";
 import { prepare, UnknownLaunchError } from "./launch.ts";
 import type { Done, Expectations } from "./one_launch.ts";
 import { countPrepared } from "./one_launch.ts";
+import type { Recorded } from "./program_launches.ts";
+import { countRecorded } from "./recorded_launch.ts";
 import { countAssumed, launchOf } from "./tries.ts";
 
 /**
  * Run a kernel with its launch, or an assumed one. Throws a LabError where it cannot be run.
  * @param contents what some arrays hold instead of small whole numbers
+ * @param recorded its launch by the file's own program
  */
 export function countKernel(
   kernel: Kernel,
@@ -18,9 +21,10 @@ export function countKernel(
   expectations: Expectations,
   settings: Settings,
   contents: Map<string, Float64Array>,
+  recorded: { launch: Recorded; isSketch: boolean } | null,
 ): Done {
   try {
-    const prepared = launchOf(() => prepare(kernel), settings);
+    const prepared = recorded ? prepare(kernel) : launchOf(() => prepare(kernel), settings);
     const { values, unwritten } = arraysAt(prepared, size);
     for (const [name, numbers] of contents) {
       values.set(name, { sides: values.get(name)?.sides ?? [numbers.length], numbers });
@@ -29,6 +33,11 @@ export function countKernel(
     return countPrepared(prepared, size, expectations, settings, arrays);
   } catch (unknown) {
     if (!(unknown instanceof UnknownLaunchError)) throw unknown;
+    if (recorded) {
+      const { launch, isSketch } = recorded;
+      const done = countRecorded(kernel, launch, isSketch, size, expectations, settings);
+      if (done) return done;
+    }
     return countAssumed(unknown, size, expectations, settings);
   }
 }

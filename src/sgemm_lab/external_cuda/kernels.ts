@@ -60,6 +60,9 @@ export interface FoundLaunch {
 /** A name without its namespaces. */
 export const lastName = (name: string) => name.split("::").at(-1) ?? name;
 
+/** A name without its namespaces and the values of a template. */
+export const plainName = (name: string) => lastName(name.split("<")[0]);
+
 /** The kernels of a file and of its headers, each name once. */
 export function kernelsOf(file: CudaFile): FoundFunction[] {
   const found = new Map<string, FoundFunction>();
@@ -188,7 +191,7 @@ export function launchText(launch: FoundLaunch) {
 
 /** The launches of one kernel. */
 export function launchesOfKernel({ name }: FoundFunction, launches: FoundLaunch[]) {
-  return launches.filter(({ kernel }) => lastName(kernel.split("<")[0]) === lastName(name));
+  return launches.filter(({ kernel }) => plainName(kernel) === lastName(name));
 }
 
 /**

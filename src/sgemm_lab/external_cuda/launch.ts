@@ -95,16 +95,12 @@ export interface Prepared extends Kernel {
   numbersTold: boolean;
   /** it would be certain if one knew what arrays of integers hold */
   contentsAssumed: boolean;
-  /** only a few blocks of the file's own grid run */
-  clipped: boolean;
   /** drawn integers are 0 and more, as they may be indices, and bytes take every value */
   isPositive: boolean;
-  /** arrays that hold nothing from a byte on, as the file's `cudaMemset` ends there */
-  filledTo: Record<string, number>;
-  /** arrays of which every bit is set at the start */
-  allSet: string[];
   /** the `__constant__` and `__device__` variables of numbers that it uses */
   variables: Variable[];
+  /** what the file's own program has in its arrays; null where they are drawn */
+  contents: Arrays | null;
 }
 
 /** How a launch is simulated. */
@@ -116,8 +112,6 @@ export interface Settings {
   order: number | null;
   /** in seconds */
   timeLimit: number;
-  /** only the blocks at the corners of the grid run */
-  corners: boolean;
   /** the numbers of the only blocks that run; null for all */
   only: number[] | null;
   watch: WatchName[];
@@ -128,10 +122,14 @@ export interface Settings {
   progress: Progress | null;
 }
 
-/** What a launch starts from: the numbers of each array, and which hold nothing yet. */
+/**
+ * What a launch starts from: the numbers of each array, and which hold nothing yet. `states`: of
+ * arrays of which only parts hold something, see `ShapedArray`.
+ */
 export interface Arrays {
   values: Map<string, Values>;
   unwritten: string[];
+  states?: Map<string, Uint8Array>;
 }
 
 /** Part of a launch is unknown; `prepared` is the rest. */
@@ -219,7 +217,7 @@ function declared({ name, type, pointer, constant }: Field) {
 }
 
 /** A compiled kernel of whose launch nothing is known yet but what `--args` says of variables. */
-function bare(kernel: Kernel): Prepared {
+export function bare(kernel: Kernel): Prepared {
   const { opened, ptx, symbol, args } = kernel;
   const found = describe(ptx, symbol);
   const { parameters, images, shared, specials, mostThreads, target } = found;
@@ -236,23 +234,14 @@ function bare(kernel: Kernel): Prepared {
   const variables = variablesOf(found.variables, opened, all.slice(fields.length), names);
   return {
     ...{ ...kernel, compiled, slots, fields, variables, given: [], argumentsGiven: args !== null },
-    ...{ host: null, assumed: "", argued: "", certain: true, numbersTold: false, filledTo: {} },
-    ...{ contentsAssumed: false, clipped: false, isPositive: false },
-    allSet: [],
+    ...{ host: null, assumed: "", argued: "", certain: true, numbersTold: false },
+    ...{ contentsAssumed: false, isPositive: false, contents: null },
   };
 }
 
 const LAUNCHING = [
   ...(["grid", "block", "sharedBytes", "given", "argumentsGiven", "host", "assumed"] as const),
-  ...([
-    "argued",
-    "certain",
-    "numbersTold",
-    "contentsAssumed",
-    "clipped",
-    "filledTo",
-    "allSet",
-  ] as const),
+  ...(["argued", "certain", "numbersTold", "contentsAssumed"] as const),
 ];
 
 /** What was found of a launch, as plain data. */
@@ -493,7 +482,6 @@ export function run(prepared: Prepared, size: Size, arrays: Arrays, settings: Se
     ...{ watch: settings.watch, requestsOf: settings.requestsOf },
     sharedBytes: shape.sharedBytes,
     unwritten: arrays.unwritten,
-    filledTo: prepared.filledTo,
     variables: Object.fromEntries(
       held.map(({ symbol, element, array: { name } }) => {
         const data = pack(element, numbersOf(arrays, name));
@@ -564,16 +552,8 @@ export function valuesOf({ values }: Arrays, name: string): Values {
 export const numbersOf = (arrays: Arrays, name: string) => valuesOf(arrays, name).numbers;
 
 /** The numbers of the blocks that are to run, in order; null for all in the order of their numbers. */
-function blocksOf(grid: number[], { corners, order, only }: Settings) {
+function blocksOf(grid: number[], { order, only }: Settings) {
   if (only) return only;
-  const [x, y = 1, z = 1] = grid;
-  if (corners) {
-    const ends = (side: number) => [...new Set([0, side - 1])];
-    const found = ends(z).flatMap((c) =>
-      ends(y).flatMap((b) => ends(x).map((a) => (c * y + b) * x + a)),
-    );
-    return found.sort((one, other) => one - other);
-  }
   return order === null ? null : drawn(product(grid), order);
 }
 
@@ -593,7 +573,8 @@ function argumentsOf(
     const parts = fields.map((field, at): [Field, Given, ShapedArray | number | bigint] => {
       const one = prepared.given[place + at];
       if (one.kind === "number") return [field, one, numberAs(one, field, type, names)];
-      const array = laidOut(prepared, one, valuesOf(arrays, one.name), names);
+      const state = arrays.states?.get(one.name);
+      const array = { ...laidOut(prepared, one, valuesOf(arrays, one.name), names), state };
       stored.set(one.name, array);
       return [field, one, array];
     });

@@ -25,7 +25,7 @@ const JUST_BEYOND =
  */
 export function withMoreBlocks(done: Done, settings: Settings, launched: boolean): Finding[] {
   const { prepared, size, result } = done;
-  const isOther = multiplies(prepared) || prepared.clipped;
+  const isOther = multiplies(prepared);
   const waits = prepared.compiled.specials.has("%envreg1");
   if (result.hazards.length || isOther || waits) return [];
   const { grid, block, sharedBytes } = shapeAt(prepared, size);

@@ -56,10 +56,6 @@ export interface Done extends Ran {
   before: Arrays;
   /** races of threads that write the same value; they are not among the hazards */
   harmless: Hazard[];
-  /** other launches of the file, and its outer blocks at its own sizes */
-  further: Done[];
-  /** of such a launch the hazards that do not depend on what arrays of integers hold */
-  settled: Hazard[];
   /** the same at sizes that no block divides, and whether its grid and block are those of the file */
   odd?: { done: Done; launched: boolean };
   /** the hazards that show with a block of one warp too, where the block is assumed */
@@ -120,10 +116,7 @@ export function countPrepared(
     const now = numbersIn(after, name);
     return numbersOf(arrays, name).every((one, at) => isSame(one, now[at])) ? [] : name;
   });
-  return {
-    ...{ ...done, prepared, size, verdicts, changed, cause, before: arrays },
-    ...{ further: [], settled: [] },
-  };
+  return { ...done, prepared, size, verdicts, changed, cause, before: arrays };
 }
 
 export const isSame = (one: number, other: number) =>

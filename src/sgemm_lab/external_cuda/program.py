@@ -21,18 +21,26 @@ HALVINGS = (8,)
 """How often large constants of the file are halved where it takes too long."""
 
 Program = Mapping[str, Any]
-"""What Node says of a program: see ``Followed`` in ``program/program.ts``."""
+"""What Node says of a program: see ``Followed`` in ``program/program.ts``. ``text``: the file with
+the constants that were followed; ``kernels``: what it launches, compiled; ``called``: the names of
+those that it came to; ``isSketch``: it fills no array."""
 
 
 def follow_program(pasted: Pasted, target: str = DEFAULT_TARGET) -> Program:
     """Follow the ``main`` of a file, with its launches in the simulator.
 
-    Where that takes too long it is followed again with smaller constants.
+    Where that takes too long it is followed again with smaller constants. Of a file without a main
+    the functions are followed that launch kernels and take no arguments.
 
     Raises:
-        LabError: the file cannot be read, or a kernel that it launches does not compile.
+        LabError: the file cannot be read or launches nothing, or a kernel does not compile.
     """
-    followed = _follow(pasted, target)
+    text = read_sources(pasted).ask("program_text")
+    if text is None:
+        raise LabError(f"{pasted.name} has no main.")
+    is_sketch = text != pasted.text
+    pasted = replace(pasted, text=text)
+    followed = _follow(pasted, target, is_sketch)
     for halvings in HALVINGS:
         if followed["isSettled"]:
             break
@@ -40,7 +48,7 @@ def follow_program(pasted: Pasted, target: str = DEFAULT_TARGET) -> Program:
         if not made["changed"]:
             break
         with suppress(LabError):
-            other = _follow(replace(pasted, text=made["text"]), target)
+            other = _follow(replace(pasted, text=made["text"]), target, is_sketch)
             if other["isSettled"] or len(other["launched"]) > len(followed["launched"]):
                 followed = {**other, "sizes": f"So that it runs here, {made['changed']}."}
     return followed
@@ -48,20 +56,47 @@ def follow_program(pasted: Pasted, target: str = DEFAULT_TARGET) -> Program:
 
 def is_wrong(program: Program, kernel: str) -> bool:
     """Return whether the program showed an error of a kernel."""
-    name = kernel.partition("<")[0].rpartition("::")[2]
-    return any(one["severity"] == "error" for one in program["findings"].get(name, ()))
+    return any(one["severity"] == "error" for one in program["findings"].get(_plain(kernel), ()))
 
 
-def _follow(pasted: Pasted, target: str) -> Program:
+def launch_of(program: Program, kernel: str) -> dict[str, Any] | None:
+    """Return how the program launches a kernel, as ``tasks.ts`` takes it; None if it does not.
+
+    Args:
+        program: the program.
+        kernel: a name; with the values of its template only that instance is meant.
+    """
+    names = [
+        name
+        for name in program["called"]
+        if _plain(name) == _plain(kernel) and (name == kernel or "<" not in kernel)
+    ]
+    if not names:
+        return None
+    given = ("kernels", "seconds", "clang", "isSketch")
+    return {"name": names[0], **{one: program[one] for one in given}}
+
+
+def _plain(kernel: str) -> str:
+    return kernel.partition("<")[0].rpartition("::")[2]
+
+
+def _follow(pasted: Pasted, target: str, is_sketch: bool) -> Program:
     """Follow a program; the kernels that it has are compiled as it names them."""
     sources = read_sources(pasted)
     kernels: dict[str, dict[str, str]] = {}
     clang = (package_files() / SCRIPT).as_uri()
     while True:
-        done: Program = sources.ask("follow_program", kernels=kernels, seconds=SECONDS, clang=clang)
+        given: dict[str, Any] = {
+            "kernels": kernels,
+            "seconds": SECONDS,
+            "clang": clang,
+            "isSketch": is_sketch,
+        }
+        done: Program = sources.ask("follow_program", **given)
         needs = done["needs"]
         if needs is None:
-            return done
+            return {**given, **done, "text": pasted.text}
         kernels[needs] = _compiled(replace(pasted, entry=needs), target, len(kernels))
 
 

@@ -45,7 +45,6 @@ export const SETTINGS: Settings = {
   ...{ checkHazards: true, countRequests: true, schedule: "lockstep", order: null },
   ...{
     timeLimit: TIME_LIMIT,
-    corners: false,
     only: null,
     watch: [],
     requestsOf: null,

@@ -6,7 +6,7 @@ import { LabError } from "../errors.ts";
 import type { CudaFile } from "./cuda_file.ts";
 import type { Element } from "./elements.ts";
 import { bytesOf, elementOf, resolve } from "./elements.ts";
-import { HostReader, known, POINTER_BYTES } from "./host_values.ts";
+import { HostReader, known } from "./host_values.ts";
 import type { Parameter } from "./kernels.ts";
 import { parameterOf } from "./kernels.ts";
 import type { Token } from "./tokens.ts";
@@ -36,6 +36,7 @@ const IMAGES: Record<string, string> = {
 /** Fields of a struct that `--args` may have to give; structs in structs. */
 const MOST_FIELDS = 64;
 const DEEPEST = 4;
+const POINTER_BYTES = 8;
 const SKIPPED = new Set(["static", "typedef", "using", "friend", "template", "enum"]);
 const UNKNOWN = { fields: [], size: -1, alignment: 1 };
 

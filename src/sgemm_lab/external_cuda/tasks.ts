@@ -5,7 +5,7 @@ import { secondsNow } from "../simulator/clock.ts";
 import type { Placed, Question, Tasks } from "../simulator/worker.ts";
 import { packedResult, plainHazard } from "../simulator/worker.ts";
 import { textsOf } from "./arguments.ts";
-import { checkKernel, compareKernel, NO_PRODUCT } from "./check_kernel.ts";
+import { checkKernel, checkLaunched, compareKernel, NO_PRODUCT } from "./check_kernel.ts";
 import { countKernel } from "./count_kernel.ts";
 import type { SourceText } from "./cuda_file.ts";
 import { CudaFile } from "./cuda_file.ts";
@@ -18,9 +18,13 @@ import { isWrong } from "./one_launch.ts";
 import type { Opened } from "./open_kernel.ts";
 import { openKernel } from "./open_kernel.ts";
 import { otherOrders } from "./orders.ts";
+import type { Kernels } from "./program/launcher.ts";
 import { follow } from "./program/program.ts";
 import { withProgram } from "./program/report.ts";
 import { smallerSizes } from "./program/sizes.ts";
+import type { Watched } from "./program_launches.ts";
+import { watchProgram } from "./program_launches.ts";
+import { programText } from "./program_text.ts";
 import { referencesOf } from "./references.ts";
 import type { KernelReport } from "./report.ts";
 import { assumedOf, notesOf, SETTINGS, sentencesOf } from "./report.ts";
@@ -85,6 +89,30 @@ function open(asked: Given) {
   };
 }
 
+/** The program that was followed last, with its launches. */
+let lastProgram: { key: string; found: Watched } | null = null;
+
+async function watched(given: Given) {
+  const { key: ofFile, file } = read(given);
+  const { kernels, seconds, isSketch } = given;
+  const key = JSON.stringify([ofFile, kernels, isSketch]);
+  if (lastProgram?.key !== key) {
+    const clang = await packageOf(given.clang);
+    const run = (known: Kernels) => follow(file, clang, known, seconds);
+    const found = watchProgram(run, kernels, { isSketch });
+    lastProgram = { key, found };
+  }
+  return lastProgram.found;
+}
+
+/** The launch of a kernel by the file's own program; null if there is none. */
+async function recordedOf(given: Given, program: Given) {
+  if (!program) return null;
+  const { calls, isSketch } = await watched({ ...given, ...program });
+  const launch = calls.get(program.name);
+  return launch ? { launch, isSketch } : null;
+}
+
 /** What Python sends of a compiled kernel: see launch.py. */
 function kernelOf(question: Question, given: Given): Kernel {
   const loaded = Object.entries(given.loaded as Record<string, Placed>);
@@ -102,8 +130,9 @@ function valuesIn(question: Question, placed: Placed): Values {
 }
 
 /** One launch, counted and judged. */
-function count(question: Question) {
-  const { kernel, size, expect, tolerance, settings, takesOrders, contents } = question.given;
+async function count(question: Question) {
+  const { kernel, size, expect, tolerance, settings, takesOrders, contents, program } =
+    question.given;
   const given = Object.entries(contents as Record<string, Placed>);
   const explain = given.length ? ("never" as const) : SETTINGS.explain;
   const chosen = { ...SETTINGS, ...settings, explain, progress: question.progress };
@@ -113,6 +142,7 @@ function count(question: Question) {
     { expect, tolerance },
     chosen,
     new Map(given.map(([name, one]) => [name, valuesIn(question, one).numbers])),
+    await recordedOf(kernel, program),
   );
   const { prepared, result } = done;
   const { grid, block } = shapeAt(prepared, size);
@@ -147,15 +177,20 @@ export const readingTasks: Tasks = {
   own_kernels: ({ given }) => kernels(given),
   open_kernel: ({ given }) => open(given),
   count_kernel: count,
-  check_kernel: (question) => {
+  check_kernel: async (question) => {
     const begun = secondsNow();
-    const kernel = kernelOf(question, question.given.kernel);
-    const report = checkKernel(kernel, question.given.options);
+    const { kernel: given, options, program } = question.given;
+    const kernel = kernelOf(question, given);
+    const recorded = await recordedOf(given, program);
+    const report = recorded
+      ? checkLaunched(kernel, recorded.launch, recorded.isSketch, options)
+      : checkKernel(kernel, options);
     return { report, references: references(report, kernel), seconds: secondsNow() - begun };
   },
+  program_text: ({ given }) => programText(read(given).file),
   follow_program: async ({ given }) => {
-    const { file } = read(given);
-    return follow(file, await packageOf(given.clang), given.kernels, given.seconds);
+    const { followed, calls, isSketch } = await watched(given);
+    return { ...followed, called: [...calls.keys()], isSketch };
   },
   smaller_sizes: ({ given }) => smallerSizes(read(given).file, given.halvings),
   with_program: ({ given }) => withProgram(given.report, given.program, given.isLast, NO_PRODUCT),

@@ -6,7 +6,6 @@ import { elementOf } from "./elements.ts";
 import { HostReader, known } from "./host_values.ts";
 import type { FoundFunction, FoundLaunch, Parameter } from "./kernels.ts";
 import { launchesOfKernel, templateOf } from "./kernels.ts";
-import { fieldNames } from "./structs.ts";
 import { textsOf } from "./tokens.ts";
 
 /** Names of template parameters, and what they are as a rule. */
@@ -66,14 +65,7 @@ function ofLaunch(kernel: FoundFunction, launch: FoundLaunch, file: CudaFile) {
   if (!launch.template.length && required.some(({ type }) => type !== "typename")) return null;
   const own = templateOf(launch.function.head);
   const types = own.filter(({ type }) => type === "typename").map(({ name }) => name);
-  const guesses = {
-    bytesOf: () => null,
-    fieldsOf: (type: string) => fieldNames(type, file),
-    halvings: 0,
-    kept: new Set<string>(),
-    edits: new Map(),
-  };
-  const reader = new HostReader(file, launch, new Map(), usualOf(launch.function), guesses);
+  const reader = new HostReader(file, launch, new Map(), usualOf(launch.function));
   const values: string[] = [];
   for (const [number, parameter] of kernel.template.entries()) {
     const tokens = launch.template[number];

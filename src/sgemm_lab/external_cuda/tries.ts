@@ -7,10 +7,10 @@ import type { Size } from "../kernel.ts";
 import { secondsNow } from "../simulator/clock.ts";
 import { DeadlockError, EndlessLoopError } from "../simulator/divergence.ts";
 import type { Hazard } from "../simulator/hazard.ts";
-import { EXCHANGE, OUT_OF_BOUNDS, RACE } from "../simulator/hazards.ts";
+import { OUT_OF_BOUNDS } from "../simulator/hazards.ts";
 import { readArguments, textsOf } from "./arguments.ts";
 import type { Attempt, Most, Unknown } from "./assumed_launch.ts";
-import { atSmallerSizes, attempts, furtherAttempts } from "./assumed_launch.ts";
+import { attempts } from "./assumed_launch.ts";
 import { arraysAt, otherContents, withEmptyRows } from "./contents.ts";
 import type { Prepared, Settings, UnknownLaunchError } from "./launch.ts";
 import { blockIsFree, NoLaunchError } from "./launch.ts";
@@ -19,11 +19,8 @@ import type { Done, Expectations } from "./one_launch.ts";
 import { countPrepared, isWrong, NOTHING, runAndWeigh } from "./one_launch.ts";
 
 const NOT_RIGHT = "No launch that was tried makes C right, so C was not judged. ";
-/** Seconds of one assumed launch; of the file's own, or a few of its blocks; of all. */
-const [TRY_SECONDS, CLIPPED_SECONDS, TRIES_SECONDS] = [4, 10, 20];
-
-/** Seconds of one that shows whether a race rests on a launch's sizes or contents. */
-const CONFIRM_SECONDS = 3;
+/** Seconds of one assumed launch, and of all. */
+const [TRY_SECONDS, TRIES_SECONDS] = [4, 20];
 
 /** A launch that never ends. */
 export class NeverEndsError extends LabError {
@@ -44,18 +41,17 @@ const unknownOf = ({ opened, slots, compiled, grid, block, sharedBytes }: Prepar
 });
 
 function preparedBy(unknown: Prepared, attempt: Attempt, said = ""): Prepared {
-  const { grid, block, sharedBytes, assumed, certain, contentsAssumed } = attempt;
-  const { numbersTold, clipped, filledTo, allSet } = attempt;
+  const { grid, block, sharedBytes, assumed, numbersTold, argued } = attempt;
   return {
-    ...{ ...unknown, grid, block, sharedBytes, assumed, certain, contentsAssumed },
-    ...{ numbersTold, clipped, filledTo, allSet, argued: said + attempt.argued },
+    ...{ ...unknown, grid, block, sharedBytes, assumed, numbersTold },
+    ...{ certain: false, contentsAssumed: false, argued: said + argued },
     given: readArguments(attempt.args.map(({ text }) => text).join(" ")),
   };
 }
 
 /**
- * Run the first assumed launch that stays inside its arrays. Throws a NeverEndsError where the file's
- * own launch never ends, or threads wait for each other in all; else a LabError that says why none ran.
+ * Run the first assumed launch that stays inside its arrays. Throws a NeverEndsError where threads wait
+ * for each other in all; else a LabError that says why none ran.
  */
 export function countAssumed(
   unknown: UnknownLaunchError,
@@ -71,25 +67,23 @@ export function countAssumed(
   for (const one of attempts(unknownOf(unknown.prepared), most)) {
     if (left() < 0) break;
     const prepared = preparedBy(unknown.prepared, one, said);
-    const longest = prepared.clipped || prepared.certain ? CLIPPED_SECONDS : TRY_SECONDS;
-    const limited = { ...settings, timeLimit: Math.min(longest, settings.timeLimit, left()) };
+    const limited = {
+      ...settings,
+      timeLimit: Math.min(TRY_SECONDS, settings.timeLimit, left()),
+    };
     try {
       const done = countPrepared(prepared, size, expectations, limited);
-      const found = prepared.certain ? null : leaving(done, one.launched);
-      const settled = found !== null && lasting(done, limited).includes(found);
-      if (settled || (!found && !(one.narrowed && done.result.hazards.length))) {
-        const confirmed = confirmedOf(unknown.prepared, one, done, limited);
-        const further = furtherOf(unknown.prepared, one, size, settings, left);
+      const found = leaving(done, one.launched);
+      if (!found && !(one.narrowed && done.result.hazards.length)) {
         const odd = oddOf(unknown.prepared, one, size, limited);
         const inOneWarp = one.blockTold ? undefined : inWarp(unknown.prepared, done, limited);
-        return { ...done, further, settled: confirmed, odd, inOneWarp };
+        return { ...done, odd, inOneWarp };
       }
       if (found) outside ??= leavingError(done, found);
     } catch (error) {
       if (!(error instanceof LabError)) throw error;
       if (isStuck(error)) {
         const never = new NeverEndsError(prepared, error);
-        if (prepared.certain) throw never;
         // Threads that wait in vain for each other do so with other sizes, too.
         if (error instanceof DeadlockError && !blockIsFree(unknown.prepared)) waiting ??= never;
       }
@@ -97,56 +91,6 @@ export function countAssumed(
     }
   }
   throw waiting ?? outside ?? fault ?? unknown;
-}
-
-/**
- * Races of a launch of the file whose sizes were made smaller, if they show at still smaller ones too, and
- * whatever arrays of integers hold: then they do not rest on these sizes.
- */
-function confirmedOf(
-  unknown: Prepared,
-  { launched, madeBy }: Attempt,
-  { prepared, size, result }: Done,
-  settings: Settings,
-) {
-  let left = result.hazards.filter(({ kind }) => kind === RACE || kind === EXCHANGE);
-  const smaller = launched && left.length && atSmallerSizes(unknownOf(unknown), madeBy);
-  if (!smaller) return [];
-  const limited = { ...settings, timeLimit: Math.min(CONFIRM_SECONDS, settings.timeLimit) };
-  const other = preparedBy(unknown, smaller);
-  const runs = [
-    [other, arraysAt(other, size)] as const,
-    ...otherContents(prepared, arraysAt(prepared, size)).map((one) => [prepared, one] as const),
-  ];
-  for (const [launch, arrays] of runs) {
-    const seen = hazardsWith(launch, size, arrays, limited) ?? [];
-    left = left.filter((one) => seen.some((also) => isSameHazard(one, also)));
-    if (!left.length) break;
-  }
-  return left;
-}
-
-/** Run what else there is of the file's launches, without accesses outside assumed arrays. */
-function furtherOf(
-  unknown: Prepared,
-  { madeBy }: Attempt,
-  size: Size,
-  settings: Settings,
-  left: () => number,
-) {
-  const found: Done[] = [];
-  for (const other of furtherAttempts(unknownOf(unknown), madeBy)) {
-    const timeLimit = Math.min(TRY_SECONDS, settings.timeLimit, left());
-    if (timeLimit <= 0) break;
-    const limited = { ...settings, timeLimit, corners: other.outer };
-    try {
-      const done = countPrepared(preparedBy(unknown, other), size, NOTHING, limited);
-      found.push(other.certain ? done : insideOf(done, limited));
-    } catch (error) {
-      if (!(error instanceof LabError)) throw error;
-    }
-  }
-  return found;
 }
 
 /** The first launch that stays inside its arrays, with each size that an attempt assumed one more. */
@@ -174,15 +118,6 @@ function inWarp(unknown: Prepared, { prepared, size, result }: Done, settings: S
   const warp = { ...prepared, block: [`${WARP}`] };
   const seen = hazardsWith(warp, size, arraysAt(prepared, size), settings) ?? [];
   return result.hazards.filter((one) => seen.some((other) => isSameHazard(one, other)));
-}
-
-function insideOf(done: Done, settings: Settings): Done {
-  const settled = lasting(done, settings);
-  const assumed = assumedArrays(done);
-  const hazards = done.result.hazards.filter(
-    (one) => one.kind !== OUT_OF_BOUNDS || settled.includes(one) || !assumed.has(one.array),
-  );
-  return { ...done, result: { ...done.result, hazards }, settled };
 }
 
 const isSameHazard = (one: Hazard, other: Hazard) =>

@@ -119,6 +119,37 @@ export interface Result {
   requests: WarpRequest[] | null;
 }
 
+/** A launch: a kernel of some PTX with its arguments by name, in order. */
+export interface Call {
+  ptx: string;
+  entry: string;
+  /** blocks along x, y, z; missing axes are 1 */
+  grid: number[];
+  /** threads along x, y, z */
+  block: number[];
+  args: Arguments;
+  options: Options;
+}
+
+/** Watches the launches of a program, as a profiler does. */
+export interface LaunchTool {
+  /** Hears of a launch before it runs; gives what runs in its place. */
+  begins(call: Call): Call;
+  ends(call: Call, result: Result): void;
+}
+
+let tool: LaunchTool | null = null;
+
+/** Let a tool watch every launch that a function simulates. */
+export function watchedBy<Found>(watching: LaunchTool, run: () => Found): Found {
+  tool = watching;
+  try {
+    return run();
+  } finally {
+    tool = null;
+  }
+}
+
 /**
  * Run a kernel's PTX and count its memory requests as the hardware does. Throws a LabError with a
  * sentence, of a kind of its own for each fault that Python's has: PtxError, EndlessLoopError,
@@ -135,6 +166,16 @@ export function simulate(
   args: Map<string, Argument> | Record<string, Argument>,
   options: Options = {},
 ): Result {
+  const given = args instanceof Map ? args : new Map(Object.entries(args));
+  const call = { ptx, entry, grid, block, args: given, options };
+  if (!tool) return simulated(call);
+  const changed = tool.begins(call);
+  const result = simulated(changed);
+  tool.ends(changed, result);
+  return result;
+}
+
+function simulated({ ptx, entry, grid, block, args: given, options }: Call): Result {
   const { sharedBytes = 0, schedule = "lockstep", requestsOf = null, variables = {} } = options;
   const { kernel, blocks, merged, early, unset } = understand(
     ptx,
@@ -159,7 +200,6 @@ export function simulate(
     // At the barrier of the grid blocks synchronize.
     observers.push(new GlobalRaceDetector(log, kernel.instructions, watched.add(WORKSPACE)));
   }
-  const given = args instanceof Map ? args : new Map(Object.entries(args));
   const arrays = arraysOf(given);
   const placed = new Map([...arrays, ...hidden(kernel, given, variables)]);
   const filledTo = new Map(Object.entries(options.filledTo ?? {}));

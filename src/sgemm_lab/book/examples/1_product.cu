@@ -1,6 +1,7 @@
 // example: Matrix product
-#include <cuda_runtime.h>
+#include <cstdio>
 #include <vector>
+#include <cuda_runtime.h>
 
 constexpr int TILE = 16;
 
@@ -22,15 +23,32 @@ __global__ void multiply(const float* A, const float* B, float* C, int M, int N,
 }
 
 int main() {
-    const int M = 1000, N = 1024, K = 500;
-    float *A, *B, *C;
-    cudaMalloc(&A, M * K * sizeof(float));
-    cudaMalloc(&B, K * N * sizeof(float));
-    cudaMalloc(&C, M * N * sizeof(float));
+    const int M = 100, N = 72, K = 50;
+    std::vector<float> A(M * K), B(K * N), C(M * N);
+    for (int i = 0; i < M * K; ++i) A[i] = i % 7 - 3;
+    for (int i = 0; i < K * N; ++i) B[i] = i % 5 - 2;
+
+    float *a, *b, *c;
+    cudaMalloc(&a, M * K * sizeof(float));
+    cudaMalloc(&b, K * N * sizeof(float));
+    cudaMalloc(&c, M * N * sizeof(float));
+    cudaMemcpy(a, A.data(), M * K * sizeof(float), cudaMemcpyHostToDevice);
+    cudaMemcpy(b, B.data(), K * N * sizeof(float), cudaMemcpyHostToDevice);
     dim3 block(TILE, TILE);
     dim3 grid((N + TILE - 1) / TILE, (M + TILE - 1) / TILE);
-    multiply<<<grid, block>>>(A, B, C, M, N, K);
-    cudaDeviceSynchronize();
+    multiply<<<grid, block>>>(a, b, c, M, N, K);
+    cudaMemcpy(C.data(), c, M * N * sizeof(float), cudaMemcpyDeviceToHost);
+
+    int wrong = 0;
+    for (int i = 0; i < M; ++i) {
+        for (int j = 0; j < N; ++j) {
+            float sum = 0.0f;
+            for (int k = 0; k < K; ++k) sum += A[i * K + k] * B[k * N + j];
+            if (C[i * N + j] != sum) ++wrong;
+        }
+    }
+    printf("%d of %d elements are wrong\n", wrong, M * N);
+    return wrong != 0;
 }
 // fault replaces:         __syncthreads();  // all have read the tiles before they are filled again
 // by: 

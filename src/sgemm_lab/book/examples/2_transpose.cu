@@ -1,4 +1,6 @@
 // example: Transpose
+#include <cstdio>
+#include <vector>
 #include <cuda_runtime.h>
 
 #define TILE 32
@@ -15,12 +17,24 @@ __global__ void transpose(const float* in, float* out, int width, int height) {
 }
 
 int main() {
-    int width = 100, height = 70;
+    const int width = 100, height = 70, n = width * height;
+    std::vector<float> before(n), after(n);
+    for (int i = 0; i < n; ++i) before[i] = i;
+
     float *in, *out;
-    cudaMalloc(&in, width * height * sizeof(float));
-    cudaMalloc(&out, width * height * sizeof(float));
+    cudaMalloc(&in, n * sizeof(float));
+    cudaMalloc(&out, n * sizeof(float));
+    cudaMemcpy(in, before.data(), n * sizeof(float), cudaMemcpyHostToDevice);
     dim3 grid((width + TILE - 1) / TILE, (height + TILE - 1) / TILE);
     transpose<<<grid, dim3(TILE, TILE)>>>(in, out, width, height);
+    cudaMemcpy(after.data(), out, n * sizeof(float), cudaMemcpyDeviceToHost);
+
+    int wrong = 0;
+    for (int y = 0; y < height; ++y) {
+        for (int x = 0; x < width; ++x) wrong += after[x * height + y] != before[y * width + x];
+    }
+    printf("%d of %d elements are wrong\n", wrong, n);
+    return wrong != 0;
 }
 // fault replaces:     if (x < height && y < width) out[y
 // by:     out[y

@@ -1,4 +1,7 @@
 // example: Softmax
+#include <cmath>
+#include <cstdio>
+#include <vector>
 #include <cuda_runtime.h>
 
 constexpr int THREADS = 128;
@@ -34,11 +37,25 @@ __global__ void softmax(const float* in, float* out, int columns) {
 }
 
 int main() {
-    int rows = 8, columns = 300;
+    const int rows = 8, columns = 300, n = rows * columns;
+    std::vector<float> scores(n), shares(n);
+    for (int i = 0; i < n; ++i) scores[i] = (i * 37 % 101) * 0.05f;
+
     float *in, *out;
-    cudaMalloc(&in, rows * columns * sizeof(float));
-    cudaMalloc(&out, rows * columns * sizeof(float));
+    cudaMalloc(&in, n * sizeof(float));
+    cudaMalloc(&out, n * sizeof(float));
+    cudaMemcpy(in, scores.data(), n * sizeof(float), cudaMemcpyHostToDevice);
     softmax<<<rows, THREADS>>>(in, out, columns);
+    cudaMemcpy(shares.data(), out, n * sizeof(float), cudaMemcpyDeviceToHost);
+
+    int wrong = 0;
+    for (int r = 0; r < rows; ++r) {
+        float sum = 0.0f;
+        for (int c = 0; c < columns; ++c) sum += shares[r * columns + c];
+        if (fabsf(sum - 1.0f) > 1e-4f) ++wrong;
+    }
+    printf("%d of %d rows do not add up to 1\n", wrong, rows);
+    return wrong != 0;
 }
 // fault replaces:     __syncthreads();  // all have read the largest before s holds sums
 // by: 

@@ -1,4 +1,7 @@
 // example: Stencil
+#include <cmath>
+#include <cstdio>
+#include <vector>
 #include <cuda_runtime.h>
 
 #define RADIUS 3
@@ -20,11 +23,25 @@ __global__ void blur(const float* in, float* out, int n) {
 }
 
 int main() {
-    int n = 1000;
+    const int n = 1000;
+    std::vector<float> before(n), after(n);
+    for (int i = 0; i < n; ++i) before[i] = i % 13;
+
     float *in, *out;
     cudaMalloc(&in, n * sizeof(float));
     cudaMalloc(&out, n * sizeof(float));
+    cudaMemcpy(in, before.data(), n * sizeof(float), cudaMemcpyHostToDevice);
     blur<<<(n + THREADS - 1) / THREADS, THREADS>>>(in, out, n);
+    cudaMemcpy(after.data(), out, n * sizeof(float), cudaMemcpyDeviceToHost);
+
+    int wrong = 0;
+    for (int i = 0; i < n; ++i) {
+        float sum = 0.0f;
+        for (int k = i - RADIUS; k <= i + RADIUS; ++k) sum += k >= 0 && k < n ? before[k] : 0.0f;
+        if (fabsf(after[i] - sum / (2 * RADIUS + 1)) > 1e-4f) ++wrong;
+    }
+    printf("%d of %d elements are wrong\n", wrong, n);
+    return wrong != 0;
 }
 // fault replaces:     if (threadIdx.x < RADIUS) {
 // by:     if (threadIdx.x <= RADIUS) {

@@ -31,6 +31,8 @@ export interface Field {
   readOnly: boolean;
   focus: () => void;
   draw: (marks: Marks) => void;
+  /** Bring a line, by its index, to the middle. The page stays. */
+  reveal: (line: number) => void;
   /** those that the reader should know of, in words */
   keys: string;
 }
@@ -147,6 +149,10 @@ export function codeField(
     focus: () => view.focus(),
     keys: KEYS,
     draw: (kinds) => view.dispatch({ effects: marking.of(kinds) }),
+    reveal(line) {
+      const { top } = view.lineBlockAt(view.state.doc.line(line + 1).from);
+      view.scrollDOM.scrollTo({ top: top - view.scrollDOM.clientHeight / 2 });
+    },
   };
 }
 

@@ -4,7 +4,7 @@ import type { Compiled as ClangCompiled } from "../../clang/compiler.ts";
 import { LabError } from "../../errors.ts";
 import type { Kernel } from "../../kernel.ts";
 import { linesOf, parseKernel, withConstants } from "../../kernel.ts";
-import { Background, folder, script } from "./worker.ts";
+import { Background, folder, SourceError, script } from "./worker.ts";
 
 const SMALL = "(pointer: coarse) and (max-width: 600px)";
 
@@ -12,16 +12,6 @@ const SMALL = "(pointer: coarse) and (max-width: 600px)";
 export interface Compiled {
   ptx: string;
   by: string;
-}
-
-/** The source does not compile: at a line of the file, or at none. */
-export class SourceError extends LabError {
-  constructor(
-    text: string,
-    public line: number,
-  ) {
-    super(text);
-  }
 }
 
 const compiler = new Background(async () => window.labCompiler?.script ?? "");
@@ -70,10 +60,7 @@ export async function compiled(
   source: string,
   loading: (done: number, total: number) => void,
 ): Promise<Compiled> {
-  await script("panel-compiler.js");
-  const lacks = missing();
-  if (lacks) throw new LabError(lacks);
-  const request = { source, folder: new URL(window.labCompiler?.folder ?? "", folder()).href };
+  const request = { source, folder: await compilerFolder() };
   const answer = await compiler.ask<{ compiled: ClangCompiled; version: string }>(
     request,
     ({ done, total }) => loading(done, total),
@@ -83,6 +70,14 @@ export async function compiled(
     throw new SourceError(first?.text ?? "The compiler does not say why.", first?.line ?? 0);
   }
   return { ptx: answer.compiled.ptx, by: `Compiled by clang ${answer.version} in this page.` };
+}
+
+/** Where the compiler lies. Throws a LabError where nothing can be compiled here. */
+export async function compilerFolder() {
+  await script("panel-compiler.js");
+  const lacks = missing();
+  if (lacks) throw new LabError(lacks);
+  return new URL(window.labCompiler?.folder ?? "", folder()).href;
 }
 
 /** Why nothing can be compiled here, in a sentence; "" where it can. */

@@ -86,6 +86,7 @@ export class Editor {
     const kinds = lineKinds(mine.length, differing, here);
     if (kinds.some(Boolean)) this.load();
     this.field.draw?.(kinds);
+    if (here.size) this.field.reveal?.(Math.min(...here));
     return mine.length;
   }
 

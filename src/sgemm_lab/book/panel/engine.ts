@@ -14,9 +14,6 @@ import { parseKernel } from "../../kernel.ts";
 import type { Cap, Sheet } from "../../models/bound.ts";
 import { bound } from "../../models/bound.ts";
 import { simulatedDemand } from "../../models/demand.ts";
-import { TimeLimitError } from "../../simulator/divergence.ts";
-import type { LaunchRequest } from "../workbench/run_launch.ts";
-import { runLaunch } from "../workbench/run_launch.ts";
 
 /**
  * What the page asks for: is a kernel right at one of the sizes, what follows from such results,
@@ -59,11 +56,6 @@ interface AskRequest {
   criteria: Criteria;
   reader: Sent;
   books: Record<string, Sent>;
-}
-
-interface RunRequest extends LaunchRequest {
-  id: number;
-  task: "launch";
 }
 
 /**
@@ -110,10 +102,7 @@ export function serve(scope: {
   };
 }
 
-function answer(
-  request: CheckRequest | VerdictRequest | CountRequest | LinesRequest | AskRequest | RunRequest,
-) {
-  if (request.task === "launch") return { found: launched(request) };
+function answer(request: CheckRequest | VerdictRequest | CountRequest | LinesRequest | AskRequest) {
   if (request.task === "verdict") return { verdict: verdictOn(request.results) };
   if (request.task === "checkLines") {
     const result = checked(request.reader, request.size, request.onlyWholeNumbers);
@@ -129,17 +118,6 @@ function answer(
   }
   const asked = counted(kernel, request.ptx, request.size);
   return { counted: { ...asked, ...boundOf(kernel, request.ptx, request.gpu) } };
-}
-
-function launched(request: LaunchRequest) {
-  try {
-    return runLaunch(request, TIME_LIMIT);
-  } catch (error) {
-    if (!(error instanceof TimeLimitError)) throw error;
-    throw new LabError(
-      `Stopped after ${TIME_LIMIT} seconds. Set smaller sizes below, or look for a loop without an end.`,
-    );
-  }
 }
 
 /** What follows from the results at sizes, up to the first that is wrong. */

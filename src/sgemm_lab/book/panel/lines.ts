@@ -7,17 +7,10 @@ import type { Refused } from "../../exercises/checked.ts";
 import type { Judgement, LinesExercise, Tools } from "../../exercises/lines.ts";
 import { judged } from "../../exercises/lines.ts";
 import { sizeText } from "../../text.ts";
-import {
-  compiled,
-  megabytesToLoad,
-  missing,
-  SourceError,
-  shipped,
-  stopCompiling,
-} from "./compiled.ts";
+import { compiled, megabytesToLoad, missing, shipped, stopCompiling } from "./compiled.ts";
 import { Editor } from "./editor.ts";
 import { Engines } from "./engines.ts";
-import { script } from "./worker.ts";
+import { SourceError, script } from "./worker.ts";
 
 const OWN_LINE = /\byour line (\d+)/g;
 const BUSY = "Running on your processor …";

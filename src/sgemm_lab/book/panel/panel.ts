@@ -2,28 +2,21 @@
 
 import { QUICK_SIZES } from "../../checking/judge.py";
 import { LabError } from "../../errors.ts";
-import { CudaFile } from "../../external_cuda/cuda_file.ts";
-import { ownKernels } from "../../external_cuda/kernels.ts";
 import type { Size } from "../../kernel.ts";
 import { ENTRY, linesOf } from "../../kernel.ts";
 import type { Sheet } from "../../models/bound.ts";
 import { sizeText } from "../../text.ts";
-import { KernelSection } from "../workbench/kernel_section.ts";
+import { html } from "../../widgets/shared/dom.ts";
+import { FileCheck, stopChecking } from "../workbench/file_check.ts";
 import type { Compiled } from "./compiled.ts";
-import {
-  compiled,
-  megabytesToLoad,
-  SourceError,
-  sameCode,
-  shipped,
-  stopCompiling,
-} from "./compiled.ts";
+import { compiled, megabytesToLoad, sameCode, shipped, stopCompiling } from "./compiled.ts";
 import { Editor } from "./editor.ts";
 import type { Counted, Verdict } from "./engine.ts";
 import { Engines } from "./engines.ts";
 import { differences } from "./marks.ts";
 import { say, sayVerdict, showCounts } from "./results.ts";
 import { keepEdit, linkedEdit, savedEdit } from "./saved_edits.ts";
+import { SourceError } from "./worker.ts";
 
 const KEEP_AFTER_MS = 400;
 const FOREIGN = "This code came with the link";
@@ -138,6 +131,7 @@ class Panel {
     if (this.#running) {
       this.#engines.stop();
       stopCompiling();
+      stopChecking();
       return;
     }
     this.#busy(true);
@@ -177,23 +171,15 @@ class Panel {
 
   /** Check kernels that are not the chapter's product, as any CUDA file; false if it is there. */
   async #runOthers(source: string) {
-    const file = readable(source);
-    const kernels = file ? ownKernels(file) : [];
-    if (!file || !kernels.length || kernels.some(({ name }) => name === ENTRY)) return false;
-    const sections = kernels.map((kernel) => new KernelSection(file, kernel, new Map()));
-    this.counts.replaceChildren(...sections.map(({ element }) => element));
-    for (const section of sections) {
-      const lines = await section.run(this.#engines, linesOf(source), (words) =>
-        say(this.verdict, "busy", words, "Once a visit."),
-      );
-      for (const line of lines) this.#named.add(line);
-    }
+    const check = readable(source, () => this.#clicked());
+    const kernels = check?.kernels ?? [];
+    if (!check || !kernels.length || kernels.some(({ name }) => name === ENTRY)) return false;
+    this.counts.replaceChildren(check.element);
+    const lines = await check.run(this.verdict, (words) => say(this.verdict, "busy", words));
+    this.#named = new Set(lines);
     this.editor.draw(this.#named);
-    const wrong = sections.some(({ state }) => state === "error");
-    const right = sections.every(({ state }) => state === "none");
-    const head = wrong ? "A kernel has an error" : right ? "No fault found" : "Checked";
     const why = `No kernel is called ${ENTRY}, so each was checked by itself: see below.`;
-    say(this.verdict, wrong ? "wrong" : right ? "right" : "none", head, why);
+    this.verdict.append(html("p", {}, why));
     return true;
   }
 
@@ -265,9 +251,9 @@ class Panel {
 }
 
 /** A file whose brackets match; else null, and the compiler says so. */
-function readable(source: string) {
+function readable(source: string, changed: () => void) {
   try {
-    return new CudaFile([{ name: "the kernel", text: source }]);
+    return new FileCheck(source, changed);
   } catch (error) {
     if (!(error instanceof LabError)) throw error;
     return null;

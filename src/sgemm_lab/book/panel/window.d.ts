@@ -4,6 +4,8 @@
 interface Window {
   /** The engine, as the text of a worker. */
   labEngine: string;
+  /** What checks CUDA files, as the text of a worker. */
+  labChecker: string;
   /** PTX of a kernel and its variants, by name. */
   labPtx: Record<string, Record<string, string>>;
   /** The compiler: the text of its worker, where its package lies, how large that is. */

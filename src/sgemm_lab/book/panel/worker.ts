@@ -31,6 +31,30 @@ export function folder() {
   return own?.src ?? location.href;
 }
 
+/** The source does not compile: at a line of the file, or at none. */
+export class SourceError extends LabError {
+  constructor(
+    text: string,
+    public line: number,
+  ) {
+    super(text);
+  }
+}
+
+/** The reader ended what ran. */
+export class StoppedError extends LabError {
+  constructor() {
+    super("Stopped.");
+  }
+}
+
+/** How much is done; or what is done, in words. */
+export interface Progress {
+  done: number;
+  total: number;
+  words?: string;
+}
+
 /** A worker that answers one question after another. */
 export class Background {
   #worker: Worker | null = null;
@@ -52,10 +76,10 @@ export class Background {
   /** Ask, and wait for the answer. Throws a LabError where the answer is a fault. */
   async ask<Answer>(
     request: Record<string, unknown>,
-    onProgress?: (progress: { done: number; total: number }) => void,
+    onProgress?: (progress: Progress) => void,
   ): Promise<Answer> {
     const worker = await this.#running();
-    if (worker !== this.#worker) throw new LabError("Stopped.");
+    if (worker !== this.#worker) throw new StoppedError();
     this.#asked += 1;
     const id = this.#asked;
     return new Promise((done, fail) => {
@@ -67,6 +91,7 @@ export class Background {
       worker.onmessage = ({ data }) => {
         if (data.id !== id) return;
         if (data.progress) onProgress?.(data);
+        else if (data.line !== undefined) fail(new SourceError(data.fault, data.line));
         else if (data.fault) fail(new LabError(data.fault));
         else done(data);
       };
@@ -79,7 +104,7 @@ export class Background {
     this.#worker?.terminate();
     this.#worker = null;
     URL.revokeObjectURL(this.#address);
-    this.#giveUp?.(new LabError("Stopped."));
+    this.#giveUp?.(new StoppedError());
     this.#giveUp = null;
   }
 
@@ -94,6 +119,13 @@ export class Background {
     return this.#worker;
   }
 }
+
+/** What checks any CUDA file. */
+export const newChecker = () =>
+  new Background(async () => {
+    await script("panel-checker.js");
+    return window.labChecker;
+  });
 
 /** The engine: runs a kernel's PTX. */
 export const newEngine = () =>

@@ -6,12 +6,10 @@ import { readArguments, textOf } from "../../external_cuda/arguments.ts";
 import type { Argument, Attempt, Compiled } from "../../external_cuda/assumed_launch.ts";
 import { attempts } from "../../external_cuda/assumed_launch.ts";
 import type { CudaFile } from "../../external_cuda/cuda_file.ts";
-import { devicePart } from "../../external_cuda/device_part.ts";
 import { isWhole, resolve as resolveType } from "../../external_cuda/elements.ts";
 import type { Value } from "../../external_cuda/host_values.ts";
 import { HostReader, wholeNumber } from "../../external_cuda/host_values.ts";
 import type { FoundFunction } from "../../external_cuda/kernels.ts";
-import { kernelDeclarations } from "../../external_cuda/kernels.ts";
 import type { Opened } from "../../external_cuda/open_kernel.ts";
 import { isName, openKernel } from "../../external_cuda/open_kernel.ts";
 import { bytesOfType, slotsOf } from "../../external_cuda/structs.ts";
@@ -54,8 +52,8 @@ export interface ResolvedLaunch {
   expected: string;
 }
 
-/** In the origin of a size that was made smaller. */
-export const TOO_LARGE = "too large for a page";
+/** The sides of the matrices of a product, by their usual names. */
+export const MATRICES: Record<string, string> = { A: "MK", B: "KN", C: "MN" };
 /** The page runs smaller launches than the command. */
 const MOST = { threads: 2 ** 15, elements: 2 ** 19 };
 
@@ -122,10 +120,7 @@ function planOf(opened: Opened, attempt: Attempt, edits: Map<string, string>): L
           told(opened.line, opened.line === null ? "set here" : "assumed"),
         )
       : null,
-    sizes: [...attempt.sizes].map(([name, { value, own, line }]) => {
-      const shrunk = value === own ? "" : `, which says ${own}: ${TOO_LARGE}`;
-      return set(`size ${name}`, name, `${value}`, told(line) + shrunk);
-    }),
+    sizes: [...attempt.sizes].map(([name, value]) => set(`size ${name}`, name, `${value}`)),
     block: set("block", "Block", attempt.block.join(", "), told(attempt.blockTold ? line : 0)),
     grid: set("grid", "Grid", attempt.grid.join(", "), told(attempt.gridTold ? line : 0)),
     shared: set(
@@ -139,7 +134,8 @@ function planOf(opened: Opened, attempt: Attempt, edits: Map<string, string>): L
       const { field, count, value } = argument;
       const given = launch?.arguments[at];
       const names = [...(given && isName(given) ? [given[0].text] : []), field.name];
-      const size = count === null && names.find((one) => attempt.sizes.has(one));
+      const sides = argument.told ? "" : sidesOf(field.name, [...attempt.sizes.keys()]);
+      const size = count === null ? names.find((one) => attempt.sizes.has(one)) : sides;
       const label = field.pointer ? `Elements of ${field.name}` : field.name;
       const origin = size ? "the size above" : told(argument.told ? line : 0);
       return {
@@ -148,6 +144,13 @@ function planOf(opened: Opened, attempt: Attempt, edits: Map<string, string>): L
       };
     }),
   };
+}
+
+/** The sizes that the elements of a matrix of a product follow from; "" where they are not there. */
+function sidesOf(array: string, sizes: string[]) {
+  const letters = MATRICES[array.replace(/^d_?/, "").toUpperCase()] ?? "";
+  const found = [...letters].map((one) => sizes.find((size) => size.toUpperCase() === one));
+  return letters && found.every(Boolean) ? found.join(" * ") : "";
 }
 
 /** What was assumed, in words. */
@@ -209,10 +212,9 @@ export function resolve(plan: LaunchPlan): ResolvedLaunch {
     // Integers that are changed begin with zeros: they may be counters.
     const isCounter = given.use === "inout" && isWhole(argument.field.element);
     const use = isCounter ? "zero" : given.use;
-    const start = argument.start < count ? given.start : "";
     const { name } = argument.field; // of a field of a struct "p.x"
     const called = /^\w+$/.test(name) ? name : given.name;
-    return textOf({ ...given, name: called, use, size: `${count}`, start });
+    return textOf({ ...given, name: called, use, size: `${count}` });
   });
   return {
     grid: dimensions(plan.grid).map(String),
@@ -228,19 +230,4 @@ export function resolve(plan: LaunchPlan): ResolvedLaunch {
 function evaluated(text: string, { file, kernel, values }: Opened, names: Map<string, Value>) {
   const place = { before: [], function: kernel.declaration };
   return new HostReader(file, place, names, values).number(tokensOf(text))?.number ?? null;
-}
-
-/**
- * The text to compile. Functions without a mark are device code too, as NVRTC takes them; a template is
- * instantiated by a host function that names it.
- */
-export function deviceText({ file, kernel, name }: Opened) {
-  const [own] = kernel.declaration.names;
-  const roots = kernelDeclarations(file).filter(({ names }) => names[0] === own);
-  const [part] = devicePart(file, roots, () => true).files;
-  const text = part.text.replace(/^[ \t]*#[ \t]*error\b.*/gm, ""); // its macros may be missing
-  const instance = `inline void lab_instances() { auto kernel = &${name}; (void)kernel; }`;
-  const marked = "#pragma clang force_cuda_host_device";
-  const whole = `${marked} begin\n#line 1\n${text}\n${marked} end\n`;
-  return kernel.template.length ? `${whole}${instance}\n` : whole;
 }

@@ -1,5 +1,6 @@
 // Runs one launch of a pasted kernel in the simulator, and says what was found: in the engine's worker.
 
+import { bankConflicts } from "../../external_cuda/bank_conflicts.ts";
 import { ofLaunch } from "../../external_cuda/check_kernel.ts";
 import type { CompiledReference } from "../../external_cuda/compare.ts";
 import { compare } from "../../external_cuda/compare.ts";
@@ -15,10 +16,9 @@ import type { KernelReport } from "../../external_cuda/report.ts";
 import { IN_OTHER_ORDERS, SETTINGS } from "../../external_cuda/report.ts";
 import type { Finding } from "../../external_cuda/severity.ts";
 import { WRONG_RESULT } from "../../external_cuda/severity.ts";
-import { sharedWavefronts } from "../../formulas/memory.ts";
-import { BANKS, WORD_BYTES } from "../../hardware.py";
 import type { Size } from "../../kernel.ts";
-import type { WarpRequest } from "../../simulator/warp_requests.ts";
+import type { Progress } from "../../simulator/machine.ts";
+import { MATRICES } from "./launch.ts";
 
 /** A compiled kernel of a file, with its launch: what `Kernel` has, as plain data. */
 export interface SentKernel
@@ -58,7 +58,11 @@ const SHOWN = 8;
 const SECONDS = 20;
 
 /** Run a launch on drawn contents. Throws a LabError where it cannot be run. */
-export function runLaunch(request: LaunchRequest, timeLimit: number): LaunchFindings {
+export function runLaunch(
+  request: LaunchRequest,
+  timeLimit: number,
+  progress: Progress | null = null,
+): LaunchFindings {
   const { kernel, assumed, sizes, expected, references } = request;
   const opened = opening(kernel, request.templateAssumed);
   // What its arguments are was read from the file, as the command reads it.
@@ -70,12 +74,12 @@ export function runLaunch(request: LaunchRequest, timeLimit: number): LaunchFind
   };
   const [m = 1, n = 1, k = 1] = [..."MNK"].map((name) => sizes[name]);
   const size: Size = [m, n, k];
-  const settings: Settings = { ...SETTINGS, timeLimit, requestsOf: [0, 0] };
+  const settings: Settings = { ...SETTINGS, timeLimit, requestsOf: [0, 0], progress };
   const expect = expected.trim() ? [expected] : [];
   const expectations = { expect, tolerance: null, names: sizes };
   const arrays = shaped(arraysAt(prepared, size), sizes);
   const done = countPrepared(prepared, size, expectations, settings, arrays);
-  const quick = { ...settings, countRequests: false, requestsOf: null };
+  const quick = { ...settings, countRequests: false, requestsOf: null, progress: null };
   const all = ofLaunch(done, quick, performance.now() / 1000 + SECONDS);
   const [judged] = done.verdicts;
   const isJudged = ({ kind, array }: Finding) => kind === WRONG_RESULT && array === judged?.name;
@@ -86,7 +90,7 @@ export function runLaunch(request: LaunchRequest, timeLimit: number): LaunchFind
     isOrdered: report.said.some((text) => text.startsWith(IN_OTHER_ORDERS)),
     total: counts.total,
     lines: new Map(counts.lines.map(({ line, counts: ofLine }) => [line, ofLine])),
-    conflicts: conflictsOf(requests ?? []),
+    conflicts: bankConflicts(requests ?? []),
     outputs: writtenBy(prepared).map(({ name }) => {
       const numbers = numbersIn(done.after, name);
       return { name, first: [...numbers.subarray(0, SHOWN)], length: numbers.length };
@@ -117,42 +121,9 @@ function opening({ text, entry, ...launch }: SentKernel, templateAssumed = false
 function shaped({ values, unwritten }: Arrays, sizes: Record<string, number>): Arrays {
   const found = new Map(values);
   for (const [name, { numbers }] of values) {
-    const letters = { A: "MK", B: "KN", C: "MN" }[name.replace(/^d_?/, "").toUpperCase()];
+    const letters = MATRICES[name.replace(/^d_?/, "").toUpperCase()];
     const sides = [...(letters ?? "")].map((side) => sizes[side] ?? sizes[side.toLowerCase()]);
     if (sides.length && sides[0] * sides[1] === numbers.length) found.set(name, { sides, numbers });
   }
   return { values: found, unwritten };
-}
-
-/** For each line the worst request to shared memory of the first warp, where lanes share a bank. */
-function conflictsOf(requests: WarpRequest[]) {
-  const found = new Map<number, { wavefronts: number; says: string }>();
-  for (const { line, space, width, addresses, isLoad } of requests) {
-    if (space !== "shared") continue;
-    const wavefronts = sharedWavefronts(addresses, width, isLoad);
-    const phases = new Set(wavefronts.map(({ phase }) => phase)).size;
-    if (wavefronts.length <= Math.max(phases, found.get(line)?.wavefronts ?? 0)) continue;
-    const says = conflictSentence(wavefronts, phases);
-    if (says) found.set(line, { wavefronts: wavefronts.length, says });
-  }
-  return new Map([...found].map(([line, { says }]) => [line, says]));
-}
-
-function conflictSentence(wavefronts: ReturnType<typeof sharedWavefronts>, phases: number) {
-  for (const first of wavefronts) {
-    for (const second of wavefronts) {
-      if (first === second || first.phase !== second.phase) continue;
-      for (const [word, [lane]] of first.words) {
-        for (const [other, [otherLane]] of second.words) {
-          if (word % BANKS !== other % BANKS || lane >= otherLane) continue;
-          const apart = Math.abs(other - word) * WORD_BYTES;
-          return (
-            `Bank conflict: lanes ${lane} and ${otherLane} want different words of bank ` +
-            `${word % BANKS}, ${apart} bytes apart: ${wavefronts.length} wavefronts for ${phases}.`
-          );
-        }
-      }
-    }
-  }
-  return "";
 }

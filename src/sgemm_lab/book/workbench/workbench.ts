@@ -1,16 +1,12 @@
 // The workbench of "Your own kernel": any CUDA file, compiled and checked in the page.
 
 import { LabError } from "../../errors.ts";
-import { CudaFile } from "../../external_cuda/cuda_file.ts";
-import { ownKernels } from "../../external_cuda/kernels.ts";
-import { linesOf } from "../../kernel.ts";
 import { comma } from "../../text.ts";
-import { megabytesToLoad, stopCompiling } from "../panel/compiled.ts";
 import { Editor } from "../panel/editor.ts";
 import { say } from "../panel/results.ts";
 import { keepEdit, linkedEdit, savedEdit } from "../panel/saved_edits.ts";
-import { newEngine } from "../panel/worker.ts";
-import { KernelSection } from "./kernel_section.ts";
+import { SourceError } from "../panel/worker.ts";
+import { FileCheck, megabytesToCheck, stopChecking } from "./file_check.ts";
 
 const NAME = "your-own-kernel";
 const WAIT_MS = 400;
@@ -31,9 +27,8 @@ export function setUpAll() {
 }
 
 class Workbench {
-  #engine = newEngine();
   #readText = "";
-  #sections: KernelSection[] = [];
+  #check: FileCheck | null = null;
   #running = false;
   #waiting = 0;
 
@@ -116,7 +111,6 @@ class Workbench {
   }
 
   #edited() {
-    this.#engine.stop();
     this.editor.draw(new Set());
     clearTimeout(this.#waiting);
     this.#waiting = window.setTimeout(() => {
@@ -131,91 +125,59 @@ class Workbench {
     }, WAIT_MS);
   }
 
-  /** Read the file, and list its kernels with their launches. */
+  /** Read the file; where it has no main, list its kernels with their launches. */
   #read() {
     const { text } = this.editor;
     this.#readText = text;
-    const edits = new Map(this.#sections.map((one) => [one.kernel.name, one.edits]));
-    let file: CudaFile;
     try {
-      file = new CudaFile([{ name: "The file", text }]);
+      this.#check = new FileCheck(text, () => this.#clicked(), this.#check);
     } catch (error) {
       if (!(error instanceof LabError)) throw error;
-      this.#sections = [];
+      this.#check = null;
       this.list.replaceChildren();
       say(this.status, "none", "Not read", error.message);
       return;
     }
-    const kernels = ownKernels(file);
-    this.#sections = kernels.map((kernel) => {
-      return new KernelSection(file, kernel, edits.get(kernel.name) ?? new Map());
-    });
-    this.list.replaceChildren(...this.#sections.map(({ element }) => element));
+    const { kernels, element, hasMain } = this.#check;
+    this.list.replaceChildren(element);
     const names = kernels.map(({ name }) => name).join(", ");
-    if (!kernels.length)
+    const runs = hasMain
+      ? "Run follows the file’s main: each launch runs on the arguments and data that it gives."
+      : "Run takes each kernel by itself: the file has no main, so launches and data are assumed.";
+    if (!kernels.length) {
       say(this.status, "none", "No kernel found", "A kernel begins with __global__ void.");
-    else
-      say(
-        this.status,
-        "none",
-        `Not run yet: ${names}`,
-        "Run compiles each kernel and runs it on your processor.",
-      );
+    } else say(this.status, "none", `Not run yet: ${names}`, runs);
   }
 
   async #nameRun() {
-    const megabytes = await megabytesToLoad();
+    const megabytes = await megabytesToCheck();
     if (!this.#running) this.run.textContent = megabytes ? `Load ${megabytes} MB and run` : "Run";
   }
 
   async #clicked() {
     if (this.#running) {
-      this.#engine.stop();
-      stopCompiling();
+      stopChecking();
       return;
     }
     clearTimeout(this.#waiting);
     if (this.editor.text !== this.#readText) this.#read();
-    if (!this.#sections.length) return;
+    const check = this.#check;
+    if (!check?.kernels.length) return;
     this.#busy(true);
     this.status.scrollIntoView({ block: "nearest" });
-    const named = new Set<number>();
+    let named: number[] = [];
     try {
-      for (const [at, section] of this.#sections.entries()) {
-        const of = this.#sections.length > 1 ? `${at + 1} of ${this.#sections.length}: ` : "";
-        say(this.status, "busy", `Running ${of}${section.kernel.name} …`);
-        for (const line of await section.run(this.#engine, linesOf(this.editor.text), (words) => {
-          say(this.status, "busy", words, "Once a visit.");
-        }))
-          named.add(line);
-      }
-      this.#sum();
-      const worst = this.#sections.find(({ state }) => state === "error") ?? this.#sections[0];
-      worst?.element.scrollIntoView({ block: "nearest" });
+      named = await check.run(this.status, (words) => say(this.status, "busy", words));
     } catch (error) {
       if (!(error instanceof LabError)) throw error;
-      say(this.status, "wrong", "Not run", error.message);
+      const line = error instanceof SourceError ? error.line : 0;
+      if (line) named = [line];
+      const head = error instanceof SourceError ? "Does not compile" : "Not run";
+      say(this.status, "wrong", line ? `${head}: line ${line}` : head, error.message);
     } finally {
-      this.editor.draw(named);
+      this.editor.draw(new Set(named));
       this.#busy(false);
     }
-  }
-
-  #sum() {
-    const states = this.#sections.map(({ state }) => state);
-    const count = (state: string) => states.filter((one) => one === state).length;
-    const all = states.length === 1 ? this.#sections[0].kernel.name : `${states.length} kernels`;
-    const parts = [
-      [count("error"), "with an error"],
-      [count("warning"), "with a finding that depends on what was assumed"],
-      [count("none"), "without a fault found"],
-      [count("failed"), "not run"],
-    ] as [number, string][];
-    const says = parts
-      .filter(([number]) => number)
-      .map(([number, words]) => (states.length === 1 ? words : `${number} ${words}`));
-    const state = count("error") ? "wrong" : count("none") === states.length ? "right" : "none";
-    say(this.status, state, `${all}: ${says.join(", ")}`);
   }
 
   #busy(running: boolean) {

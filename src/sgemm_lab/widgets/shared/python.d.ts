@@ -43,6 +43,11 @@ declare module "*/wave_quantization.py" {
   export const SMALLEST: number;
 }
 
+declare module "*/external_cuda/program.py" {
+  export const HALVINGS: [number, number];
+  export const MOST_KERNELS: number;
+}
+
 declare module "*/tensor_map.py" {
   export const ALIGNMENT: number;
   export const ELEMENT_BYTES: Record<"fp16" | "bf16" | "fp32" | "tf32", number>;

@@ -1,0 +1,185 @@
+// Checks a pasted file in the page: its program is followed where it has a main, each kernel that the
+// program does not launch runs by itself.
+
+import type { Manifest } from "../../clang/site.ts";
+import { LabError } from "../../errors.ts";
+import { CudaFile } from "../../external_cuda/cuda_file.ts";
+import type { FoundFunction } from "../../external_cuda/kernels.ts";
+import { ownKernels } from "../../external_cuda/kernels.ts";
+import { hasMain, programText } from "../../external_cuda/program_text.ts";
+import { linesOf } from "../../kernel.ts";
+import { comma, plural } from "../../text.ts";
+import { html } from "../../widgets/shared/dom.ts";
+import { compilerFolder, megabytesToLoad } from "../panel/compiled.ts";
+import { say } from "../panel/results.ts";
+import type { Progress } from "../panel/worker.ts";
+import { newChecker, SourceError, StoppedError } from "../panel/worker.ts";
+import type { Checker } from "./assumed_section.ts";
+import { AssumedSection } from "./assumed_section.ts";
+import type { State } from "./findings.ts";
+import { note } from "./findings.ts";
+import type { Edits } from "./launched_section.ts";
+import { changesOf, LaunchedSection } from "./launched_section.ts";
+import type { LaunchFindings } from "./run_launch.ts";
+import type { ProgramFound, ProgramRequest } from "./run_program.ts";
+import type { Section } from "./section.ts";
+
+type Tell = (words: string) => void;
+
+/** It has a compiler of its own, which takes seconds to load: so one worker serves all files. */
+const checker = newChecker();
+
+/** End what is checked. */
+export const stopChecking = () => checker.stop();
+
+/** What a check would load first, in megabytes. */
+export async function megabytesToCheck() {
+  if (checker.started || !(await megabytesToLoad())) return 0;
+  const manifest: Manifest = await (await fetch(`${await compilerFolder()}manifest.json`)).json();
+  const sizes = Object.values({ ...manifest.files, ...manifest.headers });
+  return Math.round(sizes.reduce((sum, bytes) => sum + bytes, 0) / 1e6);
+}
+
+export class FileCheck {
+  element = html("div", { "data-lab": "launches" });
+  kernels: FoundFunction[];
+  file: CudaFile;
+  #sections: Section[] = [];
+  /** what is followed; null where nothing launches */
+  #program: string | null = null;
+  #edits: Map<string, Map<string, string>> = new Map();
+  #changes: Edits = new Map();
+
+  /**
+   * Throws a LabError where the file cannot be read.
+   * @param before of the file before the last edit: what the reader set there stays
+   * @param changed the reader has set something, and wants it run
+   */
+  constructor(
+    public text: string,
+    public changed: () => void,
+    before: FileCheck | null = null,
+  ) {
+    this.file = new CudaFile([{ name: "The file", text }]);
+    this.kernels = ownKernels(this.file);
+    if (before) this.#edits = before.#edits;
+    this.#program = programText(this.file);
+    if (!this.hasMain) this.#show(this.kernels.map((kernel) => this.#assumed(kernel)));
+  }
+
+  get hasMain() {
+    return this.#program !== null;
+  }
+
+  #assumed(kernel: FoundFunction, why = "") {
+    const edits = this.#edits.get(kernel.name) ?? new Map<string, string>();
+    this.#edits.set(kernel.name, edits);
+    return new AssumedSection(this.file, kernel, edits, this.changed, why);
+  }
+
+  #show(sections: Section[]) {
+    this.#sections = sections;
+    this.element.replaceChildren(...sections.map(({ element }) => element));
+  }
+
+  /**
+   * Check all kernels, and say what was found.
+   *
+   * Throws a LabError where the file does not compile, a StoppedError where the reader ends it.
+   * @returns the lines that errors name
+   */
+  async run(verdict: HTMLElement, tell: Tell): Promise<number[]> {
+    const source = linesOf(this.text);
+    let program: ProgramFound | null = null;
+    let why = "";
+    if (this.#program !== null) {
+      const changes = changesOf(this.#changes, this.file, this.kernels);
+      try {
+        const names = this.kernels.map(({ name }) => name);
+        const isSketch = !hasMain(this.file);
+        const request: ProgramRequest = { text: this.#program, changes, isSketch, names };
+        program = await this.#ask<ProgramFound>({ task: "program", ...request }, tell);
+      } catch (error) {
+        const isFault = error instanceof StoppedError || error instanceof SourceError;
+        if (isFault || !(error instanceof LabError)) throw error;
+        why = error.message;
+      }
+    }
+    if (this.hasMain) {
+      const sections = this.kernels.map(
+        (kernel) =>
+          this.#launched(program, kernel, source) ??
+          this.#assumed(kernel, whyAssumed(program, why)),
+      );
+      this.#show(sections);
+    }
+    const asked: Checker = {
+      compile: (text) => this.#ask({ task: "compile", source: text }, tell),
+      launch: (request) => this.#ask<LaunchFindings>({ task: "launch", ...request }, tell),
+    };
+    for (const section of this.#sections) {
+      if (section instanceof AssumedSection) await section.run(asked, source, tell);
+    }
+    this.#sum(verdict, program);
+    return this.#sections.flatMap(({ named }) => named);
+  }
+
+  async #ask<Found>(request: Record<string, unknown>, tell: Tell): Promise<Found> {
+    const folder = await compilerFolder();
+    const hear = ({ words }: Progress) => words && tell(words);
+    return (await checker.ask<{ found: Found }>({ ...request, folder }, hear)).found;
+  }
+
+  #launched(program: ProgramFound | null, kernel: FoundFunction, source: string[]) {
+    const report = program?.reports.get(kernel.name);
+    if (!program || !report) return null;
+    const section = new LaunchedSection(this.file, kernel, this.#changes, this.changed);
+    section.show(program, report, source);
+    return section;
+  }
+
+  /** The verdict on the file in one sentence, then how its program ended. */
+  #sum(verdict: HTMLElement, program: ProgramFound | null) {
+    const worst = (["error", "warning", "failed", "none"] as const).find((state) =>
+      this.#sections.some((one) => one.state === state),
+    );
+    const those = this.#sections.filter(({ state }) => state === worst);
+    const [first] = those;
+    if (!first || !worst) return;
+    const more = those.length - 1;
+    const others = more ? `; ${OTHERS[worst](more)}` : "";
+    const words = `${first.kernel.name}: ${first.headline}${others}.`;
+    say(verdict, SIGNS[worst], words, ...endOf(program));
+  }
+}
+
+const SIGNS: Record<State, "wrong" | "none" | "right"> = {
+  ...{ error: "wrong", warning: "none", failed: "none", none: "right" },
+};
+const OTHERS: Record<State, (more: number) => string> = {
+  error: (more) => `${plural(more, "more kernel")} with an error`,
+  warning: (more) => `${plural(more, "more kernel")} with a finding that rests on an assumption`,
+  failed: (more) => `${plural(more, "more kernel")} not run`,
+  none: (more) => `so ${more > 1 ? "are" : "is"} ${plural(more, "more kernel")}`,
+};
+
+/** Why a kernel of a file with a main runs with an assumed launch. */
+function whyAssumed(program: ProgramFound | null, why: string) {
+  const reason = program?.followed.stopped || why;
+  return reason
+    ? `The file's main was not followed to a launch of this kernel: ${reason}`
+    : "The file's main does not launch this kernel, so it runs by itself.";
+}
+
+function endOf(program: ProgramFound | null) {
+  if (!program) return [];
+  const { followed, launches, isSketch } = program;
+  const times = launches.reduce((sum, one) => sum + one.times, 0);
+  const says = [
+    `The file's main was followed${isSketch ? "" : " on its own data"}: ${comma(times)} ${times === 1 ? "launch" : "launches"}.`,
+    isSketch && "What it does not fill holds small numbers that the page draws.",
+    followed.sizes,
+    followed.stopped ? `It was followed up to here: ${followed.stopped}` : "It ran to its end.",
+  ];
+  return [html("p", {}, says.filter(Boolean).join(" ")), note(program.by)];
+}

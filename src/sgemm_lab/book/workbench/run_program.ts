@@ -1,0 +1,189 @@
+// Follows the program of a pasted file, and checks each kernel that it launches: in the worker. This module
+// alone knows how a program is followed.
+
+import type { Package } from "../../clang/compiler.ts";
+import { LabError } from "../../errors.ts";
+import {
+  checkLaunched,
+  compareKernel,
+  NO_PRODUCT,
+  reportOf,
+} from "../../external_cuda/check_kernel.ts";
+import { CudaFile } from "../../external_cuda/cuda_file.ts";
+import { plainName } from "../../external_cuda/kernels.ts";
+import type { Kernel } from "../../external_cuda/launch.ts";
+import { resumed } from "../../external_cuda/launch.ts";
+import { openKernel } from "../../external_cuda/open_kernel.ts";
+import type { Kernels } from "../../external_cuda/program/launcher.ts";
+import { follow } from "../../external_cuda/program/program.ts";
+import { withProgram } from "../../external_cuda/program/report.ts";
+import { smallerSizes } from "../../external_cuda/program/sizes.ts";
+import { HALVINGS, MOST_KERNELS } from "../../external_cuda/program.py";
+import type { LaunchChange, Watched } from "../../external_cuda/program_launches.ts";
+import { watchProgram } from "../../external_cuda/program_launches.ts";
+import { referencesOf } from "../../external_cuda/references.ts";
+import type { KernelReport, Options } from "../../external_cuda/report.ts";
+import { WRONG_RESULT } from "../../external_cuda/severity.ts";
+import { deviceText, entryOf } from "./compiling.ts";
+
+/** A file with a main, and what the reader changes. */
+export interface ProgramRequest {
+  text: string;
+  /** by the number of the launch */
+  changes: Record<number, LaunchChange>;
+  /** the main is not the file's own: its arrays are not filled */
+  isSketch: boolean;
+  /** the kernels of the file, in order */
+  names: string[];
+}
+
+/** What a program did; of its text some constants may have been made smaller. */
+export interface ProgramFound extends Omit<Watched, "calls"> {
+  text: string;
+  /** on the kernels that it launches, by the name in the file */
+  reports: Map<string, KernelReport>;
+  /** what those are called with the values of their templates */
+  instances: Map<string, string>;
+  /** what compiled them */
+  by: string;
+}
+
+/** The compiler's package, and what it makes of a text. */
+export interface Compiler {
+  clang: Package;
+  compiled: (text: string) => { ptx: string; by: string };
+}
+
+type Tell = (words: string) => void;
+
+/** Seconds of one attempt to follow the program, and of the further checks of a kernel. */
+const [SECONDS, FURTHER_SECONDS] = [6, 1.5];
+
+const TOO_MANY = `it has more than ${MOST_KERNELS} kernels`;
+
+interface Run {
+  file: CudaFile;
+  kernels: Kernels;
+  watched: Watched;
+  by: string;
+}
+
+/** Follow a program, and check what it launches. */
+export function checkProgram(
+  request: ProgramRequest,
+  compiler: Compiler,
+  timeLimit: number,
+  tell: Tell,
+): ProgramFound {
+  const run = followed(request, compiler, tell);
+  const { calls, ...watched } = run.watched;
+  const reports = new Map<string, KernelReport>();
+  const instances = new Map<string, string>();
+  for (const name of request.names) {
+    const instance = [...calls.keys()].find((one) => plainName(one) === plainName(name));
+    if (instance === undefined) continue;
+    tell(`Checking ${name} in other orders`);
+    const report = checked(run, instance, compiler, timeLimit);
+    const isLast = name === request.names.at(-1);
+    reports.set(name, withProgram(report, watched.followed, isLast, NO_PRODUCT));
+    instances.set(name, instance);
+  }
+  return { ...watched, text: run.file.files[0].text, reports, instances, by: run.by };
+}
+
+/** Follow a program; where that takes too long, with smaller constants. */
+function followed(request: ProgramRequest, compiler: Compiler, tell: Tell): Run {
+  const first = once(request, request.text, compiler, tell);
+  let best = first;
+  for (const halvings of HALVINGS) {
+    if (best.watched.followed.isSettled) break;
+    const made = smallerSizes(first.file, halvings);
+    if (!made.changed) break;
+    const other = once(request, made.text, compiler, tell);
+    const { isSettled, launched } = other.watched.followed;
+    const known = best.watched.followed.launched;
+    if (!isSettled && Object.keys(launched).length <= Object.keys(known).length) continue;
+    best = other;
+    best.watched.followed.sizes = `So that it runs here, ${made.changed}.`;
+  }
+  return best;
+}
+
+function once(
+  { changes, isSketch }: ProgramRequest,
+  text: string,
+  compiler: Compiler,
+  tell: Tell,
+): Run {
+  const file = new CudaFile([{ name: "The file", text }]);
+  const kernels: Kernels = {};
+  const progress = (kernel: string, number: number, done: number, all: number) => {
+    const part = all > 1 ? `, ${Math.round((100 * done) / all)} % of its blocks` : "";
+    tell(`Following main: launch ${number + 1}, ${kernel}${part}`);
+  };
+  const watching = { changes, isCounting: true, progress, isSketch };
+  for (let by = ""; ; ) {
+    const watched = watchProgram(
+      (known) => follow(file, compiler.clang, known, SECONDS),
+      kernels,
+      watching,
+    );
+    const { needs } = watched.followed;
+    if (needs === null) return { file, kernels, watched, by };
+    try {
+      if (Object.keys(kernels).length === MOST_KERNELS) throw new LabError(TOO_MANY);
+      const opened = openKernel(file, needs);
+      const made = compiler.compiled(deviceText(opened));
+      by = made.by;
+      kernels[needs] = { ptx: made.ptx, entry: entryOf(made.ptx, opened.kernel.name) };
+    } catch (error) {
+      if (!(error instanceof LabError)) throw error;
+      kernels[needs] = { ptx: "", entry: "", refused: error.message };
+    }
+  }
+}
+
+/** Check the first launch of a kernel in other ways than the program does. */
+function checked(
+  { file, kernels, watched }: Run,
+  name: string,
+  compiler: Compiler,
+  timeLimit: number,
+): KernelReport {
+  const { followed, calls, isSketch } = watched;
+  const kernel = kernelOf(file, name, kernels[name]);
+  const launch = calls.get(name);
+  const isWrong = followed.findings[plainName(name)]?.some(
+    ({ severity, kind }) => severity === "error" && kind !== WRONG_RESULT,
+  );
+  // What else happens then follows from that.
+  if (!launch || isWrong) return reportOf(kernel);
+  const options: Options = {
+    ...{ sizes: null, seed: 0, timeLimit, seconds: FURTHER_SECONDS, expect: [], tolerance: null },
+  };
+  const report = checkLaunched(kernel, launch, isSketch, options);
+  if (!report.comparable) return report;
+  const { fields } = resumed(kernel, report.comparable.launch);
+  const references = referencesOf(kernel.opened, fields).map((one) => ({
+    ...one,
+    compiled: one.texts.map(({ text, entry, grid, block }) => {
+      try {
+        const other = new CudaFile([{ name: "The file", text }]);
+        const opened = openKernel(other, entry);
+        const { ptx } = compiler.compiled(deviceText(opened));
+        const made = kernelOf(other, entry, { ptx, entry: entryOf(ptx, opened.kernel.name) });
+        const sides = [grid, block].map((side) => (side === null ? [] : [`${side}`]));
+        return { ...made, grid: sides[0], block: sides[1] };
+      } catch (error) {
+        if (!(error instanceof LabError)) throw error;
+        return error.message;
+      }
+    }),
+  }));
+  return compareKernel(kernel, report, references, options);
+}
+
+const kernelOf = (file: CudaFile, name: string, { ptx, entry }: Kernels[string]): Kernel => ({
+  ...{ opened: openKernel(file, name), ptx, symbol: entry, notes: [], templateAssumed: false },
+  ...{ grid: [], block: [], sharedBytes: "0", args: null, loaded: new Map() },
+});

@@ -1,0 +1,264 @@
+// The launches that a file's own main makes: what each is given and what it asks of memory. One that
+// the caller changes runs with the changed values, on the memory that the program has then.
+
+import type { ShapedArray } from "../simulator/memory.ts";
+import { WRITTEN } from "../simulator/memory.ts";
+import type { Call, LaunchTool, Result } from "../simulator/simulation.ts";
+import { watchedBy } from "../simulator/simulation.ts";
+import { bankConflicts } from "./bank_conflicts.ts";
+import type { Kernels } from "./program/launcher.ts";
+import type { Followed } from "./program/program.ts";
+
+/** What the caller sets in a launch. */
+export interface LaunchChange {
+  grid?: number[];
+  block?: number[];
+  sharedBytes?: number;
+  /** by the names of parameters */
+  numbers?: Record<string, number>;
+}
+
+/** A launch of the program; those that are given the same are one. */
+export interface ProgramLaunch {
+  /** with the values of its template */
+  kernel: string;
+  /** how many launches the program made before */
+  number: number;
+  times: number;
+  grid: number[];
+  block: number[];
+  sharedBytes: number;
+  numbers: [name: string, value: number][];
+  arrays: [name: string, elements: number][];
+  isChanged: boolean;
+}
+
+/** What the first launch of a kernel asked of memory, by line. */
+export interface LaunchCounts {
+  lines: Map<number, Record<string, number>>;
+  /** a sentence for each line with bank conflicts */
+  conflicts: Map<number, string>;
+}
+
+/** A launch as it was called. */
+export interface Recorded {
+  call: Call;
+  /** arrays that held nothing, and that a sketch would have filled */
+  drawn: string[];
+}
+
+/** A program with its launches. */
+export interface Watched {
+  followed: Followed;
+  launches: ProgramLaunch[];
+  /** by the kernel, with the values of its template */
+  counts: Map<string, LaunchCounts>;
+  /** the first launch of each kernel */
+  calls: Map<string, Recorded>;
+  /** it does not fill the arrays that its kernels read: what they hold is not known */
+  isSketch: boolean;
+}
+
+export interface Watching {
+  /** whether it is known to fill no array */
+  isSketch?: boolean;
+  /** by the number of the launch */
+  changes?: Record<number, LaunchChange>;
+  /** whether memory requests are counted */
+  isCounting?: boolean;
+  /** hears how much of which launch is done */
+  progress?: (kernel: string, number: number, done: number, all: number) => void;
+}
+
+/** Most launches of a program that are listed, and elements of all arrays of one that is kept. */
+const [MOST_LISTED, MOST_ELEMENTS] = [24, 2 ** 23];
+
+/** What is wrong with a launch whatever arrays hold. */
+const OF_HOST = /^(launch|host memory)$/;
+
+/**
+ * Follow a program, and note its launches. It may run more than once: what counts is the first run.
+ * @param run follows it, with these kernels
+ */
+type Follows = (kernels: Kernels) => Followed;
+
+export function watchProgram(run: Follows, kernels: Kernels, watching: Watching): Watched {
+  const first = watching.isSketch ? null : watched(run, kernels, watching, false);
+  if (first && !isSketch(first)) return first;
+  const other = watched(run, kernels, watching, true);
+  const findings = Object.entries(other.followed.findings).map(([kernel, found]) => {
+    return [kernel, found.filter(({ kind }) => OF_HOST.test(kind))];
+  });
+  // What it does with numbers that are not its own says nothing of it.
+  const own = { launched: {}, findings: Object.fromEntries(findings) };
+  const isSettled = !other.followed.stopped;
+  return { ...other, followed: { ...other.followed, ...own, isSettled } };
+}
+
+function watched(run: Follows, kernels: Kernels, watching: Watching, isSketch: boolean): Watched {
+  const recorder = new Recorder(kernels, watching, isSketch);
+  const followed = watchedBy(recorder, () => run(recorder.noticing(kernels)));
+  const { launches, counts, calls } = recorder;
+  return { followed, launches: [...launches.values()], counts, calls, isSketch };
+}
+
+/** Whether a program was stopped at its first launch, whose arrays hold nothing. */
+function isSketch({ followed, calls }: Watched) {
+  const [first] = calls.values();
+  const isFirst = followed.stopped !== "" && !Object.keys(followed.launched).length && first;
+  return isFirst && first.drawn.length > 0 && first.drawn.length === arraysIn(first.call).length;
+}
+
+const arraysIn = ({ args }: Call) =>
+  [...args].flatMap(([name, one]) => (typeof one === "object" && "data" in one ? name : []));
+
+/** The arrays of a call that hold nothing. */
+const unfilled = (call: Call) =>
+  arraysIn(call).filter((name) => {
+    const one = call.args.get(name);
+    return typeof one === "object" && "data" in one && one.state && !one.state.includes(WRITTEN);
+  });
+
+/** A call with zeros in the arrays that hold nothing yet. */
+function filled(call: Call): Call {
+  const args = new Map(call.args);
+  for (const name of unfilled(call)) {
+    const value = args.get(name) as ShapedArray;
+    const { data, state } = value;
+    args.set(name, {
+      ...value,
+      data: data.slice().fill(0 as never),
+      state: state?.map(() => WRITTEN),
+    });
+  }
+  return { ...call, args };
+}
+
+class Recorder implements LaunchTool {
+  launches = new Map<string, ProgramLaunch>();
+  counts: Watched["counts"] = new Map();
+  calls: Watched["calls"] = new Map();
+  #names: Map<string, string>;
+  #number = -1;
+  /** the program runs once more */
+  #isAgain = false;
+  #args: Call["args"] | null = null;
+
+  constructor(
+    kernels: Kernels,
+    public watching: Watching,
+    public isSketch: boolean,
+  ) {
+    this.#names = new Map(
+      Object.entries(kernels).map(([name, { ptx, entry }]) => [`${entry} ${ptx}`, name]),
+    );
+  }
+
+  begins(call: Call): Call {
+    // A launch runs a second time where its result may depend on the order of threads.
+    const isAgain = this.#args === call.args;
+    if (!isAgain) this.#number++;
+    this.#args = call.args;
+    const change = this.watching.changes?.[this.#number];
+    const own = this.isSketch ? filled(call) : call;
+    const changed = change ? changedCall(own, change) : own;
+    if (isAgain || this.#isAgain) return changed;
+    const kernel = this.#kernelOf(call);
+    this.#note(kernel, changed, change !== undefined);
+    const isFirst = !this.calls.has(kernel);
+    if (isFirst) this.calls.set(kernel, { call: kept(changed), drawn: unfilled(call) });
+    const { isCounting, progress } = this.watching;
+    const countRequests = Boolean(isCounting) && isFirst;
+    const number = this.#number;
+    return {
+      ...changed,
+      options: {
+        ...changed.options,
+        ...(countRequests ? { countRequests, requestsOf: [0, 0] } : {}),
+        ...(progress ? { progress: (done, all) => progress(kernel, number, done, all) } : {}),
+      },
+    };
+  }
+
+  ends(call: Call, { counts, requests }: Result) {
+    if (!call.options.countRequests) return;
+    this.counts.set(this.#kernelOf(call), {
+      lines: new Map(counts.lines.map(({ line, counts: ofLine }) => [line, ofLine])),
+      conflicts: bankConflicts(requests ?? []),
+    });
+  }
+
+  /** The kernels, which a program looks up before it begins: so is seen that it begins anew. */
+  noticing(kernels: Kernels): Kernels {
+    return new Proxy(kernels, {
+      has: (own, name) => {
+        if (this.#number >= 0) this.#isAgain = true;
+        this.#number = -1;
+        return name in own;
+      },
+    });
+  }
+
+  #kernelOf({ ptx, entry }: Call) {
+    return this.#names.get(`${entry} ${ptx}`) ?? entry;
+  }
+
+  #note(kernel: string, { args, options, ...call }: Call, isChanged: boolean) {
+    const { sharedBytes = 0 } = options;
+    const [grid, block] = [call.grid, call.block].map(trimmed);
+    const numbers: [string, number][] = [];
+    const arrays: [string, number][] = [];
+    for (const [name, value] of args) {
+      if (typeof value === "number" || typeof value === "bigint") {
+        numbers.push([name, Number(value)]);
+      } else if ("data" in value) arrays.push([name, value.data.length]);
+    }
+    const key = JSON.stringify([kernel, grid, block, sharedBytes, numbers, isChanged]);
+    const known = this.launches.get(key);
+    if (known) known.times++;
+    else if (this.launches.size < MOST_LISTED) {
+      this.launches.set(key, {
+        ...{ kernel, number: this.#number, times: 1, grid, block, sharedBytes },
+        ...{ numbers, arrays, isChanged },
+      });
+    }
+  }
+}
+
+/** A call with other values. */
+function changedCall(call: Call, { grid, block, sharedBytes, numbers = {} }: LaunchChange): Call {
+  const args = new Map(call.args);
+  for (const [name, value] of Object.entries(numbers)) {
+    const own = args.get(name);
+    if (typeof own === "bigint") args.set(name, BigInt(Math.trunc(value)));
+    else if (typeof own === "number") args.set(name, value);
+  }
+  return {
+    ...{ ...call, grid: grid ?? call.grid, block: block ?? call.block, args },
+    options: { ...call.options, ...(sharedBytes === undefined ? {} : { sharedBytes }) },
+  };
+}
+
+/** A call with copies of its arrays, which the program goes on to change. */
+function kept(call: Call): Call {
+  const states = new Map<Uint8Array, Uint8Array>();
+  const args: Call["args"] = new Map();
+  let elements = 0;
+  for (const [name, value] of call.args) {
+    if (typeof value !== "object" || !("data" in value)) {
+      args.set(name, value);
+      continue;
+    }
+    const { state } = value;
+    elements += value.data.length;
+    if (elements > MOST_ELEMENTS) return { ...call, args: new Map() };
+    const own = state && (states.get(state) ?? state.slice());
+    if (state && own) states.set(state, own);
+    args.set(name, { ...value, data: value.data.slice(), state: own });
+  }
+  return { ...call, args };
+}
+
+/** The sides of a grid or a block without those of 1 at the end. */
+export const trimmed = (sides: number[]) =>
+  sides.slice(0, Math.max(1, sides.findLastIndex((side) => side > 1) + 1));

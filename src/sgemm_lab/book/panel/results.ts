@@ -65,6 +65,8 @@ export function sayVerdict(into: HTMLElement, verdict: Verdict, source: string[]
 /** The reader has one file: "tiled.cu, line 31: thread …" is "Line 31: thread …". */
 export function withoutFile(text: string) {
   const bare = text.replace(/\S+\.cu, line (\d+)/g, "line $1");
+  // The name of an array stays as it is.
+  if (/^\w+ (is wrong|depends on)\b/.test(bare)) return bare;
   return bare.charAt(0).toUpperCase() + bare.slice(1);
 }
 

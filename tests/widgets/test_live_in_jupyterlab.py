@@ -64,8 +64,8 @@ def expect_last_state(page: Page) -> None:
     expect(page.locator(".lab-roofline select").first).to_have_value("t4")
     wavefront = page.locator(".lab-banks").get_by_role("slider", name="Clock")
     expect(wavefront).to_have_attribute("aria-valuetext", "1 of 2", timeout=WAIT)
-    registers = page.get_by_role("spinbutton", name="Registers per thread")
-    expect(registers).to_have_value("64", timeout=WAIT)
+    registers = page.get_by_role("slider", name="Registers per thread")
+    expect(registers).to_have_attribute("aria-valuetext", "64", timeout=WAIT)
     square = page.locator(".lab-ladder").get_by_role("slider", name="M = N = K")
     expect(square).to_have_attribute("aria-valuetext", "256", timeout=WAIT)
 

@@ -73,6 +73,9 @@ def _banks(waves: dict[str, list[set[int]]]) -> tuple[list[str], float]:
     clock = len(each)
     tall = (BANKS + 1) * _EACH
     parts.append(outline(_LEFT, _TOP - 2, BANKS * cell, tall + 4, "grid"))
+    if clock < BANKS // 2:
+        middle = _LEFT + BANKS * cell / 2
+        parts.append(words(middle, _TOP + tall / 2, "nothing left to deliver", anchor="middle"))
     if clock * _EACH < 2 * LETTERS:
         labels = [(clock, f"clocks 1–{clock}")]
     else:

@@ -102,8 +102,8 @@ def owns(title: str, name: str | Kernel, *, says: str = "") -> Output:
             )
             for x, y in ((1, 0), (0, 1), (1, 1))
         ),
-        words(6, below, f"warp: {plural(len(many), 'element')}"),
-        words(6, below + 17, f"thread in it: {len(one):,}"),
+        words(6, below, "light: a warp"),
+        words(6, below + 17, "dot: a thread"),
     ]
     described = (
         f"In '{kernel.name}' a thread owns {plural(len(one), 'element')} of C, a warp "

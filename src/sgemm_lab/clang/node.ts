@@ -3,6 +3,9 @@
 import { setFlagsFromString } from "node:v8";
 import type { Package } from "./compiler.ts";
 
+/** WebAssembly by its first translation alone, or by any. */
+const [FIRST_ONLY, ANY] = ["--liftoff-only", "--no-liftoff-only"];
+
 let loaded: Promise<Package> | null = null;
 
 /** @param script the address of the package's script */
@@ -13,7 +16,13 @@ export function packageOf(script: string): Promise<Package> {
 
 async function load(script: string): Promise<Package> {
   const clang: Package = await import(script);
-  await clang.runLLVM(null, {}, { fetchProgress: () => {} });
+  // Whether functions are translated better later is settled where a module is made.
+  setFlagsFromString(FIRST_ONLY);
+  try {
+    await clang.runLLVM(null, {}, { fetchProgress: () => {} });
+  } finally {
+    setFlagsFromString(ANY);
+  }
   return { ...clang, runLLVM: (...given) => quickly(() => clang.runLLVM(...given)) };
 }
 
@@ -22,10 +31,10 @@ async function load(script: string): Promise<Package> {
  * longer than what it compiles.
  */
 function quickly<Made>(run: () => Made): Made {
-  setFlagsFromString("--liftoff-only");
+  setFlagsFromString(FIRST_ONLY);
   try {
     return run();
   } finally {
-    setFlagsFromString("--no-liftoff-only");
+    setFlagsFromString(ANY);
   }
 }

@@ -57,29 +57,44 @@ const LINK = [
   ...["--allow-undefined", "--max-memory=1073741824", "-z", "stack-size=8388608", "--stack-first"],
   ...["--export=__heap_base", "--export-table", "-o", OUTPUT],
 ];
+const LEAN = "_LIBCPP_REMOVE_TRANSITIVE_INCLUDES";
 const ERROR = /^(.*?):(\d+):\d+: (?:fatal )?error: (.*)$/m;
 
 /** Compile and link the host code of a file. Throws an UnfollowedError where that is not possible. */
 export function compileHost(file: CudaFile, clang: Package): HostProgram {
   const name = plainName(file.files[0].name);
-  // With `long` of 8 bytes; where that does not fit the libraries, of 4.
-  let { made, messages } = compiled(file, clang, name, true);
-  const first = messages;
-  if (!made) ({ made, messages } = compiled(file, clang, name, false));
-  if (!made) throw new UnfollowedError(reason(first, name));
+  const made = objectOf(file, clang, name);
   const linked = run(clang, LINK, { [OBJECT]: made });
   const bytes = linked.files?.[OUTPUT];
   if (!bytes) throw new UnfollowedError(`it cannot be linked: ${linked.messages.trim()}`);
   return { module: new WebAssembly.Module(bytes), names: new Map(), bytes, clang, file: name };
 }
 
-function compiled(file: CudaFile, clang: Package, name: string, isWide: boolean) {
+/** With `long` of 8 bytes; where that does not fit the libraries, of 4. */
+function objectOf(file: CudaFile, clang: Package, name: string) {
+  // Headers that include no others than they need are read in half the time.
+  const { made: quick } = compiled(file, clang, name, true, [`-D${LEAN}`]);
+  if (quick) return quick;
+  const { made, messages } = compiled(file, clang, name, true);
+  if (made) return made;
+  const { made: narrow } = compiled(file, clang, name, false);
+  if (!narrow) throw new UnfollowedError(reason(messages, name));
+  return narrow;
+}
+
+function compiled(
+  file: CudaFile,
+  clang: Package,
+  name: string,
+  isWide: boolean,
+  options: string[] = [],
+) {
   const macros = Object.entries(file.defines).flatMap(([own, value]) => ["-D", `${own}=${value}`]);
   const texts = {
     ...hostTexts(file, isWide),
     ...{ [HEADER]: HOST_HEADER, "everything.h": EVERY_HEADER, [BINARY]: "lab" },
   };
-  const args = [...COMPILE, ...macros, "-main-file-name", name, name, "-o", OBJECT];
+  const args = [...COMPILE, ...options, ...macros, "-main-file-name", name, name, "-o", OBJECT];
   const { files, messages } = run(clang, args, texts);
   return { made: files?.[OBJECT], messages };
 }

@@ -326,3 +326,26 @@ def test_a_report_has_what_the_program_showed(tmp_path: Path) -> None:
     (report,) = check_file(read_kernel(path))
     assert report.verdict == "wrong"
     assert "it launches scale 1 time" in " ".join(report.said)
+
+
+def test_what_a_program_prints_and_ends_with_is_shown(tmp_path: Path) -> None:
+    says = 'for (int i = 0; i < 9; i++) printf("line %d\\033[2J\\n\\n", i); return 3;'
+    text = SCALE.replace("return bad != 0;", says)
+    program = followed(tmp_path, text)
+    assert program["status"] == 3
+    assert program["printed"] == [f"line {number} [2J" for number in range(3, 9)]
+
+
+def test_a_long_line_is_cut_and_a_stopped_program_has_no_status(tmp_path: Path) -> None:
+    line = 'printf("%0300d\\n", 0); fflush(stdout); extern void elsewhere(); elsewhere();'
+    program = followed(tmp_path, SCALE.replace("return bad != 0;", line))
+    assert program["status"] is None
+    assert program["printed"] == ["0 bad", "0" * 200 + " …"]
+
+
+def test_headers_may_bring_what_no_standard_says_they_bring(tmp_path: Path) -> None:
+    text = SCALE.replace("<cstdio>", "<vector>")
+    sums = (
+        'std::vector<int> v{2, 1}; std::sort(v.begin(), v.end()); std::string s("x"); return v[0];'
+    )
+    assert followed(tmp_path, text.replace("return bad != 0;", sums))["status"] == 1

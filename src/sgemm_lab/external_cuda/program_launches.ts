@@ -90,7 +90,9 @@ export function watchProgram(run: Follows, kernels: Kernels, watching: Watching)
     return [kernel, found.filter(({ kind }) => OF_HOST.test(kind))];
   });
   // What it does with numbers that are not its own says nothing of it.
-  const own = { launched: {}, findings: Object.fromEntries(findings) };
+  const own = {
+    ...{ launched: {}, findings: Object.fromEntries(findings), printed: [], status: null },
+  };
   const isSettled = !other.followed.stopped;
   return { ...other, followed: { ...other.followed, ...own, isSettled } };
 }

@@ -180,6 +180,9 @@ function endOf(program: ProgramFound | null) {
     isSketch && "What it does not fill holds small numbers that the page draws.",
     followed.sizes,
     followed.stopped ? `It was followed up to here: ${followed.stopped}` : "It ran to its end.",
+    followed.status !== null && `Its exit status is ${followed.status}.`,
+    followed.printed.length > 0 && "The last lines that it printed:",
   ];
-  return [html("p", {}, says.filter(Boolean).join(" ")), note(program.by)];
+  const printed = followed.printed.length ? [html("pre", {}, followed.printed.join("\n"))] : [];
+  return [html("p", {}, says.filter(Boolean).join(" ")), ...printed, note(program.by)];
 }

@@ -38,10 +38,18 @@ export interface Followed {
   findings: Record<string, Finding[]>;
   /** which constants of the file are smaller than there, in a sentence; "" if none is */
   sizes: string;
+  /** the last lines that it printed */
+  printed: string[];
+  /** what it ended with; null if it was not followed to its end */
+  status: number | null;
 }
 
 /** What memory of the device holds before anything is written, in two runs. */
 const [GARBAGE, OTHER_GARBAGE] = [0xa5, 0x3e];
+
+/** Most lines of what a program printed that are shown, and characters of each. */
+const [MOST_LINES, MOST_CHARACTERS] = [6, 200];
+
 const programs = new WeakMap<CudaFile, HostProgram | UnfollowedError>();
 
 /**
@@ -95,6 +103,7 @@ function compiled(file: CudaFile, clang: Package) {
 
 const nothing = (stopped: string): Followed => ({
   ...{ needs: null, stopped, isSettled: true, launched: {}, findings: {}, sizes: "" },
+  ...{ printed: [], status: null },
 });
 
 /** What a program that ended says of itself, if it is not content. */
@@ -137,7 +146,7 @@ function tooEarly(verdict: HostFinding, { late, runs }: Attempt): HostFinding {
 const ofKernel = ({ kernel }: LaunchRun) => lastName(kernel.split("<")[0]);
 
 function report(
-  { runs, stopped, isTooLarge }: Attempt,
+  { runs, stopped, isTooLarge, output, status }: Attempt,
   own: HostFinding[],
   file: CudaFile,
 ): Followed {
@@ -150,7 +159,17 @@ function report(
   return {
     ...{ needs: null, stopped, isSettled: !isTooLarge || isWrong, sizes: "" },
     ...{ launched, findings: byKernel },
+    ...{ printed: lastLines(output), status: stopped ? null : status },
   };
+}
+
+/** The last lines of an output that hold something, without what commands a terminal. */
+function lastLines(output: string) {
+  const lines = output.split("\n").map((line) => line.replace(/\p{Cc}/gu, " ").trimEnd());
+  const last = lines.filter(Boolean).slice(-MOST_LINES);
+  return last.map((line) =>
+    line.length > MOST_CHARACTERS ? `${line.slice(0, MOST_CHARACTERS)} …` : line,
+  );
 }
 
 /** All that was found, and of which kernel; the same thing once. */

@@ -41,6 +41,8 @@ export function withProgram(
     `The file's main was followed on its own data: it launches ${name} ${plural(times, "time")}.`,
     program.sizes,
     program.stopped && `It was followed up to here: ${program.stopped}`,
+    isLast && program.status !== null && `It ended with status ${program.status}.`,
+    isLast && program.printed.length && `The last it printed: ${program.printed.join(" / ")}`,
   ].filter(Boolean);
   return {
     ...{ ...report, findings, verdict: verdictOf(findings, clean) },

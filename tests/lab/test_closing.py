@@ -166,7 +166,7 @@ def test_where_blocks_are_few_the_busiest_sm_bounds() -> None:
     assert "not counted; they may allow less" in lines(box)["Limit"]
     what, rest = box.box.bound
     assert what == "too few blocks"
-    assert "4.125 times its even share" in rest
+    assert "4.125 times the work of an average one" in rest
 
 
 def test_an_author_who_says_where_all_time_goes_replaces_the_account() -> None:

@@ -256,7 +256,8 @@ def held_by(one: MeasuredBound, by: str = "") -> tuple[str, str]:
     if cap.unit == GRID and cap.demand >= _UNEVEN:
         times = four_digits(cap.demand)
         rest = (
-            f"the busiest SM has {times} times its even share, and works at {reached} of its rate."
+            f"the busiest SM has {times} times the work of an average one, and works at {reached} "
+            "of its full rate."
         )
         return by or "too few blocks", rest
     part, full = cap.label, "full rate"
@@ -285,11 +286,11 @@ def _losses(one: MeasuredBound) -> _Losses:
     # Rounded, so that what the reader sees adds up.
     us, least, slowed = map(round, (exact, exact * one.share, exact * one.share * full / clock))
     by_clock, by_waits = slowed - least, us - slowed
-    costs = [(by_clock, f"a lower clock costs {by_clock:,} µs"),
-             (by_waits, f"waiting costs {by_waits:,} µs")]  # fmt: skip
+    costs = [(by_clock, f"a lower clock costs {by_clock:,}"),
+             (by_waits, f"waiting costs {by_waits:,}")]  # fmt: skip
     more, less = (text for _, text in sorted(costs, reverse=True))
     return _Losses(
-        f"{more[0].upper()}{more[1:]}, {less}.",
+        f"Of {us:,} µs, {more}, {less}.",
         f"At its limit {least:,} µs. It takes {us:,}: {by_clock:,} more because the clock falls "
         f"from {full:,.0f} to {clock:,.0f} MHz, {by_waits:,} more because tensor cores wait.",
     )

@@ -270,6 +270,8 @@ def _draw_roof(found: MultiGpuResults, *, phone: bool) -> tuple[Figure, str]:
                 ax.annotate(f"{times.case.n}³", (x, times.tflops), xytext=offset, ha=side,
                             textcoords="offset points", color=style.MUTED, fontsize=9)  # fmt: skip
         ax.axvline(rate / link, color=style.CUBLAS, lw=1, ls="--")
+        ax.text(rate / link * 0.94, high * 1e-3, "ridge", rotation=90, ha="right", va="bottom",
+                color=style.MUTED, fontsize=9)  # fmt: skip
         ax.set(xscale="log", yscale="log", xlabel="FLOP for each byte of the link",
                ylabel="TFLOP/s of all GPUs", xlim=(low, high))  # fmt: skip
         ax.grid(True, color=style.GRID)
@@ -280,13 +282,11 @@ def _draw_roof(found: MultiGpuResults, *, phone: bool) -> tuple[Figure, str]:
         else:
             ax.legend(loc="lower right")
     large, large4 = ends
-    right, graph = min(one for one in _SIZES if one[0] > max(bound_by_links, default=0))
-    near, near4 = (found.product(gpus, right, layouts(gpus)[0], graph=graph) for gpus in (2, 4))
+    right = min(n for n, _ in _SIZES if n > max(bound_by_links, default=0))
     conclusion = (
         f"Right of the ridge, {number(rate / link)} FLOP for each byte, the link does not set the "
         f"limit. Large products there reach the roof, at {number(large.tflops)} and "
-        f"{number(large4.tflops)} TFLOP/s. Small ones such as {right}³ stay far below it, at "
-        f"{number(near.tflops)} and {number(near4.tflops)}: starts, latency and too few tiles for "
-        "all SMs are in no roof."
+        f"{number(large4.tflops)} TFLOP/s. Small ones such as {right}³ stay far below it: starts, "
+        "latency and too few tiles for all SMs are in no roof."
     )
     return fig, conclusion

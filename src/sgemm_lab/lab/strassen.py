@@ -16,6 +16,7 @@ from sgemm_lab.gemm.strassen.error import (
     expected_growth,
 )
 from sgemm_lab.gemm.strassen.model import (
+    WORTH,
     Machine,
     Prediction,
     best_plan,
@@ -76,6 +77,11 @@ class StrassenResults:
     def growth(self) -> float:
         """The factor by which a level is expected to make the error larger."""
         return expected_growth()
+
+    @property
+    def worth(self) -> float:
+        """By which factor a level must be predicted to be faster, or it is not taken."""
+        return WORTH
 
     def at(self, n: int) -> SizeTimes:
         """Return the times of n×n matrices.

@@ -56,7 +56,7 @@ interface Moment {
 
 const NAMES = ["a", "b", "c"] as const;
 const KEY: [string, string][] = [
-  ["lab-k-now", "multiplied now, by the GPU of this colour"],
+  ["lab-k-now", "multiplied now"],
   ["lab-k-done", "of C: done before"],
   ["lab-k-comes", "comes now, from the GPU named below it"],
 ];

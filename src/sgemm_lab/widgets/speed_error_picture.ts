@@ -85,7 +85,7 @@ export function drawErrors(
   drawLine(layers.line, points, frame);
   joinChains(layers.joins, points, labels);
   drawMarks(layers.points, points, labels);
-  writeNames(layers.names, points, labels, place[0]);
+  writeNames(layers.names, points, labels, { size: place[0], right: box.right });
   return points;
 }
 
@@ -186,16 +186,24 @@ function drawMarks(scene: Scene, points: Point[], labels: Labels) {
 }
 
 /** Name the marks where there is room: cuBLAS first, then what is shown first, then the fastest. */
-function writeNames(scene: Scene, points: Point[], labels: Labels, size: number) {
+function writeNames(
+  scene: Scene,
+  points: Point[],
+  labels: Labels,
+  { size, right }: { size: number; right: number },
+) {
   const rank = ({ way }: Point) => Number(way.library) + Number(way.first[size]);
   const order = [...points].sort((a, b) => rank(b) - rank(a) || a.y - b.y);
   for (const point of order) {
-    const { way, title, x, y } = point;
+    const { way, title, x, y, lost } = point;
+    const width = textWidth(way.label, SIZE * BOLD);
+    const past = { start: width, middle: width / 2, end: 0 };
     const all = spotsNextTo(x, y);
     const near = rank(point) ? all : all.slice(0, 2); // a crowd is named beside its marks alone
     /** a level is one digit */
     const spots: Spot[] = way.chain ? [{ x, y: y - 11, anchor: "middle" }, ...near] : near;
-    const spot = labels.place(way.label, SIZE * BOLD, spots);
+    const clear = spots.filter((one) => lost || one.x + past[one.anchor ?? "start"] < right);
+    const spot = labels.place(way.label, SIZE * BOLD, clear);
     if (!spot) continue;
     const look = { class: `lab-label lab-name ${hueOf(point)}`, "font-size": SIZE };
     const style = `transform:translate(${spot.x.toFixed(1)}px,${spot.y.toFixed(1)}px)`;

@@ -223,11 +223,12 @@ function factsOf({ product, sms, found, even }: Plan): [string, string][] {
 }
 
 /** What 100 % stands for where there are measurements. */
-function measuredWords({ measured, full }: Plan) {
+function measuredWords({ measured, full, product }: Plan) {
   if (!measured.length) return "";
+  const kTile = `${product.bm} × ${product.bn} × ${product.bk}`;
   return (
-    `Marks are measured: 100 % is ${number(full)} GFLOP/s, what the fastest ` +
-    `kernel would reach with no SM idle${measured[0].note ? ` (${measured[0].note})` : ""}.`
+    `Marks are measured: 100 % is ${number(full)} GFLOP/s, what the fastest kernel with K tiles of ` +
+    `${kTile} would reach with no SM idle${measured[0].note ? ` (${measured[0].note})` : ""}.`
   );
 }
 

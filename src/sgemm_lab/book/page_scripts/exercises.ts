@@ -226,6 +226,8 @@ function onEachGpu(part: Element): Element[] {
 
 /** Let what tells the answer to a prediction wait for the reader's. */
 function hideResult(box: Box, data: JudgingData) {
+  const section = box.element.closest("section")?.querySelector("h2, h3")?.firstChild?.textContent;
+  const where = section ? `in “${section}”` : "above";
   const hide = (parts: Element[], as: string) => {
     for (const part of parts) {
       const others = (part.getAttribute("data-lab-after") ?? "").split(" ");
@@ -234,7 +236,7 @@ function hideResult(box: Box, data: JudgingData) {
       part.setAttribute("data-lab-hides", as);
       if (part.matches("tr, .lab-widget, .lab-waiting")) continue;
       const link = { class: "lab-hidden-note", href: `#${box.element.id}` };
-      part.prepend(html("a", link, "Hidden until the prediction above is answered."));
+      part.prepend(html("a", link, `Hidden until the prediction ${where} is answered.`));
     }
   };
   hide(resultOf(box.element), "result");

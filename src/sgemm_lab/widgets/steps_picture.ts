@@ -292,7 +292,8 @@ class StepsPicture {
   /** A name left of a row of registers. */
   name(id: string, { x, y, s }: Place, row: number, name: string) {
     // The operand of B has the free cell above that of A, too.
-    const [right, short] = [id === "b" ? x + s - 5 : x - 5, name.length > 12 ? "factor" : name];
+    const right = id === "b" ? x + s - 5 : x - 5;
+    const short = name.length <= 12 ? name : id === "b" ? "B" : `A, i=${row - 1}`;
     const look = { class: "lab-name", "text-anchor": "end" };
     this.scene.draw(`name-${id}`, "text", { ...look, x: right, y: y + (row + 0.5) * s + 4 }, short);
   }

@@ -270,8 +270,8 @@ def _draw_roof(found: MultiGpuResults, *, phone: bool) -> tuple[Figure, str]:
                 ax.annotate(f"{times.case.n}³", (x, times.tflops), xytext=offset, ha=side,
                             textcoords="offset points", color=style.MUTED, fontsize=9)  # fmt: skip
         ax.axvline(rate / link, color=style.CUBLAS, lw=1, ls="--")
-        ax.text(rate / link * 0.94, high * 1e-3, "ridge", rotation=90, ha="right", va="bottom",
-                color=style.MUTED, fontsize=9)  # fmt: skip
+        ax.text(rate / link * 1.08, 0.12, "ridge", color=style.MUTED, fontsize=9,
+                transform=ax.get_xaxis_transform())  # fmt: skip
         ax.set(xscale="log", yscale="log", xlabel="FLOP for each byte of the link",
                ylabel="TFLOP/s of all GPUs", xlim=(low, high))  # fmt: skip
         ax.grid(True, color=style.GRID)

@@ -32,7 +32,6 @@ def statement(trace: Any, line: int) -> int:
     [
         ("tiled:TILE=2", (4, 4, 4)),
         ("sliding_window:TILE=2,BK=2", (4, 4, 8)),
-        ("register_cache:BM=4,BN=4,BK=4,TM=4,TN=4", (8, 8, 8)),
     ],
 )
 def test_each_step_is_that_of_the_books_code(name: str, size: tuple[int, int, int]) -> None:

@@ -43,7 +43,9 @@ __global__ void sums(const int* row, const int* column, const float* x, float* y
     for (int k = row[r]; k < row[r + 1]; ++k) s += x[column[k]];
     if (r < n) y[r] = s;
 }
-void run(int* row, int* column, float* x, float* y) {
+void run() {
+    int *row, *column;
+    float *x, *y;
     cudaMalloc(&row, 65 * 4); cudaMalloc(&column, 40 * 4); cudaMalloc(&x, 70 * 4);
     cudaMalloc(&y, 64 * 4);
     sums<<<1, 64>>>(row, column, x, y, 64);

@@ -70,14 +70,15 @@ function firstAbove(low: number, high: number, holds: (one: number) => boolean) 
 /** The narrow numbers in addresses, and where each leaves what its type holds. */
 function ofIndices(prepared: Prepared, settings: Settings): IndexOverflow[] {
   const quiet = {
-    ...{ ...settings, checkHazards: false, countRequests: false, corners: true, progress: null },
+    ...{ ...settings, checkHazards: false, countRequests: false, progress: null },
     ...{ watch: ["widest_indices" as const], timeLimit: Math.min(SECONDS, settings.timeLimit) },
   };
   const runs: NonNullable<Ran["result"]["watched"]["widest_indices"]>[] = [];
   for (const side of SIDES) {
     const size: Size = [side, side, side];
     try {
-      const { result } = run(prepared, size, arraysAt(prepared, size), quiet);
+      const only = cornersOf(rawShape(prepared, size).grid);
+      const { result } = run(prepared, size, arraysAt(prepared, size), { ...quiet, only });
       runs.push(result.watched.widest_indices ?? []);
     } catch (error) {
       if (!(error instanceof LabError)) throw error;
@@ -112,6 +113,15 @@ function ofIndices(prepared: Prepared, settings: Settings): IndexOverflow[] {
     `${comma(first.side)} on. Count it in size_t` +
     (last === undefined ? "." : `, and look at ${before} ${last} too.`);
   return [{ kind: "index", side: first.side, file, line, message }];
+}
+
+/** The numbers of the blocks at the corners of a grid, in order. */
+function cornersOf([x, y = 1, z = 1]: number[]) {
+  const ends = (side: number) => [...new Set([0, side - 1])];
+  const found = ends(z).flatMap((c) =>
+    ends(y).flatMap((b) => ends(x).map((a) => (c * y + b) * x + a)),
+  );
+  return found.sort((one, other) => one - other);
 }
 
 /**

@@ -95,9 +95,12 @@ export function countAssumed(
 
 /** The first launch that stays inside its arrays, with each size that an attempt assumed one more. */
 function oddOf(unknown: Prepared, attempt: Attempt, size: Size, settings: Settings): Done["odd"] {
-  const edits = attempt.args.flatMap(({ field: { name }, value, told }): [string, number][] =>
-    told || value === null || value % 2 || !attempt.sizes.has(name) ? [] : [[name, value + 1]],
-  );
+  // What the launch calculates, such as a size with a limit, is not larger by itself.
+  const isCalculated = (at: number) => (attempt.launch?.arguments[at]?.length ?? 1) > 1;
+  const edits = attempt.args.flatMap(({ field: { name }, value, told }, at): [string, number][] => {
+    const isFree = !told && attempt.sizes.has(name) && !isCalculated(at);
+    return isFree && value !== null && value % 2 === 0 ? [[name, value + 1]] : [];
+  });
   if (!edits.length) return undefined;
   const end = secondsNow() + settings.timeLimit;
   for (const other of attempts(unknownOf(unknown), undefined, new Map(edits))) {
@@ -117,7 +120,7 @@ function inWarp(unknown: Prepared, { prepared, size, result }: Done, settings: S
   if (!result.hazards.length || !blockIsFree(unknown)) return result.hazards;
   const warp = { ...prepared, block: [`${WARP}`] };
   const seen = hazardsWith(warp, size, arraysAt(prepared, size), settings) ?? [];
-  return result.hazards.filter((one) => seen.some((other) => isSameHazard(one, other)));
+  return result.hazards.filter((one) => seen.some(({ array }) => array === one.array));
 }
 
 const isSameHazard = (one: Hazard, other: Hazard) =>

@@ -2,7 +2,6 @@
 // lanes from one to before another. A value of 64 bits is two words, the low one first.
 
 type Numbers = Int32Array | Uint32Array | Float32Array | Uint8Array;
-type Compute = (a: number, b: number) => number;
 type Loop = (out: Numbers, a: Numbers, b: Numbers, from: number, to: number) => void;
 type PairLoop<Out = Int32Array> = (
   out: Out,
@@ -13,74 +12,116 @@ type PairLoop<Out = Int32Array> = (
 ) => void;
 
 const WORD = 2 ** 32;
-const LOOP =
-  "return (out, a, b, from, to) => { for (let i = from; i < to; i++) out[i] = of(a[i], b[i]); };";
-let made = 0;
 
-/**
- * A loop that computes each lane. It is compiled from a text of its own, with a number in it: an
- * engine inlines only what a loop always calls, and takes equal texts for one loop.
- */
-function loopOf(of: Compute): Loop {
-  made += 1;
-  return new Function("of", `${LOOP} // ${made}`)(of);
-}
-
-function loopsOf(table: Record<string, Compute>): Record<string, Loop> {
-  return Object.fromEntries(Object.entries(table).map(([name, of]) => [name, loopOf(of)]));
-}
-
-const COMPARISONS: Record<string, Compute> = {
-  eq: (a, b) => (a === b ? 1 : 0),
-  lt: (a, b) => (a < b ? 1 : 0),
-  le: (a, b) => (a <= b ? 1 : 0),
-  gt: (a, b) => (a > b ? 1 : 0),
-  ge: (a, b) => (a >= b ? 1 : 0),
+const COMPARISONS: Record<string, Loop> = {
+  eq: (out, a, b, from, to) => {
+    for (let i = from; i < to; i++) out[i] = a[i] === b[i] ? 1 : 0;
+  },
+  lt: (out, a, b, from, to) => {
+    for (let i = from; i < to; i++) out[i] = a[i] < b[i] ? 1 : 0;
+  },
+  le: (out, a, b, from, to) => {
+    for (let i = from; i < to; i++) out[i] = a[i] <= b[i] ? 1 : 0;
+  },
+  gt: (out, a, b, from, to) => {
+    for (let i = from; i < to; i++) out[i] = a[i] > b[i] ? 1 : 0;
+  },
+  ge: (out, a, b, from, to) => {
+    for (let i = from; i < to; i++) out[i] = a[i] >= b[i] ? 1 : 0;
+  },
 };
 
-const WHOLE: Record<string, Compute> = {
+const WHOLE: Record<string, Loop> = {
   ...COMPARISONS,
-  ne: (a, b) => (a !== b ? 1 : 0),
-  add: (a, b) => (a + b) | 0,
-  sub: (a, b) => (a - b) | 0,
-  "mul.lo": Math.imul,
-  and: (a, b) => a & b,
-  or: (a, b) => a | b,
-  xor: (a, b) => a ^ b,
-  min: (a, b) => (a < b ? a : b),
-  max: (a, b) => (a > b ? a : b),
+  ne: (out, a, b, from, to) => {
+    for (let i = from; i < to; i++) out[i] = a[i] !== b[i] ? 1 : 0;
+  },
+  add: (out, a, b, from, to) => {
+    for (let i = from; i < to; i++) out[i] = (a[i] + b[i]) | 0;
+  },
+  sub: (out, a, b, from, to) => {
+    for (let i = from; i < to; i++) out[i] = (a[i] - b[i]) | 0;
+  },
+  "mul.lo": (out, a, b, from, to) => {
+    for (let i = from; i < to; i++) out[i] = Math.imul(a[i], b[i]);
+  },
+  and: (out, a, b, from, to) => {
+    for (let i = from; i < to; i++) out[i] = a[i] & b[i];
+  },
+  or: (out, a, b, from, to) => {
+    for (let i = from; i < to; i++) out[i] = a[i] | b[i];
+  },
+  xor: (out, a, b, from, to) => {
+    for (let i = from; i < to; i++) out[i] = a[i] ^ b[i];
+  },
+  min: (out, a, b, from, to) => {
+    for (let i = from; i < to; i++) out[i] = a[i] < b[i] ? a[i] : b[i];
+  },
+  max: (out, a, b, from, to) => {
+    for (let i = from; i < to; i++) out[i] = a[i] > b[i] ? a[i] : b[i];
+  },
   // A division by zero gives zero, as NumPy has it.
-  div: (a, b) => (b === 0 ? 0 : a / b),
-  rem: (a, b) => (b === 0 ? 0 : a % b),
+  div: (out, a, b, from, to) => {
+    for (let i = from; i < to; i++) out[i] = b[i] === 0 ? 0 : a[i] / b[i];
+  },
+  rem: (out, a, b, from, to) => {
+    for (let i = from; i < to; i++) out[i] = b[i] === 0 ? 0 : a[i] % b[i];
+  },
   // All is lost from 32 on.
-  shl: (a, by) => (by >>> 0 < 32 ? a << by : 0),
+  shl: (out, a, b, from, to) => {
+    for (let i = from; i < to; i++) out[i] = b[i] >>> 0 < 32 ? a[i] << b[i] : 0;
+  },
 };
 
 /** by the kind of 32-bit numbers, then by operation */
 export const LOOPS: Record<"s" | "u" | "f", Record<string, Loop>> = {
-  s: loopsOf({
+  s: {
     ...WHOLE,
-    "mul.hi": signedHigh,
+    "mul.hi": (out, a, b, from, to) => {
+      for (let i = from; i < to; i++) out[i] = signedHigh(a[i], b[i]);
+    },
     // The sign fills up.
-    shr: (a, by) => a >> (by >>> 0 < 32 ? by : 31),
-  }),
-  u: loopsOf({
+    shr: (out, a, b, from, to) => {
+      for (let i = from; i < to; i++) out[i] = a[i] >> (b[i] >>> 0 < 32 ? b[i] : 31);
+    },
+  },
+  u: {
     ...WHOLE,
-    "mul.hi": highOf,
-    shr: (a, by) => (by >>> 0 < 32 ? a >>> by : 0),
-  }),
+    "mul.hi": (out, a, b, from, to) => {
+      for (let i = from; i < to; i++) out[i] = highOf(a[i], b[i]);
+    },
+    shr: (out, a, b, from, to) => {
+      for (let i = from; i < to; i++) out[i] = b[i] >>> 0 < 32 ? a[i] >>> b[i] : 0;
+    },
+  },
   // Rounded once: double precision is wide enough for that. Comparisons are false with NaN.
-  f: loopsOf({
+  f: {
     ...COMPARISONS,
-    ne: (a, b) => (a < b || a > b ? 1 : 0),
-    num: (a, b) => (Number.isNaN(a) || Number.isNaN(b) ? 0 : 1),
-    add: (a, b) => a + b,
-    sub: (a, b) => a - b,
-    mul: (a, b) => a * b,
-    div: (a, b) => a / b,
-    min: lesser,
-    max: (a, b) => -lesser(-a, -b),
-  }),
+    ne: (out, a, b, from, to) => {
+      for (let i = from; i < to; i++) out[i] = a[i] < b[i] || a[i] > b[i] ? 1 : 0;
+    },
+    num: (out, a, b, from, to) => {
+      for (let i = from; i < to; i++) out[i] = Number.isNaN(a[i]) || Number.isNaN(b[i]) ? 0 : 1;
+    },
+    add: (out, a, b, from, to) => {
+      for (let i = from; i < to; i++) out[i] = a[i] + b[i];
+    },
+    sub: (out, a, b, from, to) => {
+      for (let i = from; i < to; i++) out[i] = a[i] - b[i];
+    },
+    mul: (out, a, b, from, to) => {
+      for (let i = from; i < to; i++) out[i] = a[i] * b[i];
+    },
+    div: (out, a, b, from, to) => {
+      for (let i = from; i < to; i++) out[i] = a[i] / b[i];
+    },
+    min: (out, a, b, from, to) => {
+      for (let i = from; i < to; i++) out[i] = lesser(a[i], b[i]);
+    },
+    max: (out, a, b, from, to) => {
+      for (let i = from; i < to; i++) out[i] = -lesser(-a[i], -b[i]);
+    },
+  },
 };
 
 /** Of a number and NaN the number; -0 is less than 0. */

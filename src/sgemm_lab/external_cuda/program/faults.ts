@@ -15,3 +15,13 @@ export class ProgramFault extends Error {
     super(message);
   }
 }
+
+/** What is wrong with the host code, or with what came out. */
+export interface HostFinding {
+  kind: string;
+  message: string;
+  line: number;
+  /** the kernel that has to do with it; "" if none */
+  kernel: string;
+  isCertain: boolean;
+}

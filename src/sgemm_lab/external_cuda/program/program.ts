@@ -10,20 +10,11 @@ import type { Finding, Severity } from "../severity.ts";
 import type { Attempt } from "./attempt.ts";
 import { attempt } from "./attempt.ts";
 import { complaint } from "./complaints.ts";
+import type { HostFinding } from "./faults.ts";
 import { UnfollowedError } from "./faults.ts";
 import type { HostProgram } from "./host_compiler.ts";
 import { compileHost } from "./host_compiler.ts";
 import type { Kernels, LaunchRun } from "./launcher.ts";
-
-/** What is wrong with the host code, or with what came out. */
-export interface HostFinding {
-  kind: string;
-  message: string;
-  line: number;
-  /** the kernel that has to do with it; "" if none */
-  kernel: string;
-  isCertain: boolean;
-}
 
 export interface Followed {
   /** a kernel that has to be compiled before the program can be followed */

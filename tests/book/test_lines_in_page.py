@@ -114,7 +114,6 @@ def test_barriers_are_placed_in_the_page_and_judged_as_in_the_notebook(opened: A
         said = page.run(expected["answer"])
         assert said == f"{'✓' if expected['right'] else '✗'} {expected['text'].replace('`', '')}"
         assert page.state == ("right" if expected["right"] else "wrong")
-    assert page.page.locator("[data-lab=count]").inner_text() == "1 of 1 answered here, 1 right."
     assert page.part("solution").is_visible()
     # On a later visit the compiler comes from the browser's cache.
     asked: list[str] = []

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 
 import pytest
-from page_kinds import CHAPTERS, few
+from page_kinds import CHAPTERS, covering
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 from sites import Site, Visit, widgets_that_stay_still
 
@@ -36,7 +36,7 @@ def visit(windows: dict[int, BrowserContext]) -> Iterator[Callable[[int], Visit]
         page.close()
 
 
-@pytest.mark.parametrize("chapter", few(every=2))
+@pytest.mark.parametrize("chapter", covering()[::2])
 def test_a_page_is_quiet_and_fits_and_its_widgets_live(
     book: Site, visit: Callable[[int], Visit], chapter: str
 ) -> None:

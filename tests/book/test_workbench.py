@@ -326,6 +326,17 @@ def opened(reader: Browser, site: Site, mode: str, **options: Any) -> Page:
 
 
 @pytest.mark.browser
+def test_an_example_chosen_before_the_script_comes_is_taken(chromium: Browser, site: Site) -> None:
+    page = chromium.new_page(**still(chromium))
+    page.goto(f"{site.address}/light.html")
+    page.locator('[data-lab="example"]').evaluate("(list) => (list.selectedIndex = 5)")
+    page.locator('[data-lab="workbench"]').dispatch_event("pointerenter")
+    status = page.locator('[data-lab="workbench"] > [data-lab="verdict"]')
+    expect(status).to_contain_text("Not run yet: blur")
+    page.close()
+
+
+@pytest.mark.browser
 def test_a_pasted_file_is_compiled_run_and_judged_in_the_page(
     chromium: Browser, site: Site
 ) -> None:

@@ -59,6 +59,7 @@ class Workbench {
   async start() {
     const text = (await linkedEdit(NAME)) ?? (this.editor.untouched ? savedEdit(NAME) : null);
     if (text !== null) this.#takeOwn(text);
+    else if (this.editor.untouched && this.#isChosen()) this.#takeExample();
     else this.#read();
     this.run.addEventListener("click", () => this.#clicked());
     for (const one of [this.example, this.faulty]) {
@@ -74,6 +75,11 @@ class Workbench {
     this.#nameRun();
     this.element.dataset.ready = "true";
     if (this.element.dataset.pressed === "run") this.run.click();
+  }
+
+  /** Whether the reader chose an example before the script came. */
+  #isChosen() {
+    return this.example.selectedIndex > 0 || this.faulty.checked;
   }
 
   #takeExample() {

@@ -34,11 +34,7 @@ _SECONDS_BETWEEN_LOOKS = 0.3
 
 
 def text(name: str) -> str:
-    """Return a bundle, such as ``pages/panel.js``.
-
-    Raises:
-        LabError: the bundles are not built.
-    """
+    """Return a bundle, such as ``pages/panel.js``."""
     return bundle(name).read_text(encoding="utf-8")
 
 
@@ -67,9 +63,6 @@ def bundled(entry: Path, global_name: str | None = None) -> str:
         entry: the module.
         global_name: the variable that gets the exports; without it the bundle is an ES module whose
             default export has them all.
-
-    Raises:
-        MissingToolError: npm or its packages are not here, or a source cannot be bundled.
     """
     form = {"format": "iife", "globalName": global_name} if global_name else {"format": "esm"}
     return _esbuild(entry=str(entry.resolve()), **form)

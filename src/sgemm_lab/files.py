@@ -36,11 +36,7 @@ def data_folder(name: str) -> Path:
 
 
 def bundle(name: str) -> Path:
-    """Return the file of a bundle, such as ``pages/panel.js``.
-
-    Raises:
-        LabError: the bundles are not built.
-    """
+    """Return the file of a bundle, such as ``pages/panel.js``."""
     path = BUNDLES / name
     if not path.is_file():
         raise LabError(
@@ -97,9 +93,6 @@ def check_writable(folder: Path, size: int = 2**22) -> None:
     """Check that a file of ``size`` bytes can be written to a folder; create the folder.
 
     Records are checked so before minutes of measurements; the default is far more than they need.
-
-    Raises:
-        LabError: it cannot be written.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -44,11 +44,7 @@ def fetch(checks: bool = False) -> None:
 
 
 def require(folder: Path = CHECKOUT) -> None:
-    """Check that the required packages of the lock file are installed.
-
-    Raises:
-        MissingToolError: a package is missing or has another version.
-    """
+    """Check that the required packages of the lock file are installed."""
     for problem in _missing(folder, checks=False):
         raise MissingToolError(f"{problem} Install it with 'npm ci' in {folder}.")
 
@@ -74,11 +70,7 @@ def program() -> str:
 
 
 def node(*arguments: str, **options: Any) -> "subprocess.CompletedProcess[str]":
-    """Run Node in the checkout; ``options`` are those of :func:`subprocess.run`.
-
-    Raises:
-        MissingToolError: Node is missing.
-    """
+    """Run Node in the checkout; ``options`` are those of :func:`subprocess.run`."""
     return subprocess.run([program(), *arguments], cwd=CHECKOUT, encoding="utf-8", **options)
 
 

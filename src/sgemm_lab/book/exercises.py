@@ -291,21 +291,13 @@ def lines_data(exercise: Lines) -> dict[str, object]:
 
 @cache
 def question_data(exercise: Question) -> JudgingData:
-    """Return what judges an answer on a page: measurements are the book's records.
-
-    Raises:
-        LabError: no record has what is asked for.
-    """
+    """Return what judges an answer on a page: measurements are the book's records."""
     return exercise.judging(machine_of_records())
 
 
 @cache
 def answer_lines(exercise: Exercise) -> tuple[list[str], str]:
-    """Return the answer as lines of Markdown, and where it comes from if it was measured.
-
-    Raises:
-        LabError: no record has what is asked for.
-    """
+    """Return the answer as lines of Markdown, and where it comes from if it was measured."""
     if isinstance(exercise, Lines):
         return ["```cuda", *_outdented(exercise.right_lines), "```", ""], ""
     assert isinstance(exercise, Question)
@@ -388,11 +380,7 @@ class Written:
 
 
 def parts(markdown: str) -> Iterator[str | Written]:
-    """Cut a chapter's Markdown where exercises and predictions stand.
-
-    Raises:
-        LabError: one of them names what does not exist.
-    """
+    """Cut a chapter's Markdown where exercises and predictions stand."""
     lines, end = markdown.splitlines(), 0
     for kind, argument, (first, after), content in directives(markdown):
         if kind in ("exercise", "predict"):

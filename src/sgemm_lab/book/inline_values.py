@@ -26,9 +26,6 @@ def replacement_field(content: str) -> str:
 
     A value that does not say how it is written is written as the book writes values
     (:func:`sgemm_lab.lab.written`).
-
-    Raises:
-        LabError: the content is no expression.
     """
     content = " ".join(content.split())
     field = f"{{{content}}}"

@@ -47,9 +47,6 @@ def mathml(latex: str, *, display: bool) -> str:
     Args:
         latex: the formula, without the dollar signs around it.
         display: whether it stands in a line of its own.
-
-    Raises:
-        LabError: it is no LaTeX that can be turned.
     """
     try:
         return str(_CONVERTER.convert_with_local_state(latex.strip(), displaystyle=display))
@@ -63,11 +60,7 @@ def write_font(site: Path) -> None:
 
 
 def code_points(site: Path) -> set[int]:
-    """Return the signs that the formulas of the site's pages show.
-
-    Raises:
-        LabError: the book's font lacks one of them.
-    """
+    """Return the signs that the formulas of the site's pages show."""
     shown: set[int] = set()
     for page in site.rglob("*.html"):
         for formula in _FORMULA.findall(page.read_text(encoding="utf-8")):

@@ -32,11 +32,7 @@ _FOOT = """<div style="width: 100%; font: 8px sans-serif; color: #555; text-alig
 
 
 def pages_of(toc: Path, site: Path) -> list[Path]:
-    """Return the pages of a built site in the order of its table of contents.
-
-    Raises:
-        LabError: a page was not built.
-    """
+    """Return the pages of a built site in the order of its table of contents."""
     listed = yaml.safe_load(toc.read_text(encoding="utf-8"))
     chapters = [one["file"] for part in listed["parts"] for one in part["chapters"]]
     pages = [site / f"{name}.html" for name in (listed["root"], *chapters)]

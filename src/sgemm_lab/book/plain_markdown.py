@@ -76,11 +76,7 @@ class Converter:
         self._values: list[str] = []
 
     def pieces(self, text: str) -> list[Piece]:
-        """Return one cell's MyST Markdown in pieces: what holds values apart from what does not.
-
-        Raises:
-            LabError: it holds something that is not understood.
-        """
+        """Return one cell's MyST Markdown in pieces: what holds values apart from what does not."""
         blocks = filter(None, map(self._plain, _blocks(text)))
         return [
             Piece(self._as_f_string(joined) if live else joined, live)

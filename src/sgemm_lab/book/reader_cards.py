@@ -51,11 +51,7 @@ class ReaderCardDirective(SphinxDirective):
     optional_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        """Write the place's HTML.
-
-        Raises:
-            LabError: WGSL has no program of the name, or no step before it.
-        """
+        """Write the place's HTML."""
         return [nodes.raw("", place(*self.arguments), format="html", **{KIND: SCRIPT})]
 
 
@@ -64,9 +60,6 @@ def place(name: str = "") -> str:
 
     Args:
         name: of the step that is measured, or "" for the whole ladder.
-
-    Raises:
-        LabError: WGSL has no program of the name, or no step before it.
     """
     what, time = f"up to {len(all_programs())} programs", "about half a minute, on a slow GPU two"
     if name:

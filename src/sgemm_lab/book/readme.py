@@ -67,11 +67,7 @@ def _cells(step: LadderStep) -> str:
 
 
 def with_table(readme: str, ladder_table: str) -> str:
-    """Return the README's text with the table between its markers.
-
-    Raises:
-        LabError: the markers are missing.
-    """
+    """Return the README's text with the table between its markers."""
     head, begin, rest = readme.partition(BEGIN)
     _, end, tail = rest.partition(END)
     if not (begin and end):
@@ -80,11 +76,7 @@ def with_table(readme: str, ladder_table: str) -> str:
 
 
 def current(root: Path) -> tuple[str, str]:
-    """Return the text of ``root``'s README.md as it is, and as the records want it.
-
-    Raises:
-        LabError: there is no README.md, or nothing was recorded.
-    """
+    """Return the text of ``root``'s README.md as it is, and as the records want it."""
     readme = root / "README.md"
     if not readme.is_file():
         raise LabError(f"There is no README.md in {root}. The ladder is made in a checkout.")

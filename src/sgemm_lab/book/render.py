@@ -99,11 +99,7 @@ class PageRenderer(NbElementRenderer):  # type: ignore[misc]
 
 
 def page_state(saved: dict[str, Any]) -> dict[str, Any]:
-    """Return saved widgets in short, by id: the name of each one's script, and its own state.
-
-    Raises:
-        LabError: a widget is not one of the book's.
-    """
+    """Return saved widgets in short, by id: the name of each one's script, and its own state."""
     models: dict[str, Any] = {}
     for model_id, model in saved.items():
         state = model["state"]

@@ -114,10 +114,6 @@ def draw(chromium: str, sheet: Path, files: Sequence[Path], cards: Sequence[str]
         sheet: the site's style sheet.
         files: where the cards go.
         cards: as ``card`` returns them.
-
-    Raises:
-        subprocess.CalledProcessError: the browser failed.
-        subprocess.TimeoutExpired: it took too long.
     """
     body = "".join(
         f'<div class="share-card" style="top: {place * HEIGHT}px">{one}</div>'

@@ -26,9 +26,6 @@ def check(
 
     ``shift`` moves the matrices by that many elements off their aligned addresses.
     After an error that leaves the GPU unusable (an illegal address), the iterator ends.
-
-    Raises:
-        LabError: no GPU, or the kernel does not compile.
     """
     cupy = require_gpu()
     loaded = LoadedKernel(kernel)

@@ -48,9 +48,6 @@ def check_sandboxed(
     """Check a kernel as ``on_gpu.check`` does, in a subprocess.
 
     A kernel that exceeds ``time_limit`` seconds at a size fails there, and the iterator ends.
-
-    Raises:
-        LabError: no GPU, or the kernel does not compile.
     """
     request = {"do": "check", "sizes": list(sizes), "seed": seed, "shift": shift}
     done = 0
@@ -66,10 +63,6 @@ def try_out(kernel: Kernel, sizes: Sequence[Size], *, time_limit: float = TIME_L
     """Launch a kernel once at each size in a subprocess, to see that it terminates.
 
     Sizes that the kernel refuses or that do not fit into the GPU's memory are skipped.
-
-    Raises:
-        LabError: no GPU, the kernel does not compile, it does not end in ``time_limit`` seconds, or
-            the GPU stops it.
     """
     done = 0
     try:

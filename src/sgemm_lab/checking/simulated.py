@@ -24,9 +24,6 @@ def check_simulated(
     outside an array, a misaligned one, a read of what nothing wrote, a race, a missed barrier. A
     launch that takes longer than ``time_limit`` seconds is given up, and the sizes after it are not
     tried.
-
-    Raises:
-        LabError: the kernel does not compile, or cannot be compiled here.
     """
     given = {
         "kernel": kernel.name,

@@ -43,9 +43,6 @@ def write_site(folder: Path) -> dict[str, int]:
 
     WebAssembly is packed, and the headers and libraries for host code, which are not counted; the
     script that drives it is not. ``manifest.json`` names version and sizes.
-
-    Raises:
-        MissingToolError: the package was not fetched, or another version was.
     """
     package = package_files()
     folder.mkdir(parents=True, exist_ok=True)

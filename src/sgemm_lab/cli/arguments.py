@@ -71,11 +71,7 @@ def add_time_limit(parser: argparse.ArgumentParser, what: str, default: float | 
 
 
 def chosen(names: Sequence[str], suits: Callable[[Kernel], bool] = lambda _: True) -> list[Kernel]:
-    """Return the kernels with these names or files; by default all of the book that ``suits``.
-
-    Raises:
-        LabError: a kernel does not exist, or a file is not a kernel.
-    """
+    """Return the kernels with these names or files; by default all of the book that ``suits``."""
     if not names:
         return [kernel for kernel in load_kernels(variants=True) if suits(kernel)]
     return [named_kernel(name) for name in names]
@@ -99,11 +95,7 @@ def for_this_gpu(names: Sequence[str]) -> list[Kernel]:
 
 
 def named_kernel(name: str) -> Kernel:
-    """Return the kernel with this name, or in this file.
-
-    Raises:
-        LabError: there is no such kernel, or the file is not one.
-    """
+    """Return the kernel with this name, or in this file."""
     return load_kernel_file(Path(name)) if name.endswith(".cu") else load_kernel(name)
 
 

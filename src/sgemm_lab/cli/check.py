@@ -64,11 +64,7 @@ def add_check_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_check(options: argparse.Namespace) -> int:
-    """Check and print; return the exit status: 0 correct, 1 wrong, 2 not run at any size.
-
-    Raises:
-        LabError: a kernel, a file or an option is invalid.
-    """
+    """Check and print; return the exit status: 0 correct, 1 wrong, 2 not run at any size."""
     if any(is_external(options, name) for name in options.kernels or [""]):
         from sgemm_lab.cli.check_file import run_check_file
 

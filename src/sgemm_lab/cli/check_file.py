@@ -30,11 +30,7 @@ removed."""
 
 
 def run_check_file(options: argparse.Namespace) -> int:
-    """Check and print; return the exit status: 0 no fault, 1 a fault, 2 no kernel was run.
-
-    Raises:
-        LabError: no file is named, or one cannot be read.
-    """
+    """Check and print; return the exit status: 0 no fault, 1 a fault, 2 no kernel was run."""
     if not options.kernels:
         raise LabError("Name the file whose kernels are to be checked.")
     print_status("A file without the book's head comment is simulated on this machine's processor.")

@@ -80,11 +80,7 @@ def add_count_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_count(options: argparse.Namespace) -> int:
-    """Count and print; return 1 if C is wrong or a hazard was found, else 0.
-
-    Raises:
-        LabError: the kernel, the file or the launch is invalid.
-    """
+    """Count and print; return 1 if C is wrong or a hazard was found, else 0."""
     if is_external(options, options.kernel):
         return _run_external(options)
     kernel = _book_kernel(options.kernel)

@@ -27,11 +27,7 @@ def add_export_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_export(options: argparse.Namespace) -> int:
-    """Write the file and print how to compile it.
-
-    Raises:
-        LabError: there is no such kernel, or the file exists with other content.
-    """
+    """Write the file and print how to compile it."""
     kernel = named_kernel(options.kernel)
     path, text = options.out / f"{file_stem(kernel)}.cu", exported(kernel, options.size)
     if not options.force and path.exists() and read_source(path) != text:

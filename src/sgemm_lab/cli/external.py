@@ -78,11 +78,7 @@ def is_external(options: argparse.Namespace, name: str) -> bool:
 
 
 def external_kernel(options: argparse.Namespace, name: str) -> "ExternalKernel":
-    """Return the kernel that the options describe.
-
-    Raises:
-        LabError: it is a kernel of the book, or the file cannot be read.
-    """
+    """Return the kernel that the options describe."""
     from sgemm_lab.external_cuda import read_kernel
 
     if not name.endswith(FILES):

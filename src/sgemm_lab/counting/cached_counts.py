@@ -8,9 +8,5 @@ from sgemm_lab.kernel import Kernel, Size
 
 @lru_cache(maxsize=64)
 def launch(kernel: Kernel, size: Size) -> CountedLaunch:
-    """Return what a simulated launch of a kernel at one size counted; each is run once.
-
-    Raises:
-        LabError: the size is too large, or the kernel cannot be compiled here.
-    """
+    """Return what a simulated launch of a kernel at one size counted; each is run once."""
     return count(kernel, size)

@@ -41,9 +41,6 @@ def compare(sizes: Sequence[Size], records: Sequence[Record]) -> list[Comparison
 
     A launch without recorded counters is left out, and so is one that the simulator cannot run. The
     result is in the order of the sizes, then of the book's kernels and variants.
-
-    Raises:
-        LabError: a kernel cannot be compiled here.
     """
     launches, recorded = [], []
     for size in sizes:

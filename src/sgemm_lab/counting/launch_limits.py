@@ -24,11 +24,7 @@ LARGEST_MATRICES = 2**26
 
 
 def check_size(size: Size) -> None:
-    """Refuse a size that the simulator cannot run in minutes and in 1 GB.
-
-    Raises:
-        LabError: the size is too large.
-    """
+    """Refuse a size that the simulator cannot run in minutes and in 1 GB."""
     m, n, k = size
     if m * n * k > LARGEST_PRODUCT:
         raise LabError(sentence("size.product", m=m, n=n, k=k))

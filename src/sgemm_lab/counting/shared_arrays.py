@@ -11,9 +11,6 @@ def shared_shapes(kernel: Kernel) -> dict[str, list[int]]:
     """Return the shape of each array in shared memory, such as [8, 132] for ``As[BK][BM + PAD]``.
 
     An array whose size the launch decides is left out.
-
-    Raises:
-        LabError: a side of an array is no arithmetic over the kernel's constants.
     """
     given = {"kernel": kernel.name, "source": kernel.source}
     return dict(worker.ask("shared_shapes", given))
@@ -23,9 +20,6 @@ def shared_parts(kernel: Kernel) -> tuple[SharedPart, ...]:
     """Return the arrays that a kernel places in its dynamic shared memory.
 
     They stand in the source as ``auto& As = *reinterpret_cast<float(*)[BK][BM]>(shared + …);``.
-
-    Raises:
-        LabError: a side or a place is no arithmetic over the kernel's constants.
     """
     found = worker.ask("shared_parts", {"kernel": kernel.name, "source": kernel.source})
     return tuple((name, first, count) for name, first, count in found)

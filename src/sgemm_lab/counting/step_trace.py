@@ -36,10 +36,6 @@ def trace_steps(kernel: Kernel, size: Size) -> StepTrace:
 
     Of large tiles the part that stays zero is left out, and with it the threads that only work
     on that part.
-
-    Raises:
-        LabError: the size is too large to be drawn, the kernel cannot be compiled here, or some of
-            its warps wait without the others.
     """
     refuse_large(size)
     given = {
@@ -54,11 +50,7 @@ def trace_steps(kernel: Kernel, size: Size) -> StepTrace:
 
 
 def refuse_large(size: Size) -> None:
-    """Refuse matrices whose cells could not be told apart in a picture.
-
-    Raises:
-        LabError: M, N or K is too large; the message names a size that works.
-    """
+    """Refuse matrices whose cells could not be told apart in a picture."""
     m, n = (min(side, LARGEST_SIDE) for side in size[:2])
     fits = (m, n, min(size[2], LARGEST_SUM - max(m, n)))
     if fits != tuple(size):

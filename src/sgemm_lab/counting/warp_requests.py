@@ -63,9 +63,6 @@ def warp_requests(
         warp: number of the warp in its block.
         every: whether a request that a loop repeats is returned each time it is made, or, as by
             default, the first time only.
-
-    Raises:
-        LabError: there is no such warp or line, or the size is too large.
     """
     m, n, k = size
     shape = kernel.launch_shape(m, n, k)

@@ -53,9 +53,6 @@ def write(suffix: str, texts: Mapping[Kernel, str]) -> None:
     """Replace all members with a suffix, "ptx" or "sass", and print how many there are.
 
     The file is written only if a member changes: its bytes depend on the version of the packer.
-
-    Raises:
-        LabError: the archive cannot be written.
     """
     old = _members()
     new = {name: one for name, one in old.items() if not name.endswith(f".{suffix}")}

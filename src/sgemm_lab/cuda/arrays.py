@@ -10,11 +10,7 @@ MAX_DIMENSION = 2**24
 
 
 def check_matrix(library: Any, name: str, array: Any) -> None:
-    """Refuse what is no float32 matrix of ``library``, which is CuPy for a launch. It may be empty.
-
-    Raises:
-        LabError: a sentence that says what does not fit, and what to do.
-    """
+    """Refuse what is no float32 matrix of ``library``: CuPy for a launch. It may be empty."""
     if not isinstance(array, library.ndarray):
         kind = f"{type(array).__module__}.{type(array).__name__}"
         raise LabError(
@@ -38,11 +34,7 @@ def check_matrix(library: Any, name: str, array: Any) -> None:
 
 
 def product_size(a: Any, b: Any, names: tuple[str, str] = ("A", "B")) -> Size:
-    """Return M, N, K of a product of two matrices.
-
-    Raises:
-        LabError: the rows of the one are not as long as the columns of the other.
-    """
+    """Return M, N, K of a product of two matrices."""
     (m, k), (k_of_b, n) = a.shape, b.shape
     if k != k_of_b:
         left, right = names

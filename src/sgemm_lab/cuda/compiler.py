@@ -75,12 +75,7 @@ def compile_kernel(kernel: Kernel, target: str = DEFAULT_TARGET) -> Compiled:
 
 
 def compile_to_ptx(kernel: Kernel, target: str = DEFAULT_TARGET) -> str:
-    """Compile a kernel to PTX only: half the work, where machine code is not wanted.
-
-    Raises:
-        CompileError: the source has errors; the message gives line and reason.
-        LabError: the kernel needs a newer target, or NVRTC is not installed.
-    """
+    """Compile a kernel to PTX only: half the work, where machine code is not wanted."""
     return _source_to_ptx(kernel.source, _file_name(kernel), _whole_target(kernel, target))
 
 
@@ -116,12 +111,7 @@ def _from(kernel: Kernel) -> str:
 
 
 def compile_source(source: str, file_name: str, target: str, entry: str = ENTRY) -> Compiled:
-    """Compile CUDA C++ text. ``file_name`` is what error messages call it.
-
-    Raises:
-        CompileError: the source has errors; the message gives line and reason.
-        LabError: NVRTC is not installed.
-    """
+    """Compile CUDA C++ text. ``file_name`` is what error messages call it."""
     made = _machine_code(source, file_name, target)
     # The log has a paragraph per entry, and before them remarks that may name one too.
     begins = f"Compiling entry function '{entry}'"

@@ -64,11 +64,7 @@ _NUMBER = re.compile(r"\d+(\.\d+)?([eE][+-]?\d+)?")
 
 
 def take_counters(kernels: Sequence[Kernel], size: Size) -> list[dict[str, float]]:
-    """Launch each kernel once at a size (M, N, K) and return its counters, in order.
-
-    Raises:
-        LabError: ncu is not installed, or the machine does not let it read the counters.
-    """
+    """Launch each kernel once at a size (M, N, K) and return its counters, in order."""
     ncu = shutil.which("ncu")
     if ncu is None:
         raise LabError(

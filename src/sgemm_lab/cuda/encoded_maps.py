@@ -23,9 +23,6 @@ def encoded(tensor_map: TensorMap, address: int) -> Any:
 
     Where the address is not aligned, so that TMA cannot read the matrix, it is all zeros: a kernel
     must not use it then.
-
-    Raises:
-        LabError: the driver refuses the map, or has no TMA.
     """
     words = MAP_BYTES // 8
     spare = np.zeros(words + _MAP_ALIGNMENT // 8, "uint64")

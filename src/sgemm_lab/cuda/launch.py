@@ -69,20 +69,12 @@ def device_target() -> str:
 
 @lru_cache(maxsize=1)
 def device_sms() -> int:
-    """Return how many SMs the current GPU has.
-
-    Raises:
-        MissingToolError: there is no GPU.
-    """
+    """Return how many SMs the current GPU has."""
     return int(require_gpu().cuda.Device().attributes["MultiProcessorCount"])
 
 
 def current_device() -> Device:
-    """Return the description of the current GPU.
-
-    Raises:
-        LabError: no GPU.
-    """
+    """Return the description of the current GPU."""
     cupy = require_gpu()
     attributes = cupy.cuda.Device().attributes
     capability = str(cupy.cuda.Device().compute_capability)
@@ -162,9 +154,6 @@ class LoadedKernel:
             c: of M×N floats.
             size: M, N, K, each 1 or more.
             stream: has the handle of a CUDA stream as ``ptr``; by default CuPy's current stream.
-
-        Raises:
-            LabError: the tile needs more shared memory than there is.
         """
         launches = self._launches.get(size)
         if launches is None:
@@ -289,11 +278,7 @@ def fits(kernel: Kernel, size: Size) -> bool:
 
 
 def multiply(kernel: Kernel, a: Any, b: Any) -> Any:
-    """Return a·b as a new CuPy array, computed by the kernel.
-
-    Raises:
-        LabError: as ``LoadedKernel`` does.
-    """
+    """Return a·b as a new CuPy array, computed by the kernel."""
     cupy = require_gpu()
     loaded = LoadedKernel(kernel)
     for name, array in (("A", a), ("B", b)):
@@ -307,9 +292,6 @@ def check_arrays(library: Any, a: Any, b: Any, c: Any) -> Size:
     """Return (m, n, k) if the three arrays can be given to a kernel.
 
     ``library`` is the array library they must belong to: CuPy for a launch.
-
-    Raises:
-        LabError: a sentence that says which array does not fit, why, and what to do.
     """
     for name, array in (("A", a), ("B", b), ("C", c)):
         _check_operand(library, name, array)

@@ -144,11 +144,7 @@ def instructions(listing: str) -> list[Instruction]:
 
 
 def main_loop(listing: str) -> Loop:
-    """Return the innermost loop with the most multiply-adds.
-
-    Raises:
-        LabError: no loop multiplies.
-    """
+    """Return the innermost loop with the most multiply-adds."""
     code = instructions(listing)
     first, last = _main(code)
     body = code[first : last + 1]

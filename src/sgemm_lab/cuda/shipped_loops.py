@@ -33,11 +33,7 @@ def kernel_loop(kernel: Kernel) -> Loop:
 
 
 def shown() -> list[Kernel]:
-    """Return the kernels whose machine code a chapter shows.
-
-    Raises:
-        LabError: there is no checkout with chapters, or a chapter names no kernel of the book.
-    """
+    """Return the kernels whose machine code a chapter shows."""
     pages = (page.read_text(encoding="utf-8") for page in data_folder("chapters").glob("*.md"))
     calls = (call for page in pages for call in _SHOWN.findall(page))
     return [
@@ -46,11 +42,7 @@ def shown() -> list[Kernel]:
 
 
 def write_all() -> None:
-    """Write the main loop of every kernel that a chapter shows into the archive.
-
-    Raises:
-        LabError: NVRTC or nvdisasm is not installed, or a kernel has no such loop.
-    """
+    """Write the main loop of every kernel that a chapter shows into the archive."""
     archive.write("sass", {kernel: _disassembled(kernel) for kernel in shown()})
 
 

@@ -39,20 +39,12 @@ def archived_ptx(kernel: Kernel) -> str:
     """Return the archive's PTX of a book kernel or variant; another kernel is compiled here.
 
     So the counts of the book's own kernels are the same on every machine.
-
-    Raises:
-        LabError: the kernel is not one of the book's own, and cannot be compiled here; or it is
-            one, and the archive does not have it yet.
     """
     return shipped_text(kernel) if kernel in load_kernels(variants=True) else kernel_ptx(kernel)
 
 
 def shipped_text(kernel: Kernel) -> str:
-    """Return the PTX of a kernel from the package's archive.
-
-    Raises:
-        LabError: it is not there.
-    """
+    """Return the PTX of a kernel from the package's archive."""
     text = archive.read(kernel, "ptx")
     if text is None:
         raise LabError(
@@ -63,29 +55,17 @@ def shipped_text(kernel: Kernel) -> str:
 
 
 def write_all() -> None:
-    """Compile every kernel, variant and small-tile kernel of the book into the archive.
-
-    Raises:
-        LabError: NVRTC is not installed, or a kernel does not compile.
-    """
+    """Compile every kernel, variant and small-tile kernel of the book into the archive."""
     archive.write("ptx", {kernel: compile_to_ptx(kernel) for kernel in shipped_kernels()})
 
 
 def shipped_kernels() -> list[Kernel]:
-    """Return the kernels whose PTX travels: the book's, their variants, and small_tile_kernels().
-
-    Raises:
-        LabError: as ``small_tile_kernels`` does.
-    """
+    """Return the kernels whose PTX travels: the book's, their variants, other constants."""
     return [*load_kernels(variants=True), *small_tile_kernels()]
 
 
 def small_tile_kernels() -> list[Kernel]:
-    """Return the kernels with other constants that a chapter names and no kernel's head does.
-
-    Raises:
-        LabError: there is no checkout with chapters, or a chapter names no kernel of the book.
-    """
+    """Return the kernels with other constants that a chapter names and no kernel's head does."""
     pages = (page.read_text(encoding="utf-8") for page in data_folder("chapters").glob("*.md"))
     named = {name for page in pages for name in _NAMED.findall(page)}
     known = {kernel.name for kernel in load_kernels(variants=True)}

@@ -47,11 +47,7 @@ _SEVEN = f"""\
 
 
 def _run() -> tuple[StrassenRun, str]:
-    """Return what the book recorded first, and where it is from.
-
-    Raises:
-        LabError: there is no record.
-    """
+    """Return what the book recorded first, and where it is from."""
     records = STRASSEN_RECORDS.load_all()
     if not records:
         raise LabError(

@@ -57,11 +57,7 @@ class Lines(Exercise):
         }
 
     def kernel_of(self, answer: object) -> Kernel:
-        """Return the kernel that an answer makes.
-
-        Raises:
-            LabError: there is no answer, or it is neither lines nor a kernel.
-        """
+        """Return the kernel that an answer makes."""
         source = worker.ask("written", self._given(answer))["source"]
         return replace(parse_kernel("mine", source), parent=load_kernel(self.kernel).parent)
 

@@ -88,11 +88,7 @@ class Question(Exercise):
 
     @abstractmethod
     def judging(self, machine: Machine) -> JudgingData:
-        """Return what judges an answer.
-
-        Raises:
-            LabError: nothing is known of what the question asks for.
-        """
+        """Return what judges an answer."""
 
     @abstractmethod
     def correct_answer(self, machine: Machine) -> Found:

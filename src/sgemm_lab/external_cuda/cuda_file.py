@@ -61,20 +61,12 @@ class Sources:
         return {"files": files, "defines": self.defines}
 
     def ask(self, task: str, entry: str | None = None, **given: Any) -> Any:
-        """Ask Node about the kernel that an entry means.
-
-        Raises:
-            LabError: as the task raises.
-        """
+        """Ask Node about the kernel that an entry means."""
         return worker.ask(task, {**self.given, "entry": entry, **given})
 
 
 def read_sources(pasted: Pasted) -> Sources:
-    """Read a file and all headers that are found next to it or in its folders.
-
-    Raises:
-        LabError: a header cannot be read.
-    """
+    """Read a file and all headers that are found next to it or in its folders."""
     texts: dict[str, str] = {}
     fills: dict[str, str] = {}
     cuda: dict[str, None] = {}
@@ -118,10 +110,6 @@ def _found(name: str, folders: Iterable[Path], quoted: bool) -> Path | None:
 
 
 def own_kernels(sources: Sources) -> Sequence[Mapping[str, Any]]:
-    """Return name and line of each kernel that the file itself defines.
-
-    Raises:
-        LabError: the brackets of the file do not match.
-    """
+    """Return name and line of each kernel that the file itself defines."""
     found: Sequence[Mapping[str, Any]] = sources.ask("own_kernels")
     return found

@@ -48,11 +48,7 @@ class Settings:
 
 
 def for_node(kernel: ExternalKernel, opened: Opened, expect: Iterable[str] = ()) -> dict[str, Any]:
-    """Return a compiled kernel as ``tasks.ts`` takes it, with the arrays of files that it names.
-
-    Raises:
-        LabError: a file cannot be read, holds no numbers, or is too large.
-    """
+    """Return a compiled kernel as ``tasks.ts`` takes it, with the arrays of files that it names."""
     named = _FILE_OF_ARGUMENT.findall(kernel.arguments or "")
     named += [name.strip() for text in expect for name in _FILE_OF_EXPECTATION.findall(text)]
     return {
@@ -71,11 +67,7 @@ def for_node(kernel: ExternalKernel, opened: Opened, expect: Iterable[str] = ())
 
 
 def load_array(path: Path) -> Any:
-    """Return the array of numbers in a ``.npy`` file.
-
-    Raises:
-        LabError: it cannot be read, holds no numbers, or is too large.
-    """
+    """Return the array of numbers in a ``.npy`` file."""
     try:
         found = np.load(path, allow_pickle=False, mmap_mode="r")
     except (OSError, ValueError, EOFError) as fault:

@@ -31,9 +31,6 @@ def follow_program(pasted: Pasted, target: str = DEFAULT_TARGET) -> Program:
 
     Where that takes too long it is followed again with smaller constants. Of a file without a main
     the functions are followed that launch kernels and take no arguments.
-
-    Raises:
-        LabError: the file cannot be read or launches nothing, or a kernel does not compile.
     """
     text = read_sources(pasted).ask("program_text")
     if text is None:

@@ -37,11 +37,7 @@ class Library:
         return None
 
     def view(self, name: str, x: Any) -> Any:
-        """Return a CuPy array with the memory of an array of this library.
-
-        Raises:
-            LabError: the array is not on a GPU, or CuPy has no such dtype.
-        """
+        """Return a CuPy array with the memory of an array of this library."""
         return _cupy().asarray(x)
 
     def result(self, x: Any) -> Any:
@@ -50,11 +46,7 @@ class Library:
 
 
 def library_of(name: str, x: Any) -> Library:
-    """Return the library of an array.
-
-    Raises:
-        LabError: ``x`` is no array on the GPU.
-    """
+    """Return the library of an array."""
     kind: Any = type(x)
     return _library(kind) or _unknown(name, x)
 

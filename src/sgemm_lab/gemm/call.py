@@ -39,9 +39,6 @@ def matmul(
     """Return alpha·a·b + beta·out; ``sgemm_lab.matmul`` documents arrays, copies and streams.
 
     ``product_of`` returns the product for M, N, K; by default the dispatcher.
-
-    Raises:
-        LabError: an array does not fit, there is no GPU or compiler, or no kernel runs on the GPU.
     """
     for name, x in (("a", a), ("b", b)):
         if not hasattr(x, "dtype"):
@@ -150,11 +147,7 @@ def _multiply(
 
 
 def _view(cupy: Any, name: str, x: Any) -> Any:
-    """Return a matrix, or a batch of matrices, as a CuPy array on the current GPU.
-
-    Raises:
-        LabError: it is none.
-    """
+    """Return a matrix, or a batch of matrices, as a CuPy array on the current GPU."""
     try:
         found = library_of(name, x).view(name, x)
     except (TypeError, ValueError, BufferError) as fault:

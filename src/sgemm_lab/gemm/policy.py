@@ -119,11 +119,7 @@ class GpuRecords:
 
 
 def gpu_records(gpu: Device | None) -> GpuRecords:
-    """Return the book's records of a GPU; None: of the first GPU with a table.
-
-    Raises:
-        LabError: there is no table of tuned kernels, or no record.
-    """
+    """Return the book's records of a GPU; None: of the first GPU with a table."""
     machine, tables, records = book_machine(gpu), load_tables(), load_records()
     gpu = gpu or tables[0].gpu
     if not records:
@@ -145,11 +141,7 @@ def gpu_records(gpu: Device | None) -> GpuRecords:
 
 
 def check_bound(error: Bound) -> None:
-    """Check an error bound.
-
-    Raises:
-        LabError: it is neither a positive number nor "fp32" nor None.
-    """
+    """Check an error bound."""
     if error is None or (isinstance(error, str) and error == FP32):
         return
     is_number = isinstance(error, int | float) and not isinstance(error, bool)

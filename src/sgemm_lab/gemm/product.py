@@ -37,12 +37,7 @@ def matmul(
     alpha: float = 1.0,
     beta: float = 0.0,
 ) -> Any:
-    """Return the product within an error bound; ``sgemm_lab.matmul`` documents the arguments.
-
-    Raises:
-        LabError: an array does not fit, no algorithm meets the bound, or there is no GPU or
-            compiler.
-    """
+    """Return the product within an error bound; ``sgemm_lab.matmul`` documents the arguments."""
     check_bound(error)
 
     def product_of(size: Size) -> Product:
@@ -61,11 +56,7 @@ def choice(
     workspace: int | None = None,
     gpu: str | None = None,
 ) -> Algorithm:
-    """Return the algorithm that ``matmul`` would use on a GPU; ``sgemm_lab.choice`` says which.
-
-    Raises:
-        LabError: a size, the error bound or the GPU is invalid, or no algorithm meets the bound.
-    """
+    """Return the algorithm that ``matmul`` would use on a GPU; ``sgemm_lab.choice`` says which."""
     for name, extent in (("M", m), ("N", n), ("K", k)):
         if not isinstance(extent, int) or not 1 <= extent <= MAX_DIMENSION:
             raise LabError(

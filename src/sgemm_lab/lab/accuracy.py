@@ -18,18 +18,17 @@ LIBRARY_NAMES = {name: f"cuBLAS {arithmetic.upper()}" for arithmetic, name in CU
 
 
 class Errors:
-    """Errors of kernels and of cuBLAS as recorded; cuBLAS by the names in ``CUBLAS_MODES``."""
+    """Errors of kernels and of cuBLAS as recorded; cuBLAS by the names in ``CUBLAS_MODES``.
+
+    Asking for what was not measured raises a LabError.
+    """
 
     def __init__(self, names: Sequence[str]) -> None:
         self.names = tuple(names)
         self._record = session.book_records()[0]
 
     def found(self, name: str, inputs: str, k: int) -> Accuracy:
-        """Return what was measured of one kernel at one class of inputs and one K.
-
-        Raises:
-            LabError: it was not measured.
-        """
+        """Return what was measured of one kernel at one class of inputs and one K."""
         which = name if name in CUBLAS_MODES.values() else load_kernel(name)
         found = self._record.accuracy(which, inputs, k)
         if found is None:

@@ -17,11 +17,7 @@ _R = TypeVar("_R")
 
 
 def kernel_of(kernel: str | Kernel | ExternalKernel) -> Kernel:
-    """Return a kernel of the book by its name, or a kernel object as it is.
-
-    Raises:
-        LabError: there is no such kernel, or it is a kernel without the book's head comment.
-    """
+    """Return a kernel of the book by its name, or a kernel object as it is."""
     if isinstance(kernel, Kernel):
         return kernel
     if isinstance(kernel, ExternalKernel):
@@ -33,11 +29,7 @@ def kernel_of(kernel: str | Kernel | ExternalKernel) -> Kernel:
 
 
 def size_of(size: AnySize) -> Size:
-    """Return M, N, K; one number stands for all three.
-
-    Raises:
-        LabError: it is neither.
-    """
+    """Return M, N, K; one number stands for all three."""
     sizes = (size, size, size) if isinstance(size, int) else size
     whole = isinstance(sizes, (tuple, list)) and all(
         isinstance(part, int) and not isinstance(part, bool) and part > 0 for part in sizes

@@ -26,11 +26,7 @@ class Card:
     """
 
     def __init__(self, record: Record) -> None:
-        """Read the latest microbenchmarks of a record.
-
-        Raises:
-            LabError: the record has none.
-        """
+        """Read the latest microbenchmarks of a record."""
         self.device = record.gpu
         self.record = record
         self.walk = self._by_parameter("latency.global")
@@ -163,11 +159,7 @@ class Card:
 
 
 def newest_card() -> Card:
-    """Return this GPU's card if the session measured one, else the first of the book's records.
-
-    Raises:
-        LabError: no record has microbenchmarks.
-    """
+    """Return this GPU's card if the session measured one, else the first of the book's records."""
     for record in session.all_records():
         if record.readings("latency.global"):
             return Card(record)

@@ -39,11 +39,7 @@ class Counted:
     """Several kernels counted at one size."""
 
     def __init__(self, kernels: list[Kernel], size: Size) -> None:
-        """Simulate each kernel once.
-
-        Raises:
-            LabError: the size is too large, or a kernel cannot be compiled here.
-        """
+        """Simulate each kernel once."""
         self.size = size
         self.launches = {kernel.name: launch(kernel, size) for kernel in kernels}
         self.hardware = {kernel.name: _hardware(kernel, size) for kernel in kernels}

@@ -37,11 +37,7 @@ def external_kernel(
 
 
 def external_verdict(kernels: Sequence[ExternalKernel]) -> Output:
-    """Check every kernel of some files by simulation and return the verdicts as a table.
-
-    Raises:
-        LabError: one does not compile, or its arguments are not known.
-    """
+    """Check every kernel of some files by simulation and return the verdicts as a table."""
     rows = []
     for kernel in kernels:
         for report in check_file(kernel):
@@ -88,10 +84,6 @@ class ExternalCounted:
 
 
 def external_count(kernel: ExternalKernel, size: Size, expect: str | None) -> ExternalCounted:
-    """Count and judge one launch.
-
-    Raises:
-        LabError: it does not compile, or its arguments are not known.
-    """
+    """Count and judge one launch."""
     expected = () if expect is None else (expect,)
     return ExternalCounted(count_external(kernel, size, expect=expected))

@@ -59,11 +59,7 @@ class Hardware:
         return self.dram_read_bytes + self.dram_write_bytes
 
     def waiting(self, *reasons: str) -> float:
-        """Return the share of a warp's time that it waits for some of ``STALL_REASONS``.
-
-        Raises:
-            LabError: there is no such reason.
-        """
+        """Return the share of a warp's time that it waits for some of ``STALL_REASONS``."""
         stalls = {name: value for name, value in self.values.items() if name.startswith(_STALLED)}
         waited = sum(self.__getattr__(_STALLED + reason) for reason in reasons)
         return waited / sum(stalls.values())

@@ -27,11 +27,7 @@ class Effects:
     power_size = POWER_SIZE
 
     def __init__(self, record: Record) -> None:
-        """Read the latest effects of a record.
-
-        Raises:
-            LabError: the record has none.
-        """
+        """Read the latest effects of a record."""
         self._record = record
         found = record.readings(f"effect.{BOOK}")
         if SIZES[0] not in found:
@@ -39,11 +35,7 @@ class Effects:
         self.run = found[SIZES[0]].run
 
     def samples(self, name: str, size: int) -> tuple[float, ...]:
-        """Return the samples of a reading, such as "cached", "launches" or "watts.zeros".
-
-        Raises:
-            LabError: it was not measured.
-        """
+        """Return the samples of a reading, such as "cached", "launches" or "watts.zeros"."""
         found = self._record.readings(f"effect.{name}").get(size)
         if found is None:
             raise LabError(f"The effect '{name}' was not measured at {size}.")

@@ -53,11 +53,7 @@ class MultiGpuResults(RecordQueries):
 
     @staticmethod
     def ms(samples: tuple[float, ...] | None) -> float:
-        """Return the median of samples in milliseconds.
-
-        Raises:
-            LabError: there are none.
-        """
+        """Return the median of samples in milliseconds."""
         return 1e3 * median(samples)
 
     def speedup(self, gpus: int, n: int) -> float:
@@ -67,11 +63,7 @@ class MultiGpuResults(RecordQueries):
         return median(one.overlap) / median(more.overlap)
 
     def closing(self, gpus: int, n: int, layout: str) -> Output:
-        """Return the closing box of n×n matrices on several GPUs, set against one GPU.
-
-        Raises:
-            LabError: one of the two was not recorded.
-        """
+        """Return the closing box of n×n matrices on several GPUs, set against one GPU."""
         one, more = self.product(1, n), self.product(gpus, n, layout)
         flop = 2 * n**3
         before, now = self.ms(one.overlap), self.ms(more.overlap)

@@ -42,9 +42,6 @@ def chosen_gpu(gpu: str | None) -> str:
     """Return the id of the GPU with this id or name, of the book or of a record.
 
     The default GPU's without one.
-
-    Raises:
-        LabError: neither the book nor a record knows the GPU; the message names the nearest.
     """
     if not gpu:
         return default_gpu()

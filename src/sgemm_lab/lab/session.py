@@ -37,9 +37,6 @@ def measure_here(
     """Measure on this machine's GPU, and keep the run for the session.
 
     The progress is told in one line of the cell's output, which is wiped at the end.
-
-    Raises:
-        LabError: no GPU, or nothing could be measured.
     """
     run = measure_run(kernels, sizes=sizes, micro=micro, effects=effects, progress=_print_over)
     _print_over("")

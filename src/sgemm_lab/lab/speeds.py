@@ -44,7 +44,10 @@ _MARKERS = "osD^vP"
 
 @dataclass(frozen=True)
 class Speeds:
-    """Kernels at one or more sizes, with cuBLAS in the same run."""
+    """Kernels at one or more sizes, with cuBLAS in the same run.
+
+    Asking for what was not measured raises a LabError.
+    """
 
     scores: tuple[Score, ...]
     note: str
@@ -58,11 +61,7 @@ class Speeds:
         return iter(self.scores)
 
     def of(self, kernel: str, size: Size | None = None) -> Score:
-        """Return the score of one kernel, at its only or the given size.
-
-        Raises:
-            LabError: it was not measured.
-        """
+        """Return the score of one kernel, at its only or the given size."""
         for score in self.scores:
             if score.kernel == kernel and size in (None, score.size):
                 return score
@@ -138,11 +137,7 @@ def origin(score: Score) -> str:
 
 
 def score_of(kernel: Kernel, size: Size) -> Score:
-    """Return the score of one kernel: what this session measured, else measured or read now.
-
-    Raises:
-        LabError: there is no GPU, and nothing is recorded of the kernel.
-    """
+    """Return the score of one kernel: what this session measured, else measured or read now."""
     known = {(s.kernel, s.m, s.n, s.k): s for s in scores(session.here())}
     found = known.get((kernel.name, *size))
     return found or speeds([kernel], [size]).of(kernel.name, size)

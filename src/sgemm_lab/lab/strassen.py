@@ -53,17 +53,16 @@ _GPU_SIZE: Size = (8192, 8192, 8192)
 
 
 class StrassenResults:
-    """Recorded results of Strassen's product on the book's first GPU, with their predictions."""
+    """Recorded results of Strassen's product on the book's first GPU, with their predictions.
+
+    Asking for what was not measured raises a LabError.
+    """
 
     def __init__(self, gpu: str, run: StrassenRun, machine: Machine) -> None:
         self.gpu, self.run, self.machine = gpu, run, machine
 
     def inside(self, kernel: str) -> "StrassenResults":
-        """Return the same of plans whose leaves were all multiplied by one kernel.
-
-        Raises:
-            LabError: it was not measured.
-        """
+        """Return the same of plans whose leaves were all multiplied by one kernel."""
         found = next((one for one in self.run.inside if one.kernel == kernel), None)
         record = next((one for one in load_records() if one.gpu.name == self.gpu), None)
         if not found or not record:
@@ -84,11 +83,7 @@ class StrassenResults:
         return WORTH
 
     def at(self, n: int) -> SizeTimes:
-        """Return the times of n×n matrices.
-
-        Raises:
-            LabError: they were not measured.
-        """
+        """Return the times of n×n matrices."""
         return self.run.at(n)
 
     def is_timed(self, n: int) -> bool:
@@ -101,19 +96,11 @@ class StrassenResults:
         return self.is_timed(n) and UNIFORM in kinds
 
     def best(self, n: int) -> MeasuredPlan:
-        """Return the plan that the model takes for n×n matrices, as it was measured.
-
-        Raises:
-            LabError: it was not measured.
-        """
+        """Return the plan that the model takes for n×n matrices, as it was measured."""
         return self.way(n, best_plan((n, n, n), self.machine).schedules)
 
     def way(self, n: int, schedules: tuple[str, ...]) -> MeasuredPlan:
-        """Return a plan of n×n matrices, as it was measured.
-
-        Raises:
-            LabError: it was not measured.
-        """
+        """Return a plan of n×n matrices, as it was measured."""
         for way in self.at(n).ways:
             if way.schedules == schedules:
                 return way
@@ -203,11 +190,7 @@ class StrassenResults:
         return 1e3 * measured, 1e3 * self.machine.leaf_seconds(self.predicted(n, way).plan.leaf)
 
     def errors(self, n: int, inputs: str = UNIFORM) -> Errors:
-        """Return the errors of n×n matrices of a class.
-
-        Raises:
-            LabError: they were not measured.
-        """
+        """Return the errors of n×n matrices of a class."""
         return self.run.error_at(n, inputs)
 
     def grown(self, n: int, levels: int, inputs: str = UNIFORM) -> float:

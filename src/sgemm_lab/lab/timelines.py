@@ -44,9 +44,6 @@ def pipeline_of(kernel: Kernel) -> Pipeline:
     * load: bytes of a K tile, 4·BK·(BM + BN), over the bytes per clock that L2 gives one SM: the
       card's L2 bandwidth / (S·f).
     * compute: multiply-adds of a K tile, BM·BN·BK, over the FP32 lanes of an SM.
-
-    Raises:
-        LabError: the kernel has no K tiles in shared memory, or the GPU has no card.
     """
     stages = _buffers(kernel)
     tile = Tile.from_constants(kernel.values)

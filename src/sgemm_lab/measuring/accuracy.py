@@ -24,9 +24,6 @@ def product_errors(products: Mapping[str, Product], size: Size) -> dict[str, flo
     """Return ‖C − A·B‖ / ‖A·B‖ of each product by name, for inputs uniform in ±0.5.
 
     None if C holds NaN or infinity.
-
-    Raises:
-        LabError: no GPU.
     """
     cupy = require_gpu()
     m, n, k = size
@@ -47,9 +44,6 @@ def accuracies(products: Mapping[str, Product], progress: Progress) -> Iterator[
 
     The results have no fingerprint, which the caller adds. A product that refuses a size with a
     LabError is skipped there; ``progress`` is called with the reason.
-
-    Raises:
-        LabError: no GPU.
     """
     cupy = require_gpu()
     for kind in INPUTS:

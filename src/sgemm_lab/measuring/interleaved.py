@@ -149,9 +149,6 @@ def captured_sgemm(version: int, given: tuple[int, ...], workspace: int) -> None
         version: of the cuBLAS that CuPy has loaded, such as 130100.
         given: the arguments of cublasSgemm.
         workspace: address of ``WORKSPACE_BYTES``.
-
-    Raises:
-        LabError: cuBLAS refuses the call.
     """
     library = cublas_library(version // 10000)
     pointer, count = ctypes.c_void_p, ctypes.c_int
@@ -183,9 +180,6 @@ def contenders(kernels: Iterable[Kernel]) -> dict[str, Product]:
     """Load kernels and return them by name, with cuBLAS.
 
     If a kernel uses tensor cores, cuBLAS in TF32 and FP16 is included.
-
-    Raises:
-        LabError: no GPU, or a kernel cannot be loaded.
     """
     kernels = list(kernels)
     products: dict[str, Product] = {kernel.name: LoadedKernel(kernel) for kernel in kernels}

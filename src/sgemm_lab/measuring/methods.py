@@ -50,9 +50,6 @@ def effects(progress: Progress = lambda _: None) -> Iterator[Reading]:
     (GFLOP/s of the first launches, timed individually), ``watts.`` or ``clock.`` with ``random`` or
     ``zeros`` (from nvidia-smi; none without it), or ``bound.`` with ``book`` or ``tf32`` (the
     largest error over K·u·|A|·|B|). The parameter is the size.
-
-    Raises:
-        LabError: no GPU, no compiler, or too little memory on the GPU.
     """
     cupy = require_gpu()
     for size in SIZES:

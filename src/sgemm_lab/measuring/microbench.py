@@ -39,9 +39,6 @@ def microbenchmarks(progress: Callable[[str], None] = lambda _: None) -> Iterato
     """Run the microbenchmarks.
 
     A footprint that the GPU's memory cannot hold is skipped; ``progress`` is called with a message.
-
-    Raises:
-        LabError: no GPU, or no compiler.
     """
     bench = _Bench(require_gpu())
     plan: list[tuple[str, Callable[..., Reading], tuple[int, ...]]] = [

@@ -34,9 +34,6 @@ def other_products(
 
     A product is left out, and reported, if its library is missing, if it is not in FP32, or if a
     CUDA graph cannot capture it.
-
-    Raises:
-        LabError: a name is none of ``LIBRARIES`` or of ``checkouts.INCLUDES``.
     """
     if unknown := set(wanted) - set(LIBRARIES):
         raise LabError(f"'{min(unknown)}' is no library here. There are: {', '.join(LIBRARIES)}.")

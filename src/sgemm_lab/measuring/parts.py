@@ -51,11 +51,7 @@ class Part:
     edits: tuple[Edit, ...] = ()
 
     def load(self) -> Kernel:
-        """Return the edited kernel.
-
-        Raises:
-            LabError: the kernel's text does not have each edited piece once.
-        """
+        """Return the edited kernel."""
         source = load_kernel(self.kernel).source
         for old, new in self.edits:
             if source.count(old) != 1:
@@ -92,9 +88,6 @@ def parts(progress: Progress = lambda _: None) -> Iterator[Reading]:
 
     Names of the readings are ``part.`` with one of ``PARTS``, in µs, and the same with ``.clock``,
     in MHz. The parameter is the size.
-
-    Raises:
-        LabError: no GPU, or no compiler.
     """
     kernels = {name: part.load() for name, part in PARTS.items()}
     if not all(suits(kernel, device_target()) for kernel in kernels.values()):

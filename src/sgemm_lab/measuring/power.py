@@ -41,9 +41,6 @@ def power(progress: Progress = lambda _: None) -> Iterator[Reading]:
 
     Names of the readings are ``power.`` with the product's name and ``.watts``, ``.clock`` (MHz) or
     ``.gflops``, and ``POWER_CAP``. There are none on a GPU that lacks wgmma, or without nvidia-smi.
-
-    Raises:
-        LabError: no GPU, or no compiler.
     """
     kernels = [load_kernel(name) for name in POWER_KERNELS]
     cap = _cap()

@@ -110,9 +110,6 @@ def take_record(
         matmul: a dispatcher to measure as well.
         time_limit: of the timings, in seconds.
         progress: called with a line of text.
-
-    Raises:
-        LabError: as ``measure_run``; or the file is not writable, which is checked first.
     """
     device = current_device()
     _check_file(folder, device)
@@ -145,11 +142,7 @@ class _Taken:
 
 @contextmanager
 def _keeping(taken: _Taken, progress: Progress) -> Iterator[None]:
-    """Keep the results so far if Ctrl-C or an error ends the measurements.
-
-    Raises:
-        LabError: there are no results; the message has the reason.
-    """
+    """Keep the results so far if Ctrl-C or an error ends the measurements."""
     try:
         yield
     except KeyboardInterrupt:
@@ -187,9 +180,6 @@ def measure_run(
 
     A reader's kernel first runs in a separate process with a time limit, because it may not
     terminate. Ctrl-C or an error ends the run; the results so far are returned as incomplete.
-
-    Raises:
-        LabError: no GPU, a kernel cannot be loaded or does not terminate, or there are no results.
     """
     sizes = list(sizes)
     base = new_run()
@@ -283,9 +273,6 @@ def record_counters(
 
     Kernels are skipped at sizes that they refuse. The file is written after every ``COUNTER_BATCH``
     launches.
-
-    Raises:
-        LabError: no GPU, no access to counters, or a file error as in ``take_record``.
     """
     device = current_device()
     _check_file(folder, device)
@@ -322,9 +309,6 @@ def record_errors(
         folder: of records.
         progress: called with a line of text.
         others: further products by name, each with the fingerprint of its source.
-
-    Raises:
-        LabError: as ``take_record`` does.
     """
     device = current_device()
     _check_file(folder, device)
@@ -351,9 +335,6 @@ def new_run() -> Run:
     """Return a run without measurements, with its date and software versions.
 
     Call it before the measurements, because a GPU that has failed cannot be queried.
-
-    Raises:
-        LabError: no GPU.
     """
     cupy = require_gpu()
     return Run(

@@ -14,11 +14,7 @@ class StreamCublas:
     """
 
     def __init__(self, stream: int) -> None:
-        """Make a handle of cuBLAS for the stream with this handle.
-
-        Raises:
-            LabError: no GPU.
-        """
+        """Make a handle of cuBLAS for the stream with this handle."""
         import numpy as np
         from cupy_backends.cuda.libs import cublas as library
 
@@ -32,11 +28,7 @@ class StreamCublas:
         self._one = self._zero + FLOAT_BYTES
 
     def launch(self, a: int, b: int, c: int, size: Size, *, adds: bool = False) -> None:
-        """Compute c = a·b, or c += a·b, for row-major float32 matrices at three addresses.
-
-        Raises:
-            LabError: cuBLAS refuses.
-        """
+        """Compute c = a·b, or c += a·b, for row-major float32 matrices at three addresses."""
         m, n, k = size
         # cuBLAS is column-major and reads these as Aᵀ, Bᵀ and Cᵀ; Cᵀ = Bᵀ·Aᵀ.
         captured_sgemm(

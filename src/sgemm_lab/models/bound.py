@@ -131,9 +131,6 @@ def rates(gpu: Gpu, arithmetic: str = "fp32") -> dict[str, float]:
 
     Per clock and SM: warp FMAs, which are FP32 lanes over 32, or the tensor cores' multiply-adds
     over 32; one instruction per scheduler; one wavefront; one lookup. DRAM: the data sheet's GB/s.
-
-    Raises:
-        LabError: the GPU's tensor cores do not support the arithmetic.
     """
     clocks = gpu.sms * gpu.clock_mhz / 1e3
     products = clocks * gpu.fmas(arithmetic) / WARP
@@ -167,9 +164,6 @@ def bound(
         record: of that GPU.
         partial: if the per-block demand is unknown, omit L1 and shared memory. The result is
             a bound, but not always the lowest. Always so for kernels on tensor cores.
-
-    Raises:
-        LabError: the per-block demand is unknown, or the kernel cannot be compiled here.
     """
     try:
         block, source = block_demand(kernel).per_step(size), "counted in one block, simulated"

@@ -76,12 +76,7 @@ def _simulated_or_why_not(kernel: Kernel) -> BlockDemand | LabError:
 
 
 def simulated_demand(kernel: Kernel) -> BlockDemand:
-    """Simulate one block of a kernel at two values of K and return its demand: see ``demand.ts``.
-
-    Raises:
-        LabError: the block is not a tile of C given by the kernel's constants, or it cannot be
-            simulated.
-    """
+    """Return the demand of one block, simulated at two values of K: see ``demand.ts``."""
     given = {"kernel": kernel.name, "source": kernel.source}
     worker.ask("refuse_other_grids", given)  # before it is compiled
     return BlockDemand(**worker.ask("demand", {**given, "ptx": archived_ptx(kernel)}))

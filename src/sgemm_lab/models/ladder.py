@@ -82,9 +82,6 @@ def ladder(records: Iterable[Record]) -> list[LadderStep]:
     """Return every kernel and variant of the book, in order, as the first GPU measured it.
 
     A kernel that it has not measured has the score of the next GPU that has.
-
-    Raises:
-        LabError: nothing was recorded.
     """
     squares = largest_squares(records)
     steps = [

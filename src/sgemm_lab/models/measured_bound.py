@@ -59,11 +59,7 @@ class MeasuredBound(NamedTuple):
 
 
 def of_ladder(kernel: Kernel, records: Sequence[Record]) -> MeasuredBound | None:
-    """Return a kernel's score on the ladder with its bound; None if it has no score there.
-
-    Raises:
-        LabError: it has a score, but the demand of its blocks is not known.
-    """
+    """Return a kernel's score on the ladder with its bound; None if it has no score there."""
     found = largest_squares(records).get((kernel.name, kernel.fingerprint))
     if found is None:
         return None
@@ -112,11 +108,7 @@ def nearest_ancestor(now: MeasuredBound) -> MeasuredBound | None:
 
 
 def required_ancestor(now: MeasuredBound) -> MeasuredBound | None:
-    """Return the same; None only for a kernel without a parent.
-
-    Raises:
-        LabError: the kernel has ancestors, and none was measured at its size.
-    """
+    """Return the same, or None for a kernel without a parent; else a LabError is raised."""
     found = nearest_ancestor(now)
     if found is None and parent_of(now.kernel) is not None:
         raise LabError(

@@ -169,11 +169,7 @@ class Engine:
         return [stream for one in self.workers for stream in (*one.work, one.moving)]
 
     def run(self) -> float:
-        """Run the plan; return seconds from the first GPU's start to the last one's end.
-
-        Raises:
-            LabError: it took longer than the time limit, or a GPU failed.
-        """
+        """Run the plan; return seconds from the first GPU's start to the last one's end."""
         begin, runtime = time.perf_counter(), self._cupy.cuda.runtime
         here = runtime.getDevice()
         for action in self._actions:
@@ -233,11 +229,7 @@ class Engine:
 
 
 def wait(streams: Iterable[Any], seconds: float) -> None:
-    """Wait until streams have finished.
-
-    Raises:
-        LabError: they did not finish within ``seconds``, or a GPU failed.
-    """
+    """Wait until streams have finished, for so many seconds at most; else raise a LabError."""
     query = require_gpu().cuda.runtime.streamQuery
     end = time.perf_counter() + seconds
     for stream in streams:

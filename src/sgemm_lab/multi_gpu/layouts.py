@@ -25,9 +25,6 @@ def rows(size: Size, gpus: int) -> Plan:
     Args:
         size: M, N, K.
         gpus: number of GPUs.
-
-    Raises:
-        LabError: a number is below 1.
     """
     m, n, k = _checked(size, gpus)
     bands, parts = _cuts(m, gpus), _cuts(n, gpus)
@@ -59,9 +56,6 @@ def summa(size: Size, gpus: int) -> Plan:
     Args:
         size: M, N, K.
         gpus: number of GPUs, in the squarest grid.
-
-    Raises:
-        LabError: a number is below 1.
     """
     m, n, k = _checked(size, gpus)
     down, across = squarest_grid(gpus)
@@ -106,9 +100,6 @@ def cannon(size: Size, gpus: int) -> Plan:
     Args:
         size: M, N, K.
         gpus: number of GPUs, a square.
-
-    Raises:
-        LabError: the number of GPUs is not a square, or a number is below 1.
     """
     m, n, k = _checked(size, gpus)
     side = math.isqrt(gpus)

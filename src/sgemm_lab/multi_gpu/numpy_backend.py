@@ -18,9 +18,6 @@ def run(plan: Plan, a: Any, b: Any) -> Any:
         plan: for the sizes of a and b.
         a: M×K, a NumPy array of any type of numbers.
         b: K×N.
-
-    Raises:
-        LabError: a or b does not have the plan's size, or a receive has no send.
     """
     m, n, k = plan.size
     if a.shape != (m, k) or b.shape != (k, n):

@@ -29,7 +29,7 @@ from sgemm_lab.text import plural
 
 @dataclass(frozen=True)
 class RecordQueries:
-    """Queries on the record of one GPU model."""
+    """Queries on the record of one GPU model. What was not measured raises a LabError."""
 
     record: MultiGpuRecord
 
@@ -47,9 +47,6 @@ class RecordQueries:
             layout: one of ``layouts.LAYOUTS``.
             fields: others of ``Case``, such as ``graph=True``; by default cuBLAS multiplies and
                 copy engines carry the tiles, launched.
-
-        Raises:
-            LabError: it was not measured.
         """
         given = {"m": n, "inside": CUBLAS, "transport": COPY, **fields}
         case = Case(gpus=gpus, n=n, k=n, layout=layout, **given)
@@ -77,22 +74,14 @@ class RecordQueries:
         return list(found.values())
 
     def link(self, carrier: str = COPY, gpus: int = 2, block_limit: int | None = None) -> Link:
-        """Fit a link to the latest measured transfers.
-
-        Raises:
-            LabError: none were measured.
-        """
+        """Fit a link to the latest measured transfers."""
         with_links = [run for run in self.runs if run.links]
         if not with_links:
             raise LabError(f"No link is in the record of {self.record.gpu.name}.")
         return fitted_link(with_links[0], carrier, gpus, block_limit)
 
     def without_peer_access(self) -> tuple[float, float]:
-        """Return GB/s of the largest copy with and without peer access.
-
-        Raises:
-            LabError: they were not measured.
-        """
+        """Return GB/s of the largest copy with and without peer access."""
         far = [found for run in self.runs for found in run.links if not found.case.peer]
         if not far:
             raise LabError("Copies without peer access are not in the record.")
@@ -108,11 +97,7 @@ class RecordQueries:
         return fast[0].gbs, slow.gbs
 
     def predicted(self, times: ProductTimes, *, overlap: bool) -> float:
-        """Return the predicted seconds of a product, from the links of the record.
-
-        Raises:
-            LabError: the links or the products without transfers were not measured.
-        """
+        """Return the predicted seconds of a product, from the links of the record."""
         case = times.case
         limit = case.block_limit if case.transport == NCCL else None
         return predicted(times, self.link(case.transport, case.gpus, limit), overlap=overlap)
@@ -136,22 +121,14 @@ class RecordQueries:
 
 
 def findings(records: Iterable[MultiGpuRecord] | None = None) -> RecordQueries:
-    """Return the queries on the first record, by default of the book's.
-
-    Raises:
-        LabError: there is no record.
-    """
+    """Return the queries on the first record, by default of the book's."""
     for record in MULTI_GPU_RECORDS.load_all() if records is None else records:
         return RecordQueries(record)
     raise LabError("The book has no record of several GPUs.")
 
 
 def median(samples: tuple[float, ...] | None) -> float:
-    """Return the median of seconds.
-
-    Raises:
-        LabError: this was not measured.
-    """
+    """Return the median of seconds."""
     if not samples:
         raise LabError("This variant of the product was not measured.")
     return statistics.median(samples)
@@ -176,9 +153,6 @@ def fitted_link(run: MultiGpuRun, carrier: str, gpus: int, block_limit: int | No
         carrier: "nccl" or "copy".
         gpus: number of GPUs; more than two send in a ring.
         block_limit: maximum number of NCCL's blocks; None: NCCL's default.
-
-    Raises:
-        LabError: the run has no such measurements.
     """
     pattern = RING if gpus > 2 else BOTH_WAYS
     times = [
@@ -202,9 +176,6 @@ def predicted(times: ProductTimes, link: Link, *, overlap: bool) -> float:
         times: the measurement.
         link: from ``fitted_link``.
         overlap: whether transfers overlap products.
-
-    Raises:
-        LabError: the product lacks its time without transfers.
     """
     case = times.case
     if not times.products:

@@ -29,11 +29,7 @@ class Outcome:
 
 
 def multiply(plan: Plan, inside: str) -> Outcome:
-    """Run a plan several times; return the median, and check sampled rows against float64.
-
-    Raises:
-        LabError: it cannot run, a run takes too long, or C is wrong.
-    """
+    """Run a plan several times; return the median, and check sampled rows against float64."""
     engine = Engine(plan, inside=inside)
     engine.run()
     took = statistics.median(engine.run() for _ in range(_TURNS))
@@ -46,11 +42,7 @@ def multiply(plan: Plan, inside: str) -> Outcome:
 
 
 def in_numpy(plan: Plan) -> float:
-    """Run a plan in NumPy; return the largest error of sampled rows over the rounding bound.
-
-    Raises:
-        LabError: the product is too large, or C is wrong.
-    """
+    """Run a plan in NumPy; return the largest error of sampled rows over the rounding bound."""
     m, n, k = plan.size
     if m * n * k > MOST_IN_NUMPY:
         raise LabError(

@@ -26,9 +26,6 @@ def local_product(inside: str, stream: Any, scratch: int) -> Local:
         inside: one of ``LOCAL_PRODUCTS``.
         stream: a CuPy stream of this GPU.
         scratch: elements of the largest tile of C that is accumulated; 0 if none is.
-
-    Raises:
-        LabError: there is no such product, or it does not run here.
     """
     if inside == CUBLAS:
         return _cublas(stream)

@@ -16,11 +16,7 @@ _RESERVE_BYTES = 2**29
 
 
 def gpu_count() -> int:
-    """Return the number of GPUs visible to this process.
-
-    Raises:
-        MissingToolError: there is no GPU, or no CuPy.
-    """
+    """Return the number of GPUs visible to this process."""
     return int(require_gpu().cuda.runtime.getDeviceCount())
 
 
@@ -41,9 +37,6 @@ def check_memory(plan: Plan, gpu: int, scratch: int = 0) -> None:
         plan: to run.
         gpu: its number; the current device.
         scratch: bytes in addition to the plan's buffers.
-
-    Raises:
-        LabError: not enough memory.
     """
     cupy = require_gpu()
     cupy.get_default_memory_pool().free_all_blocks()
@@ -60,9 +53,6 @@ def enable_peer_access(gpus: int) -> None:
     """Enable direct copies between the first GPUs.
 
     Without peer access a copy silently goes through the host's memory, at a tenth of the speed.
-
-    Raises:
-        LabError: two GPUs do not support it.
     """
     cupy = require_gpu()
     runtime = cupy.cuda.runtime
@@ -83,11 +73,7 @@ def enable_peer_access(gpus: int) -> None:
 
 @contextmanager
 def cuda_errors_as_messages() -> Iterator[None]:
-    """Convert exceptions of CUDA to a LabError.
-
-    Raises:
-        LabError: out of memory, a GPU in exclusive use, or a failure.
-    """
+    """Convert exceptions of CUDA to a LabError."""
     cupy = require_gpu()
     faults = (cupy.cuda.runtime.CUDARuntimeError, cupy.cuda.memory.OutOfMemoryError)
     try:

@@ -182,9 +182,6 @@ def load_tables(folder: Path | None = None) -> list[Table]:
     """Read every table of the book and of the reader, or of another folder of records.
 
     The reader's table of a GPU replaces the book's.
-
-    Raises:
-        LabError: a file cannot be read.
     """
     places = [folder] if folder else dict.fromkeys((data_folder("records"), own_records()))
     tables = [table for place in places for table in TABLES.load_all(place)]
@@ -196,9 +193,6 @@ def nearest_table(gpu: Device, tables: Iterable[Table]) -> Table:
 
     Similarity: equal compute capability first, then the smallest factors between the numbers of
     SMs, clocks, memory bandwidths and L2 sizes.
-
-    Raises:
-        LabError: no table has a model.
     """
     tables = [table for table in tables if table.model]
     if not tables:

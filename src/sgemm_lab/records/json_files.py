@@ -61,30 +61,19 @@ class Kind(Generic[T]):
         """Read every file in the book's folder of records, or in another one.
 
         The record that the chapters quote comes first, the others by file name.
-
-        Raises:
-            LabError: a file cannot be read.
         """
         place = (records or data_folder("records")) / self.folder
         paths = sorted(place.glob("*.json"), key=lambda one: (one.name != CHAPTERS_RECORD, one))
         return [self.load(path) for path in paths]
 
     def save(self, path: Path, record: T) -> None:
-        """Check a record and write it atomically.
-
-        Raises:
-            LabError: the record is not valid, or the file cannot be written.
-        """
+        """Check a record and write it atomically."""
         data = {"format": self.number, **encode(record)}
         self._decoded(data, path)
         write_whole(path, _layout(data) + "\n")
 
     def runs(self, folder: Path, gpu: Device) -> tuple[Any, ...]:
-        """Return the runs in a GPU's file; empty if there is no file.
-
-        Raises:
-            LabError: the file cannot be read, or is of another GPU.
-        """
+        """Return the runs in a GPU's file; empty if there is no file."""
         path = self.path(folder, gpu.name)
         if not path.exists():
             return ()

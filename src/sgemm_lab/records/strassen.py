@@ -113,11 +113,7 @@ class StrassenRun(RunEnvironment):
     inside: tuple[Inside, ...] = ()
 
     def at(self, n: int) -> SizeTimes:
-        """Return the times of n×n matrices.
-
-        Raises:
-            LabError: this size was not measured.
-        """
+        """Return the times of n×n matrices."""
         for found in self.times:
             if found.size == (n, n, n):
                 return found
@@ -129,11 +125,7 @@ class StrassenRun(RunEnvironment):
         return tuple(t for t in self.times if t.size != (t.m,) * 3 or t.m & (t.m - 1))
 
     def error_at(self, n: int, inputs: str) -> Errors:
-        """Return the errors of n×n matrices for an input distribution.
-
-        Raises:
-            LabError: this case was not measured.
-        """
+        """Return the errors of n×n matrices for an input distribution."""
         for found in self.errors:
             if (found.n, found.inputs) == (n, inputs):
                 return found

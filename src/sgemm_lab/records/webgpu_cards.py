@@ -55,11 +55,7 @@ def card_path(records: Path, card: str) -> Path:
 
 
 def load_card(path: Path) -> MeasuredCard | None:
-    """Read a card's file, or return None if there is none.
-
-    Raises:
-        LabError: the content is not a measured card.
-    """
+    """Read a card's file, or return None if there is none."""
     try:
         return decode(MeasuredCard, json.loads(path.read_text(encoding="utf-8")))
     except FileNotFoundError:

@@ -38,11 +38,7 @@ def all_programs() -> list[Kernel]:
 
 
 def load_program(name: str) -> Kernel:
-    """Return the program called ``name``, perhaps with other constants: "register_cache:BM=128".
-
-    Raises:
-        LabError: WGSL has no program of this name.
-    """
+    """Return the program called ``name``, perhaps with other constants: "register_cache:BM=128"."""
     base, _, constants = current_name(name).partition(":")
     found = next((one for one in load_programs() if one.name == base), None)
     if found is None:

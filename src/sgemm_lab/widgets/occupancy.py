@@ -77,11 +77,7 @@ class Occupancy(ChoosesGpu, LabWidget):
 
     @property
     def fit(self) -> Fit:
-        """What fits on an SM.
-
-        Raises:
-            LabError: the launch cannot run.
-        """
+        """What fits on an SM."""
         return occupancy(self.limits, self.launch)
 
     def table(self) -> str:

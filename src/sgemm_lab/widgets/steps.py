@@ -25,9 +25,6 @@ class Steps(LabWidget):
         left_out: line of the barrier that is left out, or 0.
 
     All of them but ``trace`` are state that the reader changes and Python can read or set.
-
-    Raises:
-        LabError: a block has no step, or a setting is out of its range.
     """
 
     trace: "traitlets.Dict[str, Any]" = traitlets.Dict().tag(sync=True)

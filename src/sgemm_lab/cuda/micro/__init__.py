@@ -9,11 +9,7 @@ from sgemm_lab.errors import LabError
 
 
 def micro_source(name: str) -> str:
-    """Return the text of ``<name>.cu`` in this folder.
-
-    Raises:
-        LabError: there is no such file.
-    """
+    """Return the text of ``<name>.cu`` in this folder."""
     path = Path(__file__).parent / f"{name}.cu"
     if not path.is_file():
         raise LabError(f"There is no microbenchmark file called '{name}'.")
@@ -21,10 +17,6 @@ def micro_source(name: str) -> str:
 
 
 def load_micro(name: str, entry: str) -> Any:
-    """Compile a file of this folder for the current GPU and return the function ``entry``.
-
-    Raises:
-        LabError: no GPU, or no compiler.
-    """
+    """Compile a file of this folder for the current GPU and return the function ``entry``."""
     compiled = compile_source(micro_source(name), f"{name}.cu", device_target(), entry)
     return load_function(compiled, entry)

@@ -33,11 +33,7 @@ class GpuBench:
     """The candidates, compiled for this machine's GPU."""
 
     def __init__(self, device: Device, kernels: Sequence[Kernel], budget: Budget = BUDGET) -> None:
-        """Compile all candidates in parallel.
-
-        Raises:
-            LabError: no GPU, or no compiler.
-        """
+        """Compile all candidates in parallel."""
         self._cupy = require_gpu()
         self._budget = budget
         with ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -51,11 +47,7 @@ class GpuBench:
         self._loaded = [LoadedKernel(kernel) for kernel in self.resident]
 
     def measure(self, size: Size) -> ShapeTimes:
-        """See ``Bench.measure``; small products are measured as CUDA graphs.
-
-        Raises:
-            LabError: the GPU's memory cannot hold the matrices.
-        """
+        """See ``Bench.measure``; small products are measured as CUDA graphs."""
         first, faults = self._first_launches(size)
         limit = RULED_OUT * min(first.values(), default=0) + LAUNCH_NOISE
         products: dict[str, Product] = {

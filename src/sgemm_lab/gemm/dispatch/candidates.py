@@ -143,11 +143,7 @@ def is_candidate(kernel: Kernel, size: Size) -> bool:
 
 
 def candidates() -> list[Kernel]:
-    """Return every candidate.
-
-    Raises:
-        LabError: a family names an unknown kernel or constant.
-    """
+    """Return every candidate."""
     return [
         load_kernel(family.kernel).with_constants(
             **{name: value for setting in chosen for name, value in setting.items()}

@@ -103,21 +103,13 @@ class _Setting:
 
 
 def set_tune(mode: str) -> None:
-    """Set the mode of later calls that give none; ``sgemm_lab.set_tune`` documents it.
-
-    Raises:
-        LabError: there is no such mode.
-    """
+    """Set the mode of later calls that give none; ``sgemm_lab.set_tune`` documents it."""
     check_mode(mode)
     _Setting.mode = mode
 
 
 def dispatcher_for(device: int, tune: str | None) -> Dispatcher:
-    """Return the current GPU's dispatcher for a mode; None: for the mode that is set.
-
-    Raises:
-        LabError: there is no such mode, or no kernel runs on this GPU.
-    """
+    """Return the current GPU's dispatcher for a mode; None: for the mode that is set."""
     return _dispatcher(device, str(tune) if tune else _Setting.mode)  # a list has no hash
 
 
@@ -134,11 +126,7 @@ def _dispatcher(device: int, mode: str) -> Dispatcher:
 
 
 def check_mode(mode: str) -> None:
-    """Check a mode.
-
-    Raises:
-        LabError: it is none of ``MODES``.
-    """
+    """Check a mode."""
     if mode not in MODES:
         raise LabError(
             f"tune is {mode!r}. Give {', '.join(repr(one) for one in MODES[:-1])} or "

@@ -15,11 +15,7 @@ ANY_SIZE = (256, 256, 256)
 
 
 def fit_of(kernel: Kernel, compiled: Compiled, compute_capability: str) -> Fit:
-    """Return how many blocks of a candidate fit on an SM.
-
-    Raises:
-        LabError: none does, or the limits of the SM are not known.
-    """
+    """Return how many blocks of a candidate fit on an SM."""
     limits = LIMITS.get(compute_capability)
     if limits is None:
         raise LabError(

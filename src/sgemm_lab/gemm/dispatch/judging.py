@@ -36,9 +36,6 @@ def judge(
         bench: measures all candidates first, to find the fastest one; None: no candidates.
         budget: duration of each of the final measurements.
         tuned: dispatchers of other modes. This product is the first of those that tune on use.
-
-    Raises:
-        LabError: the GPU's memory cannot hold the matrices.
     """
     picked = multiply.kernel_for(size).name
     tuned = tuned or {}
@@ -103,11 +100,7 @@ class Verdict:
 
 
 def verdict(found: Sequence[DrawnShape]) -> Verdict:
-    """Return the statistics of drawn shapes.
-
-    Raises:
-        LabError: there is none.
-    """
+    """Return the statistics of drawn shapes."""
     if not found:
         raise LabError("No shape was measured.")
     of_best = [one.share_of_best for one in found if one.share_of_best is not None]

@@ -32,9 +32,6 @@ class Picker:
             gpu: for which kernels are picked.
             tables: of all GPUs.
             usable: whether a kernel runs on the GPU.
-
-        Raises:
-            LabError: no table has a model, or none of its kernels is usable.
         """
         table = nearest_table(gpu, tables)
         assert table.model is not None
@@ -60,11 +57,7 @@ class Picker:
         return list(self._fits)
 
     def drop(self, kernel: Kernel) -> None:
-        """Remove a kernel that does not run on the GPU.
-
-        Raises:
-            LabError: it was the last one.
-        """
+        """Remove a kernel that does not run on the GPU."""
         self._known.clear()
         self._dropped.add(kernel)
         self._fits.pop(kernel, None)

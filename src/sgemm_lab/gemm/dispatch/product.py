@@ -31,11 +31,7 @@ class Dispatcher(ABC):
     """Multiplies matrices by the kernel that it chooses for their size."""
 
     def __call__(self, a: Any, b: Any, c: Any) -> None:
-        """Compute c = a·b for non-empty row-major float32 matrices on the GPU.
-
-        Raises:
-            LabError: the kernel cannot be compiled or launched.
-        """
+        """Compute c = a·b for non-empty row-major float32 matrices on the GPU."""
         (m, k), n = a.shape, b.shape[1]
         self.launch(a.data.ptr, b.data.ptr, c.data.ptr, (m, n, k))
 
@@ -48,11 +44,7 @@ class GpuDispatcher(Dispatcher):
     """The dispatcher of one GPU: a table, and the loaded kernels."""
 
     def __init__(self, device: Device, tables: list[Table]) -> None:
-        """Read the tables. If the model of another GPU serves, there is a warning.
-
-        Raises:
-            LabError: no table has a model, or none of its kernels runs on this GPU.
-        """
+        """Read the tables. If the model of another GPU serves, there is a warning."""
         self._picker = Picker(device, tables, _is_supported)
         if self._picker.tuned_on != device.name:
             warnings.warn(other_gpu_warning(device, self._picker.tuned_on), stacklevel=7)
@@ -128,11 +120,7 @@ class GpuDispatcher(Dispatcher):
 
 @lru_cache(maxsize=16)
 def dispatcher(_device_id: int) -> GpuDispatcher:
-    """Return the dispatcher of the current GPU, whose number is the cache key.
-
-    Raises:
-        LabError: no table has a model, or none of its kernels runs on this GPU.
-    """
+    """Return the dispatcher of the current GPU, whose number is the cache key."""
     return GpuDispatcher(current_device(), load_tables())
 
 

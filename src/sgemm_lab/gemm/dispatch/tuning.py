@@ -95,11 +95,7 @@ def measure_shapes(
 def table_of(
     gpu: Device, environment: Search, bench: Bench, measured: Sequence[ShapeTimes]
 ) -> Table:
-    """Return the table of a search: its points at the squares, and the model fitted to all shapes.
-
-    Raises:
-        LabError: too few shapes were measured.
-    """
+    """Return the table of a search: points at the squares, and the model fitted to all shapes."""
     if len(measured) < FEWEST_SHAPES:
         raise LabError(
             f"{len(measured)} shapes were measured, and a model needs {FEWEST_SHAPES}. "

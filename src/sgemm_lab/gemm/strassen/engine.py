@@ -82,9 +82,6 @@ class GpuProduct:
             plan: of any size and levels.
             leaf: the product for the leaves; None: the dispatcher.
             work: an existing float32 workspace, at least as long as the plan's.
-
-        Raises:
-            LabError: no GPU, no compiler, or not enough memory.
         """
         self._cupy = require_gpu()
         self.plan = plan
@@ -94,11 +91,7 @@ class GpuProduct:
         self._work = self._workspace() if work is None else work
 
     def __call__(self, a: Any, b: Any, c: Any) -> None:
-        """Compute c = a·b.
-
-        Raises:
-            LabError: an array does not fit the plan.
-        """
+        """Compute c = a·b."""
         self._run(a, b, c, adds=True, multiplies=True)
 
     def only_additions(self, a: Any, b: Any, c: Any) -> None:
@@ -172,11 +165,7 @@ def launch_of(step: Addition) -> tuple[str, tuple[Argument, ...]]:
 
 @lru_cache(maxsize=16)
 def load_pass(_device_id: int, entry: str) -> Any:
-    """Compile the additions for the current GPU, whose number is the cache key; return ``entry``.
-
-    Raises:
-        LabError: no GPU, or no compiler.
-    """
+    """Compile the additions for the current GPU, whose number is the key, and return ``entry``."""
     text = SOURCE.read_text(encoding="utf-8")
     # All entries are in one cubin, which is compiled once.
     compiled = compile_source(text, SOURCE.name, device_target(), ENTRIES[0])
@@ -200,9 +189,6 @@ def random_product_error(plan: Plan, *, live: bool, kernel: Kernel | None = None
         plan: of any size.
         live: on the GPU, else in NumPy.
         kernel: of the leaves on the GPU; None: the dispatcher.
-
-    Raises:
-        LabError: as ``GpuProduct``.
     """
     m, n, k = plan.size
     library: Any = require_gpu() if live else np

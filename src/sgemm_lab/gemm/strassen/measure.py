@@ -98,9 +98,6 @@ def take_strassen_record(
         budget: per size; None: at least five samples and 0.3 seconds.
         progress: called with a line of text before each item.
         only_inside: measure only with ``TENSOR_CORE_LEAF`` for all leaves.
-
-    Raises:
-        LabError: no GPU, a product is not exact, or the file cannot be written.
     """
     check_writable(folder / STRASSEN_RECORDS.folder)
     device, run = current_device(), StrassenRun(**new_run().environment())
@@ -165,9 +162,6 @@ def exact_products(leaf: Leaf | None = None) -> int:
 
     Args:
         leaf: the product for the leaves; None: the dispatcher in FP32.
-
-    Raises:
-        LabError: a product is not exact.
     """
     cupy = require_gpu()
     random = cupy.random.RandomState(seed=5)
@@ -221,9 +215,6 @@ def measure(
         kernel: of the leaves; None: the dispatcher in FP32.
         budget: as in ``take_strassen_record``.
         progress: called with a line of text.
-
-    Raises:
-        LabError: no GPU, or its memory is too small.
     """
     cupy = require_gpu()
     most = max(plan.workspace_bytes for plan in plans)
@@ -272,9 +263,6 @@ def measure_errors(n: int, inputs: str, most: int, leaf: Leaf | None = None) -> 
     """Return the errors of cuBLAS and of 0 to ``most`` levels for n×n matrices.
 
     ``leaf`` is the product for the leaves; None: the dispatcher in FP32.
-
-    Raises:
-        LabError: no GPU, or not enough memory for the workspace.
     """
     cupy = require_gpu()
     a, b = (matrix(cupy, inputs, (n, n), seed) for seed in (1, 2))
@@ -293,9 +281,6 @@ def products_by_levels() -> dict[str, tuple[Product, str]]:
     """Return products of 1, 2, … levels by their names in ``sgemm-lab errors``.
 
     Each has the fingerprint of the leaf kernel, empty where the dispatcher chooses.
-
-    Raises:
-        LabError: no GPU, or the kernel of the leaves cannot be loaded.
     """
     kernel = load_kernel(TENSOR_CORE_LEAF)
     leaves: list[tuple[str, Leaf | None, str]] = [("fp32", None, "")]

@@ -68,9 +68,6 @@ def book_machine(gpu: Device | None = None) -> Machine:
     """Return the rates of a GPU from the book's records, or of the most similar one.
 
     None: the first GPU with a table.
-
-    Raises:
-        LabError: there is no table of tuned kernels, or no copy was measured on its GPU.
     """
     tables = load_tables()
     if not tables:

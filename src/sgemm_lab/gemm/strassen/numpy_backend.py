@@ -28,9 +28,6 @@ def run(plan: Plan, a: Any, b: Any) -> Any:
         plan: for the sizes of a and b.
         a: M×K, a NumPy array of floats.
         b: K×N, of the same type.
-
-    Raises:
-        LabError: a or b is not of the plan's size.
     """
     m, n, k = plan.size
     if a.shape != (m, k) or b.shape != (k, n):

@@ -71,11 +71,7 @@ def phase_of(addresses: Sequence[int | None]) -> Phase:
 
 
 def wide_request(kernel: Kernel, line: str) -> Request:
-    """Return the first 16-byte request that the first warp makes at a source line.
-
-    Raises:
-        LabError: there is no such line, or it asks for no 16 bytes.
-    """
+    """Return the first 16-byte request that the first warp makes at a source line."""
     found = warp_requests(kernel, one_block(kernel), space="shared", line=line)
     wide = [request for request in found if request["bits"] == _WIDE]
     if not wide:

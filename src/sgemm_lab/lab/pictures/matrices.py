@@ -83,9 +83,6 @@ def reading(kernel: Kernel, size: Size, group: Group, *, number: int = 0, step: 
         number: the thread's number in the block, or the warp's.
         step: the k of the step, below K. Of a kernel without K tiles of a constant width it is
             inside the first.
-
-    Raises:
-        LabError: the group does not read A and B in that step, or there is no such group.
     """
     accesses = _accesses(kernel, size)
     first, count = {"thread": (number, 1), "warp": (number * WARP, WARP)}.get(group, (0, 1 << 30))

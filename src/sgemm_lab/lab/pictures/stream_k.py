@@ -48,9 +48,6 @@ def shares_of(kernel: Kernel, tiles: int, sms: int, windows: int = WINDOWS) -> l
     A is zero, and each number of B encodes its tile and its window. So what a thread reads of
     ``Bs`` says what it multiplies: a window that is copied and never read does not count. Blocks
     that each compute one tile go to the SMs in turn.
-
-    Raises:
-        LabError: the kernel has neither one block for each SM nor one for each tile.
     """
     return [list(share) for share in _shares(kernel, tiles, sms, windows)]
 

@@ -10,7 +10,7 @@
 // neighbours, so all lanes of a loading warp work, and rows of B are copied as float4 too.
 
 constexpr int TILE = 32;  // rows and columns of a tile
-constexpr int BK = 64;    // width of the window along K
+constexpr int BK = 64;    // width of a K tile
 
 static_assert(TILE * TILE <= 1024, "A block has at most 1024 threads: TILE can be at most 32.");
 static_assert(BK <= 2 * TILE, "A thread copies one float4: BK can be at most 2 * TILE.");
@@ -28,8 +28,8 @@ __device__ float4 load4(const float* x, int left, bool aligned)
 
 extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M, int N, int K)
 {
-    __shared__ __align__(16) float As[TILE][BK];  // rows of A × the window's k
-    __shared__ __align__(16) float Bs[BK][TILE];  // the window's k × columns of B
+    __shared__ __align__(16) float As[TILE][BK];  // rows of A × the K tile's k
+    __shared__ __align__(16) float Bs[BK][TILE];  // the K tile's k × columns of B
 
     const int tx = threadIdx.x;
     const int ty = threadIdx.y;
@@ -59,12 +59,12 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
             const float4 v = load4(&B[size_t(k0 + k) * N + colB], left, alignedB);
             *reinterpret_cast<float4*>(&Bs[k][c]) = v;
         }
-        __syncthreads();  // no one reads the window before all of it is there
+        __syncthreads();  // no one reads the K tile before all of it is there
 
         for (int k = 0; k < BK; ++k) {
             acc += As[ty][k] * Bs[k][tx];
         }
-        __syncthreads();  // no one overwrites the window before all have read it
+        __syncthreads();  // no one overwrites the K tile before all have read it
     }
 
     if (row < M && col < N) C[size_t(row) * N + col] = acc;

@@ -10,7 +10,7 @@
 // BK / 4 threads of a row copy A, and only the first BK / 4 rows of threads copy B.
 
 constexpr int TILE = 32;  // rows and columns of a tile
-constexpr int BK = 64;    // width of the window along K
+constexpr int BK = 64;    // width of a K tile
 
 static_assert(TILE * TILE <= 1024, "A block has at most 1024 threads: TILE can be at most 32.");
 static_assert(BK % 4 == 0, "A float4 holds 4 floats: BK must be a multiple of 4.");
@@ -18,8 +18,8 @@ static_assert(BK <= 4 * TILE, "TILE threads copy 4 floats each: BK can be at mos
 
 extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M, int N, int K)
 {
-    __shared__ float As[TILE][BK];  // rows of A × the window's k
-    __shared__ float Bs[BK][TILE];  // the window's k × columns of B
+    __shared__ float As[TILE][BK];  // rows of A × the K tile's k
+    __shared__ float Bs[BK][TILE];  // the K tile's k × columns of B
 
     const int tx = threadIdx.x;
     const int ty = threadIdx.y;
@@ -50,12 +50,12 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
                 Bs[k][tx] = k0 + k < K && col < N ? B[size_t(k0 + k) * N + col] : 0.0f;
             }
         }
-        __syncthreads();  // no one reads the window before all of it is there
+        __syncthreads();  // no one reads the K tile before all of it is there
 
         for (int k = 0; k < BK; ++k) {
             acc += As[ty][k] * Bs[k][tx];
         }
-        __syncthreads();  // no one overwrites the window before all have read it
+        __syncthreads();  // no one overwrites the K tile before all have read it
     }
 
     if (row < M && col < N) C[size_t(row) * N + col] = acc;

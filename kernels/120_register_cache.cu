@@ -11,7 +11,7 @@
 
 constexpr int BM = 64;  // rows of C per block
 constexpr int BN = 64;  // columns of C per block
-constexpr int BK = 8;   // width of the window along K
+constexpr int BK = 8;   // width of a K tile
 constexpr int TM = 4;   // rows of C per thread
 constexpr int TN = 4;   // columns of C per thread
 constexpr int THREADS = BM * BN / (TM * TN);
@@ -23,8 +23,8 @@ static_assert(THREADS <= 1024, "A block has at most 1024 threads: make TM larger
 
 extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M, int N, int K)
 {
-    __shared__ float As[BM][BK];  // rows of A × the window's k
-    __shared__ float Bs[BK][BN];  // the window's k × columns of B
+    __shared__ float As[BM][BK];  // rows of A × the K tile's k
+    __shared__ float Bs[BK][BN];  // the K tile's k × columns of B
 
     const int tid = threadIdx.x;
     const int tx = tid % (BN / TN);  // my group of TN columns
@@ -32,7 +32,7 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
     const int blockRow = blockIdx.y * BM;
     const int blockCol = blockIdx.x * BN;
 
-    // My block's rows of A and columns of B. They move along K with the window.
+    // My block's rows of A and columns of B. They move along K with the K tile.
     const float* Ablock = A + size_t(blockRow) * K;
     const float* Bblock = B + blockCol;
 
@@ -51,7 +51,7 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
         }
         Ablock += BK;
         Bblock += size_t(BK) * N;
-        __syncthreads();  // no one reads the window before all of it is there
+        __syncthreads();  // no one reads the K tile before all of it is there
 
         for (int k = 0; k < BK; ++k) {
             float fragA[TM];  // this k's column of my rows
@@ -64,7 +64,7 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
                 }
             }
         }
-        __syncthreads();  // no one overwrites the window before all have read it
+        __syncthreads();  // no one overwrites the K tile before all have read it
     }
 
     for (int i = 0; i < TM; ++i) {

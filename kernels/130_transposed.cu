@@ -10,7 +10,7 @@
 
 constexpr int BM = 128;  // rows of C per block
 constexpr int BN = 128;  // columns of C per block
-constexpr int BK = 8;    // width of the window along K
+constexpr int BK = 8;    // width of a K tile
 constexpr int TM = 8;    // rows of C per thread
 constexpr int TN = 8;    // columns of C per thread
 constexpr int THREADS = BM * BN / (TM * TN);
@@ -22,8 +22,8 @@ static_assert(THREADS <= 1024, "A block has at most 1024 threads: make TM larger
 
 extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M, int N, int K)
 {
-    __shared__ float As[BK][BM];  // the window's k × rows of A: transposed
-    __shared__ float Bs[BK][BN];  // the window's k × columns of B
+    __shared__ float As[BK][BM];  // the K tile's k × rows of A: transposed
+    __shared__ float Bs[BK][BN];  // the K tile's k × columns of B
 
     const int tid = threadIdx.x;
     const int tx = tid % (BN / TN);  // my group of TN columns
@@ -31,7 +31,7 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
     const int blockRow = blockIdx.y * BM;
     const int blockCol = blockIdx.x * BN;
 
-    // My block's rows of A and columns of B. They move along K with the window.
+    // My block's rows of A and columns of B. They move along K with the K tile.
     const float* Ablock = A + size_t(blockRow) * K;
     const float* Bblock = B + blockCol;
 
@@ -50,7 +50,7 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
         }
         Ablock += BK;
         Bblock += size_t(BK) * N;
-        __syncthreads();  // no one reads the window before all of it is there
+        __syncthreads();  // no one reads the K tile before all of it is there
 
         for (int k = 0; k < BK; ++k) {
             float fragA[TM];  // this k's column of my rows
@@ -63,7 +63,7 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
                 }
             }
         }
-        __syncthreads();  // no one overwrites the window before all have read it
+        __syncthreads();  // no one overwrites the K tile before all have read it
     }
 
     for (int i = 0; i < TM; ++i) {

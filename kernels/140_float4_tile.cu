@@ -5,12 +5,12 @@
 // grid: ceil(N / BN), ceil(M / BM)
 // block: BM * BN / (TM * TN), 1
 //
-// Windows come from global memory as float4, one of A and one of B for each thread. Both are asked
+// K tiles come from global memory as float4, one of A and one of B for each thread. Both are asked
 // for before the first is waited for.
 
 constexpr int BM = 128;  // rows of C per block
 constexpr int BN = 128;  // columns of C per block
-constexpr int BK = 8;    // width of the window along K
+constexpr int BK = 8;    // width of a K tile
 constexpr int TM = 8;    // rows of C per thread
 constexpr int TN = 8;    // columns of C per thread
 constexpr int THREADS = BM * BN / (TM * TN);
@@ -33,8 +33,8 @@ __device__ float4 load4(const float* x, int left, bool aligned)
 
 extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M, int N, int K)
 {
-    __shared__ __align__(16) float As[BK][BM];  // the window's k × rows of A: transposed
-    __shared__ __align__(16) float Bs[BK][BN];  // the window's k × columns of B
+    __shared__ __align__(16) float As[BK][BM];  // the K tile's k × rows of A: transposed
+    __shared__ __align__(16) float Bs[BK][BN];  // the K tile's k × columns of B
 
     const int tid = threadIdx.x;
     const int tx = tid % (BN / TN);  // my group of TN columns
@@ -47,7 +47,7 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
     const bool alignedA = K % 4 == 0 && size_t(A) % 16 == 0;
     const bool alignedB = N % 4 == 0 && size_t(B) % 16 == 0;
 
-    // My block's rows of A and columns of B. They move along K with the window.
+    // My block's rows of A and columns of B. They move along K with the K tile.
     const float* Ablock = A + size_t(blockRow) * K;
     const float* Bblock = B + blockCol;
 
@@ -65,7 +65,7 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
         As[kA + 2][rA] = a.z;
         As[kA + 3][rA] = a.w;
         *reinterpret_cast<float4*>(&Bs[kB][cB]) = b;
-        __syncthreads();  // no one reads the window before all of it is there
+        __syncthreads();  // no one reads the K tile before all of it is there
 
         for (int k = 0; k < BK; ++k) {
             float fragA[TM];  // this k's column of my rows
@@ -78,7 +78,7 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
                 }
             }
         }
-        __syncthreads();  // no one overwrites the window before all have read it
+        __syncthreads();  // no one overwrites the K tile before all have read it
     }
 
     for (int i = 0; i < TM; ++i) {

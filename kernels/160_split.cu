@@ -10,7 +10,7 @@
 
 constexpr int BM = 128;  // rows of C per block
 constexpr int BN = 128;  // columns of C per block
-constexpr int BK = 8;    // width of the window along K
+constexpr int BK = 8;    // width of a K tile
 constexpr int TM = 8;    // rows of C per thread
 constexpr int TN = 8;    // columns of C per thread
 constexpr int PAD = 4;   // unused floats per row of As
@@ -42,8 +42,8 @@ __device__ int tileCol(int tx, int j) { return j / 4 * (BN / 2) + tx * 4 + j % 4
 
 extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M, int N, int K)
 {
-    __shared__ __align__(16) float As[BK][BM + PAD];  // the window's k × rows of A: transposed
-    __shared__ __align__(16) float Bs[BK][BN];        // the window's k × columns of B
+    __shared__ __align__(16) float As[BK][BM + PAD];  // the K tile's k × rows of A: transposed
+    __shared__ __align__(16) float Bs[BK][BN];        // the K tile's k × columns of B
 
     const int tid = threadIdx.x;
     const int tx = tid % (BN / TN);  // my group of TN columns
@@ -74,7 +74,7 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
         As[kA + 2][rA] = a.z;
         As[kA + 3][rA] = a.w;
         *reinterpret_cast<float4*>(&Bs[kB][cB]) = b;
-        __syncthreads();  // no one reads the window before all of it is there
+        __syncthreads();  // no one reads the K tile before all of it is there
 
         for (int k = 0; k < BK; ++k) {
             float fragA[TM];  // this k's column of my rows
@@ -87,7 +87,7 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
                 }
             }
         }
-        __syncthreads();  // no one overwrites the window before all have read it
+        __syncthreads();  // no one overwrites the K tile before all have read it
     }
 
     for (int i = 0; i < TM; ++i) {

@@ -18,7 +18,7 @@ def test_right_and_wrong_are_told_in_text_and_html():
     right, wrong = lab.exercise("3.1", 32), lab.exercise("3.1", 16)
     assert right.text.startswith("✓ Right: 32. ")
     assert "<b>Right:</b> 32." in right.html
-    assert wrong.text == "16 is not it. That is one barrier per window; there are two."
+    assert wrong.text == "16 is not it. That is one barrier per K tile; there are two."
     assert "✓" not in wrong.html
     assert "32" not in wrong.text
 

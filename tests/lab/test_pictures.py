@@ -25,6 +25,7 @@ from sgemm_lab.lab.pictures.matrices import reading, reads
 from sgemm_lab.lab.pictures.ownership import one_element, owns
 from sgemm_lab.lab.pictures.ring import ring_panel
 from sgemm_lab.lab.pictures.stream_k import WINDOWS, Piece, k_split, shares_of
+from sgemm_lab.lab.pictures.time_bars import time_bars
 from sgemm_lab.simulator.formulas import Pipeline
 from sgemm_lab.simulator.fragments import holders, places_of_sums
 
@@ -107,6 +108,7 @@ PANELS: dict[str, Callable[[], Any]] = {
     "four and four": lambda: bank_phases("Four and four", load_kernel("split"), "fragB["),
     "three stages": lambda: ring_panel("Three stages", Pipeline(281, 754, 4096, 8, 3), 4),
     "issue slots": lambda: slots_panel("Issue slots", {"one": (0.67, 0.8), "two": (0.6, 0.9)}),
+    "time bars": lambda: time_bars("Clocks", {"now": [("read", 90), ("wait", 10)]}),
     "past registers": lambda: copy_path(
         "Past registers", load_kernel("async_copy"), says="**No** register"
     ),

@@ -6,7 +6,7 @@
 
 constexpr int BM = 128;  // rows of C per block
 constexpr int BN = 128;  // columns of C per block
-constexpr int BK = 8;    // width of the window along K
+constexpr int BK = 8;    // width of a K tile
 constexpr int TM = 8;    // rows of C per thread
 constexpr int TN = 8;    // columns of C per thread
 constexpr int PAD = 4;   // unused floats per row of As
@@ -50,8 +50,8 @@ __device__ int tileCol(int tx, int j) { return j / 4 * (BN / 2) + tx * 4 + j % 4
 
 extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M, int N, int K)
 {
-    __shared__ __align__(16) float As[2][BK][BM + PAD];  // the window's k × rows of A: transposed
-    __shared__ __align__(16) float Bs[2][BK][BN];        // the window's k × columns of B
+    __shared__ __align__(16) float As[2][BK][BM + PAD];  // the K tile's k × rows of A: transposed
+    __shared__ __align__(16) float Bs[2][BK][BN];        // the K tile's k × columns of B
 
     const int tid = threadIdx.x;
     const int tx = tid % (BN / TN);  // my group of TN columns
@@ -67,7 +67,7 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
     const bool alignedB = N % 4 == 0 && size_t(B) % 16 == 0;
     const bool alignedC = N % 4 == 0 && size_t(C) % 16 == 0;
 
-    // My block's rows of A and columns of B. They move along K with the window.
+    // My block's rows of A and columns of B. They move along K with the K tile.
     const float* Ablock = A + size_t(blockRow) * K;
     const float* Bblock = B + blockCol;
 

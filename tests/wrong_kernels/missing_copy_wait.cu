@@ -8,7 +8,7 @@
 
 constexpr int BM = 128;  // rows of C per block
 constexpr int BN = 256;  // columns of C per block
-constexpr int BK = 16;   // width of the window along K
+constexpr int BK = 16;   // width of a K tile
 constexpr int TM = 8;    // rows of C per thread
 constexpr int TN = 16;   // columns of C per thread
 constexpr int PAD = 4;   // unused floats per row of As
@@ -105,7 +105,7 @@ extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M
     const bool alignedB = N % 4 == 0 && size_t(B) % 16 == 0;
     const bool alignedC = N % 4 == 0 && size_t(C) % 16 == 0;
 
-    // My first float of A and float4 of B. They move along K with the window.
+    // My first float of A and float4 of B. They move along K with the K tile.
     const float* Athread = A + size_t(blockRow + rA) * K + kA;
     const float* Bthread = B + size_t(kB) * N + blockCol + cB;
 

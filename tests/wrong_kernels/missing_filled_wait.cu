@@ -8,7 +8,7 @@
 
 constexpr int BM = 128;  // rows of C per block
 constexpr int BN = 256;  // columns of C per block
-constexpr int BK = 8;   // width of the window along K
+constexpr int BK = 8;   // width of a K tile
 constexpr int TM = 8;    // rows of C per thread
 constexpr int TN = 16;   // columns of C per thread
 constexpr int PAD = 4;   // unused floats per row of As
@@ -139,7 +139,7 @@ extern "C" __global__ void __launch_bounds__(THREADS + PRODUCERS, 1)
         const int rA = id / 8, kA = id % 8;                    // my first float of A: row and k
         const int kB = id / (BN / 4), cB = id % (BN / 4) * 4;  // my first float4 of B: k, col
 
-        // My first float of A and float4 of B. They move along K with the window.
+        // My first float of A and float4 of B. They move along K with the K tile.
         const float* Athread = A + size_t(blockRow + rA) * K + kA;
         const float* Bthread = B + size_t(kB) * N + blockCol + cB;
 

@@ -16,13 +16,13 @@ _WIDEST = Criteria(
     (
         Case(
             False,
-            "{wide:number} works, but a window of {wider:number} fits too.",
+            "{wide:number} works, but one of {wider:number} fits too.",
             "taken",
             below=STATIC_SHARED - _STEP * _BYTES_PER_K + 1,
         ),
         Case(
             True,
-            f"a window of {{wide:number}} takes {{taken:comma}} of {STATIC_SHARED:,} bytes.",
+            f"a K tile of {{wide:number}} takes {{taken:comma}} of {STATIC_SHARED:,} bytes.",
         ),
     ),
     {
@@ -35,8 +35,8 @@ _WIDEST = Criteria(
 _COPIED_ONCE = no_more(
     Counted("global_load_requests", _SIZE),
     "sliding_window",
-    "C is right, but a window takes {made:number} requests where {enough:number} are enough.",
-    "each element is copied once, with {made:number} requests for a window.",
+    "C is right, but a K tile takes {made:number} requests where {enough:number} are enough.",
+    "each element is copied once, with {made:number} requests for a K tile.",
 )
 
 
@@ -58,49 +58,32 @@ EXERCISES = (
         name="3.1",
         unit="barriers",
         expected=lambda: barriers(load_kernel("sliding_window"), (1, 1, 1000)),
-        because="Two per window, and the last window counts even if it is not full; counted.",
-        hint="Count the windows, rounded up, and the barriers of each.",
+        because="Two per K tile, and the last counts even if it is not full; counted.",
+        hint="Count the K tiles, rounded up, and the barriers of each.",
         hints=(
-            (16, "That is one barrier per window; there are two."),
-            (30, "The last window counts even if it is not full."),
-            (31.25, "A block does not pass a quarter of a barrier: round the windows up."),
-            (64, "That is two per window of 32; this window is 64 wide."),
+            (16, "That is one barrier per K tile; there are two."),
+            (30, "The last K tile counts even if it is not full."),
+            (31.25, "A block does not pass a quarter of a barrier: round the K tiles up."),
+            (64, "That is two per K tile of 32; this one is 64 wide."),
         ),
     ),
     Lines(
         name="3.2",
         kernel="sliding_window",
-        place="constexpr int BK = 64;    // width of the window along K",
-        start="constexpr int BK = 224;   // width of the window along K",
+        place="constexpr int BK = 64;    // width of a K tile",
+        start="constexpr int BK = 224;   // width of a K tile",
         criteria=_WIDEST,
-        solution="constexpr int BK = 192;   // width of the window along K",
-    ),
-    Number(
-        name="3.3",
-        unit="elements",
-        expected=lambda: 2 * 4096**3 / 32,
-        tolerance=0.005,
-        because="Each of the (4096 / 32)² blocks reads 2 · 32 · 4096 elements.",
-        hint="Count what one block reads, and the blocks.",
-        hints=(
-            (
-                2 * 4096**2,
-                "That is each element once. But all blocks in a row of C read the same rows of A.",
-            ),
-            (2 * 4096**3, "That is the naive kernel; here every element read is used 32 times."),
-            (4096**3 / 32, "That is A alone; as much is read of B."),
-            (8 * 4096**3 / 32, "Those are bytes; elements were asked for."),
-        ),
+        solution="constexpr int BK = 192;   // width of a K tile",
     ),
     Lines(
-        name="3.4",
+        name="3.3",
         kernel="sliding_window",
         place=_COPY,
         start=_COPY_OF_A_TILE,
         criteria=_COPIED_ONCE,
     ),
     Estimate(
-        name="3.5",
+        name="3.4",
         unit="times as fast",
         found=times_as_fast("sliding_window", "sliding_window:BK=32", (129, 129, 65537), _SQUARE),
         hints=((1.09, "That is the factor of 4096³, where two blocks share an SM."),),

@@ -69,7 +69,7 @@ def _constants(bm: int, bn: int, bk: int, tm: int, tn: int) -> str:
     return f"""\
 constexpr int BM = {bm};  // rows of C per block
 constexpr int BN = {bn};  // columns of C per block
-constexpr int BK = {bk};   // width of the window along K
+constexpr int BK = {bk};   // width of a K tile
 constexpr int TM = {tm};   // rows of C per thread
 constexpr int TN = {tn};   // columns of C per thread"""
 

@@ -63,7 +63,7 @@ _WIDE_STORE = no_more(
 
 
 def _tile(pad: str) -> str:
-    return f"    __shared__ float As[BK][BM{pad}];  // the window's k × rows of A: transposed"
+    return f"    __shared__ float As[BK][BM{pad}];  // the K tile's k × rows of A: transposed"
 
 
 EXERCISES = (

@@ -15,7 +15,7 @@ Bounds
 Figures
     ``figure`` of panels: ``one_element``, ``owns``, ``reads``, ``l1_queue``, ``copies``,
     ``copy_path``, ``copy_counts``, ``bank_phases``, ``bytes_moved``, ``stage_ring``,
-    ``issue_slots``, ``k_split``, ``k_split_lengths``, ``formats``,
+    ``issue_slots``, ``time_bars``, ``k_split``, ``k_split_lengths``, ``formats``,
     ``swizzle``, ``multicast``, ``tf32_split``, ``gpu_layout``, ``share_bars``,
     ``warp_group_rows``, ``warp_group_sums``; for ``frames``:
     ``cancellation_steps``, ``descriptor_steps``, ``product_steps``, ``warp_group_steps``;
@@ -90,6 +90,7 @@ from sgemm_lab.lab.pictures.ownership import one_element, owns
 from sgemm_lab.lab.pictures.product_order import product_steps
 from sgemm_lab.lab.pictures.seven_products import seven_products
 from sgemm_lab.lab.pictures.stream_k import k_split, k_split_lengths
+from sgemm_lab.lab.pictures.time_bars import time_bars
 from sgemm_lab.lab.pictures.warp_group_sums import warp_group_sums
 from sgemm_lab.lab.pictures.warp_groups import multicast, warp_group_rows, warp_group_steps
 from sgemm_lab.lab.products import matmul

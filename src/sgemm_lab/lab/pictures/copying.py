@@ -1,4 +1,4 @@
-"""What one request of a warp copies: the first rows of a block's window of A."""
+"""What one request of a warp copies: the first rows of a block's K tile of A."""
 
 from sgemm_lab.counting.warp_requests import Request, warp_requests
 from sgemm_lab.errors import LabError
@@ -12,7 +12,7 @@ from sgemm_lab.text import plural
 
 _LEFT = 16
 _ROWS, _TALL = 5, 22
-"""Rows of the window that are drawn, and the height of one in px."""
+"""Rows of the K tile that are drawn, and the height of one in px."""
 
 
 def copied_by(request: Request) -> list[set[Cell]]:
@@ -55,7 +55,7 @@ def copies(title: str, name: str | Kernel, *, says: str = "") -> Output:
     ]
     described = (
         f"One request of a warp of '{kernel.name}' copies "
-        f"{plural(len(set().union(*lanes)), 'element')} of a window of {rows} × {columns}, "
+        f"{plural(len(set().union(*lanes)), 'element')} of a K tile of {rows} × {columns}, "
         f"{len(lanes[0])} of them for its first thread."
     )
     return panel(title, drawing(parts, shown * _TALL + 22, described), described, says)

@@ -49,7 +49,7 @@ def machine_map(
 ) -> Output:
     """Draw the map of the machine and mark the limit that a chapter moves, for each GPU.
 
-    Each chapter from 1 to 10 shows it once, near its top. Rates are per clock and SM: of DRAM and
+    A chapter that moves the limit shows it near its top. Rates are per clock and SM: of DRAM and
     L2 as measured on this machine's GPU or the recorded ones, of the rest by design.
 
     Args:

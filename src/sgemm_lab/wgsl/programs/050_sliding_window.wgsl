@@ -10,7 +10,7 @@
 // when a WGSL program is compiled, so it cannot depend on K.
 
 const TILE = 16u;  // rows and columns of a tile
-const BK = 32u;    // width of the window along K
+const BK = 32u;    // width of a K tile
 
 // TILE threads copy a row: BK must be a multiple of TILE.
 const_assert BK % TILE == 0;
@@ -24,8 +24,8 @@ struct Size { M: u32, N: u32, K: u32 }
 @group(0) @binding(2) var<storage, read_write> C: array<f32>;
 @group(0) @binding(3) var<uniform> size: Size;
 
-var<workgroup> As: array<array<f32, BK>, TILE>;  // rows of A × the window's k
-var<workgroup> Bs: array<array<f32, TILE>, BK>;  // the window's k × columns of B
+var<workgroup> As: array<array<f32, BK>, TILE>;  // rows of A × the K tile's k
+var<workgroup> Bs: array<array<f32, TILE>, BK>;  // the K tile's k × columns of B
 
 @compute @workgroup_size(TILE, TILE)
 fn sgemm(@builtin(workgroup_id) block: vec3u, @builtin(local_invocation_id) thread: vec3u)
@@ -48,12 +48,12 @@ fn sgemm(@builtin(workgroup_id) block: vec3u, @builtin(local_invocation_id) thre
             As[ty][l + tx] = select(0.0, A[row * K + kA], row < M && kA < K);
             Bs[l + ty][tx] = select(0.0, B[kB * N + col], kB < K && col < N);
         }
-        workgroupBarrier();  // no one reads the window before all of it is there
+        workgroupBarrier();  // no one reads the K tile before all of it is there
 
         for (var k = 0u; k < BK; k++) {
             acc += As[ty][k] * Bs[k][tx];
         }
-        workgroupBarrier();  // no one overwrites the window before all have read it
+        workgroupBarrier();  // no one overwrites the K tile before all have read it
     }
 
     if (row < M && col < N) { C[row * N + col] = acc; }

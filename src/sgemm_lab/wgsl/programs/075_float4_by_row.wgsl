@@ -10,7 +10,7 @@
 // is WGSL's vec4f. As holds vec4f: into a tile of floats the four would be stored one by one.
 
 const TILE = 16u;  // rows and columns of a tile
-const BK = 32u;    // width of the window along K
+const BK = 32u;    // width of a K tile
 
 // A block has at most 256 threads on every card: TILE can be at most 16.
 const_assert TILE * TILE <= 256;
@@ -27,8 +27,8 @@ struct Size { M: u32, N: u32, K: u32 }
 @group(0) @binding(3) var<uniform> size: Size;
 @group(0) @binding(4) var<storage, read> A4: array<vec4f>;  // A again, in groups of four
 
-var<workgroup> As: array<array<vec4f, BK / 4>, TILE>;  // rows of A × the window's k, in fours
-var<workgroup> Bs: array<array<f32, TILE>, BK>;        // the window's k × columns of B
+var<workgroup> As: array<array<vec4f, BK / 4>, TILE>;  // rows of A × the K tile's k, in fours
+var<workgroup> Bs: array<array<f32, TILE>, BK>;        // the K tile's k × columns of B
 
 // Four neighbours of a row of A, from A[row][k] on; zeros past an edge. One load of 16 bytes where
 // rows begin at multiples of it: WGSL cannot read A as something else, so A is bound twice.
@@ -67,12 +67,12 @@ fn sgemm(@builtin(workgroup_id) block: vec3u, @builtin(local_invocation_id) thre
                 Bs[kB + i][tx] = select(0.0, B[k * N + col], k < K && col < N);
             }
         }
-        workgroupBarrier();  // no one reads the window before all of it is there
+        workgroupBarrier();  // no one reads the K tile before all of it is there
 
         for (var k = 0u; k < BK; k++) {
             acc += As[ty][k / 4][k % 4] * Bs[k][tx];
         }
-        workgroupBarrier();  // no one overwrites the window before all have read it
+        workgroupBarrier();  // no one overwrites the K tile before all have read it
     }
 
     if (row < M && col < N) { C[row * N + col] = acc; }

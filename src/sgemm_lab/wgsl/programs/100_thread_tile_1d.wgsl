@@ -10,7 +10,7 @@
 
 const BM = 64u;  // rows of C per block
 const BN = 64u;  // columns of C per block
-const BK = 8u;   // width of the window along K
+const BK = 8u;   // width of a K tile
 const TM = 16u;  // rows of C per thread
 const THREADS = BM * BN / TM;
 
@@ -28,8 +28,8 @@ struct Size { M: u32, N: u32, K: u32 }
 @group(0) @binding(2) var<storage, read_write> C: array<f32>;
 @group(0) @binding(3) var<uniform> size: Size;
 
-var<workgroup> As: array<array<f32, BK>, BM>;  // rows of A × the window's k
-var<workgroup> Bs: array<array<f32, BN>, BK>;  // the window's k × columns of B
+var<workgroup> As: array<array<f32, BK>, BM>;  // rows of A × the K tile's k
+var<workgroup> Bs: array<array<f32, BN>, BK>;  // the K tile's k × columns of B
 
 @compute @workgroup_size(THREADS)
 fn sgemm(@builtin(workgroup_id) block: vec3u, @builtin(local_invocation_index) tid: u32)
@@ -58,14 +58,14 @@ fn sgemm(@builtin(workgroup_id) block: vec3u, @builtin(local_invocation_index) t
             let inside = k0 + k < K && blockCol + c < N;
             Bs[k][c] = select(0.0, B[(k0 + k) * N + blockCol + c], inside);
         }
-        workgroupBarrier();  // no one reads the window before all of it is there
+        workgroupBarrier();  // no one reads the K tile before all of it is there
 
         for (var k = 0u; k < BK; k++) {
             for (var i = 0u; i < TM; i++) {
                 acc[i] += As[ty * TM + i][k] * Bs[k][tx];
             }
         }
-        workgroupBarrier();  // no one overwrites the window before all have read it
+        workgroupBarrier();  // no one overwrites the K tile before all have read it
     }
 
     for (var i = 0u; i < TM; i++) {

@@ -12,7 +12,7 @@
 
 const BM = 128u;  // rows of C per block
 const BN = 128u;  // columns of C per block
-const BK = 8u;    // width of the window along K
+const BK = 8u;    // width of a K tile
 const TM = 8u;    // rows of C per thread
 const TN = 8u;    // columns of C per thread
 const THREADS = BM * BN / (TM * TN);
@@ -35,8 +35,8 @@ struct Size { M: u32, N: u32, K: u32 }
 @group(0) @binding(4) var<storage, read> A4: array<vec4f>;  // A again, in groups of four
 @group(0) @binding(5) var<storage, read> B4: array<vec4f>;  // B again, in groups of four
 
-var<workgroup> As: array<array<f32, BM>, BK>;        // the window's k × rows of A: transposed
-var<workgroup> Bs: array<array<vec4f, BN / 4>, BK>;  // the window's k × columns of B, in fours
+var<workgroup> As: array<array<f32, BM>, BK>;        // the K tile's k × rows of A: transposed
+var<workgroup> Bs: array<array<vec4f, BN / 4>, BK>;  // the K tile's k × columns of B, in fours
 
 // Four neighbours of a row of A, from A[row][k] on; zeros past an edge. One load of 16 bytes where
 // rows begin at multiples of it: WGSL cannot read A as something else, so A is bound twice.
@@ -81,7 +81,7 @@ fn sgemm(@builtin(workgroup_id) block: vec3u, @builtin(local_invocation_index) t
         let b = loadB(k0 + kB, blockCol + cB);
         for (var i = 0u; i < 4; i++) { As[kA + i][rA] = a[i]; }
         Bs[kB][cB / 4] = b;
-        workgroupBarrier();  // no one reads the window before all of it is there
+        workgroupBarrier();  // no one reads the K tile before all of it is there
 
         for (var k = 0u; k < BK; k++) {
             var fragA: array<f32, TM>;        // this k's column of my rows
@@ -94,7 +94,7 @@ fn sgemm(@builtin(workgroup_id) block: vec3u, @builtin(local_invocation_index) t
                 }
             }
         }
-        workgroupBarrier();  // no one overwrites the window before all have read it
+        workgroupBarrier();  // no one overwrites the K tile before all have read it
     }
 
     for (var i = 0u; i < TM; i++) {

@@ -1,0 +1,42 @@
+"""What a block or an SM does over time: a bar per case, in pieces of work and of waiting."""
+
+from collections.abc import Mapping, Sequence
+
+from sgemm_lab.lab.output import Output
+from sgemm_lab.lab.pictures.frame import PANEL_WIDTH, drawing, outline, panel, rectangle, words
+
+_BAR = 26
+_ROW = _BAR + 44
+_NARROWEST = 40
+"""A piece narrower than this, in px, has its word below."""
+
+
+def time_bars(title: str, rows: Mapping[str, Sequence[tuple[str, float]]]) -> Output:
+    """Draw a bar per row, all to one scale.
+
+    Args:
+        title: the line above.
+        rows: by what stands above each bar, its pieces: what is done, and for how many clocks. A
+            piece called "wait" is empty, all others are filled.
+    """
+    scale = PANEL_WIDTH / max(sum(clocks for _, clocks in pieces) for pieces in rows.values())
+    parts: list[str] = []
+    said = []
+    for at, (name, pieces) in enumerate(rows.items()):
+        y, x = at * _ROW, 0.0
+        parts.append(words(0, y + 14, name, bold=True))
+        for what, clocks in pieces:
+            parts += _piece(what, x, y + 20, clocks * scale)
+            x += clocks * scale
+        done = ", ".join(f"{what} {clocks:,.0f}" for what, clocks in pieces)
+        said.append(f"{name}: {done} clocks")
+    described = "; ".join(said) + "."
+    return panel(title, drawing(parts, len(rows) * _ROW, described), described)
+
+
+def _piece(what: str, x: float, y: float, width: float) -> list[str]:
+    filled = [] if what == "wait" else [rectangle(x, y, width, _BAR, "shared", 0.36)]
+    edge = outline(x + 0.5, y + 0.5, width - 1, _BAR - 1, "shared", dashed=what == "wait")
+    middle = x + width / 2
+    below = 22 if width < _NARROWEST else 0
+    return [*filled, edge, words(middle, y + 17 + below, what, anchor="middle")]

@@ -23,8 +23,7 @@ def locked(folder: Path = CHECKOUT) -> dict[str, dict[str, Any]]:
 def fetch(checks: bool = False) -> None:
     """Install the packages with npm unless they are installed; run no install scripts.
 
-    Args:
-        checks: install also those that check the TypeScript.
+    With ``checks`` also those that check the TypeScript.
 
     Raises:
         MissingToolError: npm is missing, or the installation failed.

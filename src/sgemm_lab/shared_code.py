@@ -25,9 +25,8 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 def with_shared_code(source: str, shared: str) -> str:
     """Return a kernel's source with the definitions of ``shared`` that it uses at its include.
 
-    Args:
-        source: of the kernel; unchanged if it has no include.
-        shared: the text of ``device.cuh``: definitions with a blank line between two of them.
+    A source without an include is unchanged. ``shared`` is the text of ``device.cuh``: definitions
+    with a blank line between two of them.
     """
     before, include, after = source.partition(f"\n{INCLUDE}\n")
     if not include:

@@ -166,12 +166,8 @@ def theme_css(scope: str) -> str:
 def svg(fig: Figure, title: str, description: str) -> str:
     """Return ``fig`` as inline SVG that scales to its column and can be read aloud.
 
-    Args:
-        fig: a figure drawn with the colours of this module.
-        title: its name, a few words.
-        description: its conclusion, a sentence or two.
-
-    The result has ``role="img"``, a ``<title>`` and a ``<desc>``, ids that no other picture of the
+    The title is its name, a few words, and the description its conclusion, a sentence or two. The
+    result has ``role="img"``, a ``<title>`` and a ``<desc>``, ids that no other picture of the
     process has, system fonts, and no XML prologue or style sheet that could reach the page.
     """
     buffer = io.StringIO()

@@ -58,12 +58,9 @@ class TensorMap:
     def address(
         self, a: int, b: int, workspace: int, c: int = 0, input_bytes: int = FLOAT_BYTES
     ) -> int:
-        """Return the matrix's address for a launch with arrays at these addresses.
+        """Return the address of the tensor map's matrix, given those of A, B, C and the workspace.
 
-        Args:
-            a: address of A, ``b`` of B, ``c`` of C.
-            workspace: address of the kernel's workspace.
-            input_bytes: bytes of an element of A and B.
+        ``input_bytes`` are those of an element of A and B.
         """
         own = {"A": a, "B": b, "C": c}.get(self.matrix or "")
         if own is None or (self.offset is not None and not self._fits(own, input_bytes)):

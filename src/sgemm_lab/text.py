@@ -85,13 +85,9 @@ def templates(path: Path) -> dict[str, str]:
 
 
 def sentences(module: str) -> Callable[..., str]:
-    """Return what fills the templates of ``sentences.json`` in a module's folder.
+    """Return what fills the templates of ``sentences.json`` in the folder of a module's file.
 
-    Args:
-        module: ``__file__`` of the module.
-
-    Returns:
-        A function of a key and of the values that its template names.
+    It takes a key and the values that its template names.
     """
     found = templates(Path(module).with_name("sentences.json"))
     return lambda key, **values: filled(found[key], values)

@@ -92,10 +92,8 @@ def joined_script(static: Path) -> str:
 def joined_sheet(static: Path, pages: Iterable[Path], scripts: Iterable[Path]) -> str:
     """Return the style sheets that all pages load, as one text.
 
-    Args:
-        static: the folder of the site that holds them.
-        pages: all pages of the site; sheets of others are pruned to what occurs in them
-        scripts: or in a script.
+    Sheets of others are pruned to what occurs in a page or a script. ``static`` is the folder of
+    the site that holds them.
     """
     theirs, ours = (_found(static, sheets) for sheets in (_THEIR_SHEETS, _OUR_SHEETS))
     of_pages = {*static.glob("*.css")} - {*theirs, *ours, static / SHEET}

@@ -8,11 +8,7 @@ _KEYS = "Ctrl+Enter runs it. Tab leaves the editor."
 def code_field(label: str, text: str, first: int, shown: int) -> str:
     """Return a text area with line numbers, and under it the keys that it knows.
 
-    Args:
-        label: what a screen reader calls it.
-        text: stands in it from the start.
-        first: the number of its first line.
-        shown: lines that are seen at once; of a longer text it scrolls.
+    A screen reader calls it ``label``. ``shown`` lines are seen at once; a longer text scrolls.
     """
     lines = text.count("\n") + 1
     numbers = "\n".join(str(number) for number in range(first, first + lines))

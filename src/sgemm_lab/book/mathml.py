@@ -44,9 +44,7 @@ def register(app: Sphinx) -> None:
 def mathml(latex: str, *, display: bool) -> str:
     """Return a formula as MathML, with its LaTeX as a note that is not shown.
 
-    Args:
-        latex: the formula, without the dollar signs around it.
-        display: whether it stands in a line of its own.
+    ``latex`` has no dollar signs around it. A formula for ``display`` stands in a line of its own.
     """
     try:
         return str(_CONVERTER.convert_with_local_state(latex.strip(), displaystyle=display))

@@ -56,10 +56,9 @@ class ReaderCardDirective(SphinxDirective):
 
 
 def place(name: str = "") -> str:
-    """Return the HTML of the place. It is hidden, because without a script it is dead.
+    """Return the HTML of the place for one step, or for the whole ladder.
 
-    Args:
-        name: of the step that is measured, or "" for the whole ladder.
+    It is hidden, because without a script it is dead.
     """
     what, time = f"up to {len(all_programs())} programs", "about half a minute, on a slow GPU two"
     if name:

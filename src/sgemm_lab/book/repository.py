@@ -65,8 +65,7 @@ def site_address() -> str:
 def notebook_ways(page: str) -> list[str]:
     """Return links to a chapter's notebook, as HTML: on Colab where the site has it, and its file.
 
-    Args:
-        page: Sphinx's name of the chapter, such as "chapters/02_tiling".
+    ``page`` is Sphinx's name of the chapter, such as "chapters/02_tiling".
     """
     repository = known_repository()
     up, notebook = "../" * page.count("/"), f"{page.rpartition('/')[2]}.ipynb"

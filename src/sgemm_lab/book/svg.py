@@ -21,12 +21,10 @@ def description(picture: str) -> str:
 
 
 def for_page(picture: str, *, place: str, colours: Mapping[str, str]) -> str:
-    """Return ``picture`` for one place of one page.
+    """Return ``picture``, which is from ``sgemm_lab.style.svg``, for one place of one page.
 
-    Args:
-        picture: SVG as ``sgemm_lab.style.svg`` returns it.
-        place: goes into every id, so that a picture may stand twice on a page.
-        colours: colours (``#rrggbb``) and the CSS variables that take their place.
+    ``place`` goes into every id, so that a picture may stand twice on a page. CSS variables take
+    the place of ``colours`` (``#rrggbb``).
     """
     ids = set(_ID.findall(picture))
     if ids:

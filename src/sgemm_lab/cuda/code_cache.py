@@ -37,9 +37,7 @@ class MachineCode(NamedTuple):
 def cached(key: Sequence[str], compiled: Callable[[], MachineCode]) -> MachineCode:
     """Return the machine code of a key; compile and keep it if it is not in the cache.
 
-    Args:
-        key: texts that determine the machine code.
-        compiled: makes it. What it raises is not cached.
+    The texts of ``key`` determine the machine code. What ``compiled`` raises is not kept.
     """
     folder = cache_folder()
     if folder is None:

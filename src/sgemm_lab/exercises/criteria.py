@@ -111,13 +111,10 @@ def per_turn(count: str, size: Size) -> Counted:
 
 
 def no_more(figure: Counted, of: str, many: str, right: str) -> Criteria:
-    """Return what asks for a figure no higher than that of a kernel of the book.
+    """Return what asks for a figure no higher than that of ``of``, a kernel of the book.
 
-    Args:
-        figure: what is counted of the reader's kernel, called "made" in the sentences.
-        of: the book's kernel, whose figure is "enough".
-        many: said of a kernel that makes more.
-        right: said of one that does not.
+    The sentences call the figure of the reader's kernel "made", and the book's "enough". ``many``
+    is said of a kernel that makes more, ``right`` of one that does not.
     """
     cases = (Case(False, many, "made", above="enough"), Case(True, right))
     return Criteria(cases, {"made": figure, "enough": replace(figure, of=of)})

@@ -60,10 +60,6 @@ def most_on_one(pieces: int, sms: int) -> int:
 def worth_sharing(tiles: int, k_tiles: int, sms: int, least: int) -> bool:
     """Whether Stream-K splits output tiles over the SMs: the rule of kernels with a WORTH.
 
-    Args:
-        tiles: output tiles.
-        k_tiles: K tiles of an output tile.
-        sms: SMs of the GPU.
-        least: K tiles that an SM must save, the kernel's WORTH.
+    An SM must save ``least`` K tiles, the kernel's WORTH. ``k_tiles`` are those of an output tile.
     """
     return tiles > sms or (sms - tiles) * k_tiles > least * sms

@@ -153,14 +153,11 @@ def check_bound(error: Bound) -> None:
 
 
 def choose(size: Size, error: Bound, known: GpuRecords, workspace: int | None = None) -> Algorithm:
-    """Return the fastest algorithm within an error bound.
+    """Return the fastest algorithm within an error bound and a workspace in bytes.
 
-    Args:
-        size: M, N, K, each 1 or more.
-        error: the bound. None: the dispatcher's kernel in FP32. "fp32": the same, or an algorithm
-            whose recorded errors are all at most those of cuBLAS in FP32.
-        known: records of the GPU.
-        workspace: limit in bytes; None: 1.5 times A, B and C.
+    Without a bound it is the dispatcher's kernel in FP32. "fp32" allows that, and algorithms whose
+    recorded errors are all at most those of cuBLAS in FP32. The workspace is 1.5 times A, B and C
+    unless one is given.
 
     Raises:
         LabError: the bound or the workspace is invalid, or no recorded algorithm meets the bound.

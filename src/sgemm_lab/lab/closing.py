@@ -247,10 +247,7 @@ def held_by(one: MeasuredBound, by: str = "") -> tuple[str, str]:
     """Return what bounds a kernel, and how much of that it reaches, as parts of a sentence.
 
     A kernel that reaches less than ``HOLDS`` of its bound is bound by latency: its warps wait.
-
-    Args:
-        one: the kernel.
-        by: what bounds it, where the author knows better.
+    ``by`` is what bounds it, where the author knows better.
     """
     cap, reached = one.bound.cap, percent(one.share)
     if cap.unit == GRID and cap.demand >= _UNEVEN:

@@ -85,11 +85,8 @@ _SAME = 0.005
 def waits(counters: Mapping[str, float], names: Mapping[str, str] = NAMES) -> dict[str, float]:
     """Return the shares of their time that warps wait for each reason, longest first.
 
-    It is empty without counters. A warp that is ready does not wait.
-
-    Args:
-        counters: ``MeasuredBound.numbers``.
-        names: of the reasons, ``NAMES`` or ``WARP_GROUP_NAMES``.
+    It is empty without counters. A warp that is ready does not wait. ``names`` of the reasons are
+    ``NAMES`` or ``WARP_GROUP_NAMES``.
     """
     total = _between(counters)
     if not total:
@@ -128,10 +125,7 @@ def _between(counters: Mapping[str, float]) -> float:
 def parts(before: Mapping[str, float], now: Mapping[str, float], sms: int) -> Parts | None:
     """Return the parts of a factor; None where one of the two launches was not counted.
 
-    Args:
-        before: ``MeasuredBound.numbers`` of the kernel before, at the same size.
-        now: those of the kernel.
-        sms: of the GPU.
+    Both launches have one size, and their ``MeasuredBound.numbers`` are given.
     """
     if not all("issue_active_percent" in one for one in (before, now)):
         return None

@@ -144,11 +144,8 @@ def captured_sgemm(version: int, given: tuple[int, ...], workspace: int) -> None
     """Call cublasSgemm, also during a stream capture, where CuPy refuses.
 
     The handle uses the stream that was set for it, or of the latest call outside of a capture.
-
-    Args:
-        version: of the cuBLAS that CuPy has loaded, such as 130100.
-        given: the arguments of cublasSgemm.
-        workspace: address of ``WORKSPACE_BYTES``.
+    ``version`` is that of the cuBLAS that CuPy has loaded, such as 130100; ``workspace`` the
+    address of ``WORKSPACE_BYTES``.
     """
     library = cublas_library(version // 10000)
     pointer, count = ctypes.c_void_p, ctypes.c_int
@@ -205,18 +202,12 @@ def time_interleaved(
     progress: Progress = lambda _: None,
     graphs: bool = False,
 ) -> list[Measurement]:
-    """Measure all products at one size, interleaved.
+    """Measure all products at one size, interleaved, each within the budget.
 
-    Args:
-        products: by name. One that refuses the size with a LabError is skipped.
-        size: M, N, K.
-        budget: duration per product.
-        progress: called with the reason for each skipped product.
-        graphs: replay the launches of a sample as a CUDA graph. Products must then neither wait for
-            the GPU nor allocate memory after their first call.
-
-    Returns:
-        Measurements without fingerprints, which the caller adds.
+    A product that refuses the size with a LabError is skipped, and ``progress`` gets the reason.
+    With ``graphs`` the launches of a sample are replayed as a CUDA graph; products must then
+    neither wait for the GPU nor allocate memory after their first call. The measurements have no
+    fingerprints, which the caller adds.
 
     Raises:
         LabError: the GPU's memory cannot hold the matrices.

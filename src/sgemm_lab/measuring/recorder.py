@@ -101,15 +101,8 @@ def take_record(
 ) -> tuple[Path, Run]:
     """Measure kernels and cuBLAS at all sizes, add the run to the GPU's file, return both.
 
-    Args:
-        kernels: to measure.
-        folder: of records.
-        sizes: M, N, K of each product.
-        micro: whether to run the microbenchmarks.
-        budget: duration per kernel and size.
-        matmul: a dispatcher to measure as well.
-        time_limit: of the timings, in seconds.
-        progress: called with a line of text.
+    With ``micro`` the microbenchmarks run too, and a dispatcher is measured where one is given. The
+    budget is per kernel and size; ``time_limit`` is of all timings, in seconds.
     """
     device = current_device()
     _check_file(folder, device)
@@ -304,11 +297,7 @@ def record_errors(
 ) -> tuple[Path, Run]:
     """Measure errors of kernels and cuBLAS for all input distributions; return file and run.
 
-    Args:
-        kernels: to measure.
-        folder: of records.
-        progress: called with a line of text.
-        others: further products by name, each with the fingerprint of its source.
+    ``others`` are further products by name, each with the fingerprint of its source.
     """
     device = current_device()
     _check_file(folder, device)

@@ -109,9 +109,7 @@ class Bound:
 def cap_of(demand: float, rate: float) -> float:
     """Return the GFLOP/s that a unit allows: 64 FLOP per step, times steps per second.
 
-    Args:
-        demand: of the unit, per step.
-        rate: throughput of the unit per second, in 10⁹.
+    ``demand`` is per step, ``rate`` the unit's throughput per second in 10⁹.
     """
     return FLOP_PER_WARP_FMA * rate / demand
 
@@ -155,15 +153,9 @@ def bound(
     """Return the bound of a kernel at a size (M, N, K) on a GPU.
 
     Wavefronts, lookups and multiply-adds come from simulating one block. Instructions, and the
-    bytes actually moved, need recorded counters of the GPU.
-
-    Args:
-        kernel: or its name.
-        size: M, N, K.
-        gpu: with its data sheet.
-        record: of that GPU.
-        partial: if the per-block demand is unknown, omit L1 and shared memory. The result is
-            a bound, but not always the lowest. Always so for kernels on tensor cores.
+    bytes actually moved, need recorded counters of the GPU. A ``partial`` bound omits L1 and shared
+    memory if the per-block demand is unknown, as it always is for kernels on tensor cores: it is a
+    bound, but not always the lowest.
     """
     try:
         block, source = block_demand(kernel).per_step(size), "counted in one block, simulated"

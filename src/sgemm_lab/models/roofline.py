@@ -88,16 +88,9 @@ def measured_points(
 ) -> list[RooflinePoint]:
     """Return a kernel's point at each memory level, from the GPU's byte counters.
 
-    Args:
-        record: of the GPU.
-        kernel: whose source is looked up.
-        gflops: measured speed.
-        size: M, N, K.
-        wavefronts: of shared memory and L1 per warp FMA. Both use one pipe, in which a wavefront
-            takes a clock that could move 128 bytes.
-
-    Returns:
-        Empty if the counters of this kernel at this size were not recorded.
+    They are empty if the counters of this kernel at this size were not recorded. ``wavefronts`` are
+    those of shared memory and L1 per warp FMA. Both use one pipe, in which a wavefront takes a
+    clock that could move 128 bytes.
     """
     counters = record.counted(kernel, size)
     if counters is None:
@@ -127,13 +120,7 @@ def measured_points(
 def simulated_points(kernel: Kernel, gflops: float, wavefronts: float) -> list[RooflinePoint]:
     """Return a kernel's point at L1 and shared memory, which needs no counters of the GPU.
 
-    Args:
-        kernel: which kernel.
-        gflops: measured speed.
-        wavefronts: of shared memory and L1 per warp FMA, simulated.
-
-    Returns:
-        Empty if the wavefronts are not known.
+    ``wavefronts`` per warp FMA are simulated; the result is empty if they are not known.
     """
     if not wavefronts:
         return []

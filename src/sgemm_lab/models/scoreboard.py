@@ -63,11 +63,7 @@ def lines(
 ) -> list[Line]:
     """Return the latest score of each kernel, size and GPU, then those of Strassen's product.
 
-    Args:
-        records: of kernels.
-        strassen_records: of Strassen's product.
-        gpu: only GPUs whose name contains this, ignoring case.
-        bounds: whether to compute the bounds, which takes seconds.
+    Only of GPUs whose name contains ``gpu``, ignoring case. Bounds take seconds to compute.
     """
     measured = scores(records)
     kernels = book_kernels(score.picked or score.kernel for score in measured)

@@ -22,10 +22,7 @@ functions", 2018, with its later constants."""
 def fill(library: Any, out: Any, tile: Tile) -> None:
     """Write a tile's elements, from -0.5 to below 0.5, into an array of rows×columns.
 
-    Args:
-        library: NumPy or CuPy.
-        out: float32 or float64.
-        tile: of A or B.
+    ``library`` is NumPy or CuPy, the array of float32 or float64, the tile of A or B.
     """
     band = max(1, _BAND // tile.columns)
     for first in range(0, tile.rows, band):
@@ -47,15 +44,10 @@ def at(library: Any, matrix: str, rows: Any, columns: Any) -> Any:
 def worst_share(library: Any, c: Any, tile: Tile, size: Size, samples: int = 3) -> float:
     """Return the largest error of sampled rows of a tile of C over the rounding bound.
 
-    The rows are recomputed in float64. The bound is K·u·(|A|·|B|) (``checking.judge``). A result
-    above 1 is wrong; it is NaN if C has NaN.
-
-    Args:
-        library: NumPy or CuPy, the type of ``c``.
-        c: rows×columns, the computed tile.
-        tile: of C.
-        size: M, N, K of the whole product.
-        samples: number of rows, 2 or more, the first and the last included.
+    The rows, the first and the last among them, are recomputed in float64. The bound is
+    K·u·(|A|·|B|) (``checking.judge``). A result above 1 is wrong; it is NaN if C has NaN.
+    ``library`` is NumPy or CuPy, the type of ``c`` (rows×columns); ``size`` is of the whole
+    product.
     """
     k = size[2]
     places = {part * (tile.rows - 1) // (samples - 1) for part in range(samples)}

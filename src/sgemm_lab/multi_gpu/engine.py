@@ -137,10 +137,8 @@ class Engine:
     def __init__(self, plan: Plan, *, inside: str = CUBLAS, time_limit: float = TIME_LIMIT) -> None:
         """Allocate all buffers, and generate the initial tiles of A and B.
 
-        Args:
-            plan: GPU i of the plan is device i.
-            inside: one of ``single_gpu.LOCAL_PRODUCTS``.
-            time_limit: of a run, in seconds.
+        GPU i of the plan is device i. ``inside`` is one of ``single_gpu.LOCAL_PRODUCTS``; a run may
+        take ``time_limit`` seconds.
 
         Raises:
             LabError: too few GPUs, not enough memory, no peer access, or an unknown product.

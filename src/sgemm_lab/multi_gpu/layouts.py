@@ -21,10 +21,6 @@ def rows(size: Size, gpus: int) -> Plan:
 
     A GPU keeps its rows of A. It starts with its own part of B and continues with that of the next
     GPU, and so on. Each part gives a separate tile of C, so no product accumulates.
-
-    Args:
-        size: M, N, K.
-        gpus: number of GPUs.
     """
     m, n, k = _checked(size, gpus)
     bands, parts = _cuts(m, gpus), _cuts(n, gpus)
@@ -49,13 +45,9 @@ def rows(size: Size, gpus: int) -> Plan:
 def summa(size: Size, gpus: int) -> Plan:
     """Cut all three matrices into tiles; broadcast strips of K along rows and columns of GPUs.
 
-    The owner of a strip of A sends it along its row of GPUs, the owner of a strip of B along its
-    column; then all multiply them. Source: R. van de Geijn and J. Watts, "SUMMA: scalable universal
-    matrix multiplication algorithm", 1997.
-
-    Args:
-        size: M, N, K.
-        gpus: number of GPUs, in the squarest grid.
+    The GPUs form the squarest grid. The owner of a strip of A sends it along its row of GPUs, the
+    owner of a strip of B along its column; then all multiply them. Source: R. van de Geijn and
+    J. Watts, "SUMMA: scalable universal matrix multiplication algorithm", 1997.
     """
     m, n, k = _checked(size, gpus)
     down, across = squarest_grid(gpus)
@@ -96,10 +88,6 @@ def cannon(size: Size, gpus: int) -> Plan:
     GPU (i, j) of q×q begins with A's tile (i, i+j) and B's (i+j, j), counted cyclically. After each
     product A's tiles go one GPU to the left and B's one up. Source: L. E. Cannon, "A cellular
     computer to implement the Kalman filter algorithm", 1969.
-
-    Args:
-        size: M, N, K.
-        gpus: number of GPUs, a square.
     """
     m, n, k = _checked(size, gpus)
     side = math.isqrt(gpus)

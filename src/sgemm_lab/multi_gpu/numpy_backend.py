@@ -9,15 +9,10 @@ from sgemm_lab.multi_gpu.plan import Multiply, Plan, Receive, Send, Tile
 
 
 def run(plan: Plan, a: Any, b: Any) -> Any:
-    """Return A·B, computed by the steps of a plan.
+    """Return A·B, computed by the steps of a plan, for A (M×K) and B (K×N) of any type of numbers.
 
     Each GPU is a dictionary of arrays; a send stores a copy, and a receive takes it. Elements of C
     that no product writes are NaN.
-
-    Args:
-        plan: for the sizes of a and b.
-        a: M×K, a NumPy array of any type of numbers.
-        b: K×N.
     """
     m, n, k = plan.size
     if a.shape != (m, k) or b.shape != (k, n):

@@ -146,13 +146,10 @@ def flop_per_link_byte(layout: str, n: int, gpus: int) -> float:
 
 
 def fitted_link(run: MultiGpuRun, carrier: str, gpus: int, block_limit: int | None = None) -> Link:
-    """Fit a link to a run's transfers with all GPUs sending.
+    """Fit a link to a run's transfers with all GPUs sending; more than two send in a ring.
 
-    Args:
-        run: with its links.
-        carrier: "nccl" or "copy".
-        gpus: number of GPUs; more than two send in a ring.
-        block_limit: maximum number of NCCL's blocks; None: NCCL's default.
+    The carrier is "nccl" or "copy". ``block_limit`` is the maximum number of NCCL's blocks; without
+    one it is NCCL's default.
     """
     pattern = RING if gpus > 2 else BOTH_WAYS
     times = [
@@ -168,14 +165,9 @@ def fitted_link(run: MultiGpuRun, carrier: str, gpus: int, block_limit: int | No
 
 
 def predicted(times: ProductTimes, link: Link, *, overlap: bool) -> float:
-    """Return the predicted seconds of a measured product.
+    """Return the predicted seconds of a measured product over a link.
 
     The rate is that of its products without transfers.
-
-    Args:
-        times: the measurement.
-        link: from ``fitted_link``.
-        overlap: whether transfers overlap products.
     """
     case = times.case
     if not times.products:

@@ -20,12 +20,10 @@ matrices on the current GPU."""
 
 
 def local_product(inside: str, stream: Any, scratch: int) -> Local:
-    """Return a product for the current GPU.
+    """Return a product for the current GPU and one of its CuPy streams.
 
-    Args:
-        inside: one of ``LOCAL_PRODUCTS``.
-        stream: a CuPy stream of this GPU.
-        scratch: elements of the largest tile of C that is accumulated; 0 if none is.
+    ``inside`` is one of ``LOCAL_PRODUCTS``. ``scratch`` is the number of elements of the largest
+    tile of C that is accumulated; 0 if none is.
     """
     if inside == CUBLAS:
         return _cublas(stream)

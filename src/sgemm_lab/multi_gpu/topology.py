@@ -31,13 +31,7 @@ def check_count(wanted: int) -> None:
 
 
 def check_memory(plan: Plan, gpu: int, scratch: int = 0) -> None:
-    """Check that a GPU can hold its share of a plan.
-
-    Args:
-        plan: to run.
-        gpu: its number; the current device.
-        scratch: bytes in addition to the plan's buffers.
-    """
+    """Check that the current device, one of the plan, can hold its share and ``scratch`` bytes."""
     cupy = require_gpu()
     cupy.get_default_memory_pool().free_all_blocks()
     free, _ = cupy.cuda.runtime.memGetInfo()

@@ -86,15 +86,10 @@ def schedule(pipeline: Pipeline) -> list[Window]:
 def sharing(product: Product, sms: int, even: bool = False) -> dict[str, float]:
     """Return the distribution of a product over ``sms`` SMs.
 
-    Args:
-        product: the product and its tiles.
-        sms: SMs of the GPU.
-        even: Stream-K: every SM gets the same number of K tiles.
-
-    Returns:
-        ``whole`` waves; tiles of the ``last`` wave; ``idle`` SMs at the end; ``time`` in units of
-        an SM's time for one tile; the shares of the SMs' time that are ``used`` for tiles and
-        ``useful`` for elements of C; tiles that are ``cut``.
+    With ``even`` every SM gets the same number of K tiles, as in Stream-K. The result has ``whole``
+    waves; tiles of the ``last`` wave; ``idle`` SMs at the end; ``time`` in units of an SM's time
+    for one tile; the shares of the SMs' time that are ``used`` for tiles and ``useful`` for
+    elements of C; tiles that are ``cut``.
     """
     found: dict[str, float] = _ask("sharing", asdict(product), sms, even)
     return found

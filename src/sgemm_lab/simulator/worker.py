@@ -105,12 +105,9 @@ _idle: list[_Process] = []
 
 
 def ask(task: str, given: Mapping[str, Any], progress: Progress | None = None) -> Any:
-    """Return the answer of a task of the worker.
+    """Return the answer of a task, one of those in ``lab/worker.ts``.
 
-    Args:
-        task: a name among those in ``lab/worker.ts``.
-        given: what JSON holds, and arrays.
-        progress: called with (blocks done, all blocks).
+    It is given what JSON holds, and arrays. ``progress`` gets (blocks done, all blocks).
 
     Raises:
         MissingToolError: Node is missing.

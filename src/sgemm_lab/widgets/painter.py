@@ -88,12 +88,9 @@ class Painter(LabWidget):
     def _lanes(
         self, cost: str, heads: Sequence[str], cells: Callable[[int, int], Sequence[str]]
     ) -> str:
-        """Return a row for each lane as an HTML table.
+        """Return a row for each lane as an HTML table, captioned with what the request takes.
 
-        Args:
-            cost: what the request takes, for the caption.
-            heads: those of further columns.
-            cells: gives their texts for an active lane and its address.
+        ``cells`` gives the texts of the further columns, for an active lane and its address.
         """
         texts = iter(asked(self.request, self.addresses, self.lane_bytes))
         rows = [

@@ -28,14 +28,9 @@ def judge(
 ) -> list[DrawnShape]:
     """Measure the dispatcher at one shape, in turns with cuBLAS and the fastest candidate.
 
-    The result has what the model picks, and then what each mode of tuning picks.
-
-    Args:
-        size: M, N, K.
-        multiply: the dispatcher.
-        bench: measures all candidates first, to find the fastest one; None: no candidates.
-        budget: duration of each of the final measurements.
-        tuned: dispatchers of other modes. This product is the first of those that tune on use.
+    The result has what the model picks, and then what each mode of tuning in ``tuned`` picks; this
+    product is the first of those that tune on use. ``bench`` measures all candidates first, to find
+    the fastest one. Each of the final measurements has the ``budget``.
     """
     picked = multiply.kernel_for(size).name
     tuned = tuned or {}

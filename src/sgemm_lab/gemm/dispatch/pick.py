@@ -28,10 +28,7 @@ class Picker:
     ) -> None:
         """Take the model of the GPU, or of the most similar one, and the GPU's own points.
 
-        Args:
-            gpu: for which kernels are picked.
-            tables: of all GPUs.
-            usable: whether a kernel runs on the GPU.
+        ``usable`` tells whether a kernel runs on the GPU.
         """
         table = nearest_table(gpu, tables)
         assert table.model is not None

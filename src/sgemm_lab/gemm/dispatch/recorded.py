@@ -29,14 +29,7 @@ leave-one-out cross-validation (``records/notes.md``)."""
 
 
 def predicted_from_record(kernel: Kernel, size: Size, record: Record, sms: int) -> float | None:
-    """Return seconds extrapolated from the nearest recorded size, or None if none is near.
-
-    Args:
-        kernel: whose source is looked up.
-        size: M, N, K.
-        record: of the GPU.
-        sms: number of SMs of the GPU.
-    """
+    """Return seconds extrapolated from the nearest recorded size, or None if none is near."""
     near = [
         score
         for score in record.scores_of(kernel)

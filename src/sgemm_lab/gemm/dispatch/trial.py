@@ -57,12 +57,8 @@ class Trial(NamedTuple):
 def measure(cupy: Any, plans: Mapping[str, Plan], expected: float, given: Given) -> Trial:
     """Run plans in turns, and wait for them. They write C.
 
-    Args:
-        cupy: the library.
-        plans: by name, the most promising first. If there is not time for all, the last ones are
-            not run.
-        expected: seconds of the first one.
-        given: the matrices. The stream is not being captured.
+    The most promising plan comes first, and takes ``expected`` seconds. If there is not time for
+    all, the last ones are not run. The stream of ``given`` is not being captured.
 
     Raises:
         cupy.cuda.memory.OutOfMemoryError: the GPU has no memory of twice its L2 cache left.

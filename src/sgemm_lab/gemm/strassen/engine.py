@@ -78,10 +78,8 @@ class GpuProduct:
     def __init__(self, plan: Plan, leaf: Leaf | None = None, work: Any = None) -> None:
         """Compile the passes and allocate ``plan.workspace_bytes`` on the GPU.
 
-        Args:
-            plan: of any size and levels.
-            leaf: the product for the leaves; None: the dispatcher.
-            work: an existing float32 workspace, at least as long as the plan's.
+        ``leaf`` is the product for the leaves, by default the dispatcher. ``work`` is an existing
+        float32 workspace, at least as long as the plan's.
         """
         self._cupy = require_gpu()
         self.plan = plan
@@ -185,10 +183,7 @@ def _matrix(places: dict[str, Any], view: View) -> Any:
 def random_product_error(plan: Plan, *, live: bool, kernel: Kernel | None = None) -> float:
     """Multiply random matrices by a plan; return the norm-wise error.
 
-    Args:
-        plan: of any size.
-        live: on the GPU, else in NumPy.
-        kernel: of the leaves on the GPU; None: the dispatcher.
+    A ``live`` product is the GPU's, with a kernel or the dispatcher for its leaves, else NumPy's.
     """
     m, n, k = plan.size
     library: Any = require_gpu() if live else np

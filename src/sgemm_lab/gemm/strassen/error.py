@@ -64,12 +64,7 @@ def matrix(library: Any, inputs: str, shape: tuple[int, int], seed: int) -> Any:
 def norm_error(library: Any, a: Any, b: Any, c: Any, rows: Sequence[int]) -> float:
     """Return ‖C − A·B‖ / ‖A·B‖ in the Frobenius norm over some rows, A·B in float64.
 
-    Args:
-        library: NumPy or CuPy, the type of the arrays.
-        a: M×K.
-        b: K×N.
-        c: M×N.
-        rows: indices of rows.
+    ``library`` is NumPy or CuPy, the type of A (M×K), B (K×N) and C (M×N).
     """
     chosen = library.asarray(list(rows))
     exact = library.zeros((len(rows), c.shape[1]), dtype="float64")

@@ -90,14 +90,9 @@ def take_strassen_record(
 ) -> tuple[Path, StrassenRun]:
     """Check products, measure times and errors, write each item; return the file and the run.
 
-    Ctrl-C ends the run; its items remain in the file.
-
-    Args:
-        folder: of records.
-        sizes: of ``SIZES``.
-        budget: per size; None: at least five samples and 0.3 seconds.
-        progress: called with a line of text before each item.
-        only_inside: measure only with ``TENSOR_CORE_LEAF`` for all leaves.
+    Ctrl-C ends the run; its items remain in the file. The budget is per size, by default at least
+    five samples and 0.3 seconds. ``only_inside`` measures only with ``TENSOR_CORE_LEAF`` for all
+    leaves.
     """
     check_writable(folder / STRASSEN_RECORDS.folder)
     device, run = current_device(), StrassenRun(**new_run().environment())
@@ -158,10 +153,7 @@ def exact_products(leaf: Leaf | None = None) -> int:
     """Multiply whole numbers by all schedules at odd sizes; return the number of products.
 
     All sums and products are integers that float32 represents, and all factors are integers that
-    TF32 represents, so C must be exact.
-
-    Args:
-        leaf: the product for the leaves; None: the dispatcher in FP32.
+    TF32 represents, so C must be exact. Without a leaf the dispatcher multiplies in FP32.
     """
     cupy = require_gpu()
     random = cupy.random.RandomState(seed=5)
@@ -209,12 +201,7 @@ def measure(
 ) -> SizeTimes:
     """Measure plans of a size, their parts and cuBLAS, interleaved.
 
-    Args:
-        size: M, N, K.
-        plans: of that size.
-        kernel: of the leaves; None: the dispatcher in FP32.
-        budget: as in ``take_strassen_record``.
-        progress: called with a line of text.
+    Without a kernel for the leaves the dispatcher multiplies them in FP32.
     """
     cupy = require_gpu()
     most = max(plan.workspace_bytes for plan in plans)

@@ -103,12 +103,8 @@ def best_plan(
 ) -> Plan:
     """Return the plan that is predicted to be the fastest.
 
-    Args:
-        size: M, N, K.
-        machine: rates of the GPU.
-        limit: workspace in bytes; None: ``default_workspace``.
-        most: maximum number of levels. n further levels must give a speedup of WORTHⁿ, so two may
-            pay where one does not. Zero levels are the plain product.
+    ``limit`` is the workspace in bytes, by default ``default_workspace``. n further levels must
+    give a speedup of WORTHⁿ, so two may pay where one does not. Zero levels are the plain product.
     """
     best = predict(make_plan(size, 0, limit), machine)
     for levels in range(1, most + 1):

@@ -20,14 +20,9 @@ from sgemm_lab.gemm.strassen.winograd import LEFT, PRODUCTS, QUADRANTS, RESULT, 
 
 
 def run(plan: Plan, a: Any, b: Any) -> Any:
-    """Return A·B, computed by the steps of a plan in the type of A and B.
+    """Return A·B, computed by the steps of a plan in the type of A (M×K) and B (K×N).
 
     Workspace and C start as NaN, which exposes elements that a plan does not write.
-
-    Args:
-        plan: for the sizes of a and b.
-        a: M×K, a NumPy array of floats.
-        b: K×N, of the same type.
     """
     m, n, k = plan.size
     if a.shape != (m, k) or b.shape != (k, n):

@@ -350,10 +350,7 @@ class Plan:
 def make_plan(size: Size, levels: int, limit: int | None = None) -> Plan:
     """Return the plan with the least memory traffic within a workspace limit.
 
-    Args:
-        size: M, N, K, each 1 or more.
-        levels: 0 or more.
-        limit: bytes of workspace; None: ``default_workspace``.
+    The limit is in bytes, by default ``default_workspace``.
 
     Raises:
         LabError: too many levels, or the workspace is too small.

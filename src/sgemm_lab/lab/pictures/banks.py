@@ -49,12 +49,10 @@ class Phase:
 def phase_of(addresses: Sequence[int | None]) -> Phase:
     """Serve the lanes of one phase in order.
 
-    Args:
-        addresses: first byte of each lane's 16; None where the lane asks for nothing.
-
-    A bank hands out one word in a wavefront, to every lane that wants it. So a word's wavefront is
-    its place among the different words of its bank. How many there are is the hardware's rule; in
-    which order they come is not known, and here it is that of the lanes.
+    The addresses are the first bytes of each lane's 16, None where a lane asks for nothing. A bank
+    hands out one word in a wavefront, to every lane that wants it. So a word's wavefront is its
+    place among the different words of its bank. How many there are is the hardware's rule; in which
+    order they come is not known, and here it is that of the lanes.
     """
     served: dict[int, list[int]] = {}
     lanes: list[dict[int, int]] = []

@@ -14,9 +14,7 @@ _NARROWEST = 48
 def slots_panel(title: str, kernels: Mapping[str, tuple[float, float]]) -> Output:
     """Return a panel with a bar per kernel: slots that start multiply-adds, others, nothing.
 
-    Args:
-        title: the line above.
-        kernels: of each, by name, the shares of slots that start a multiply-add, and anything.
+    Each kernel has the shares of slots that start a multiply-add, and anything.
     """
     parts: list[str] = []
     said = []

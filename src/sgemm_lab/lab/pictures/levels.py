@@ -26,13 +26,8 @@ def levels_panel(
 ) -> Output:
     """Return a panel with a row per level: the bytes of the first kernel, then of the second.
 
-    Args:
-        title: the line above.
-        names: two kernels.
-        moved: for each of them bytes by level: "L2", "L1", "shared"; not all are needed.
-        says: the line below.
-
-    All bars have one scale.
+    ``moved`` has for each of the two bytes by level: "L2", "L1", "shared"; not all are needed. All
+    bars have one scale. ``says`` is the line below.
     """
     before, after = moved
     most = max(value for one in moved for level, value in one.items() if level in HUES)

@@ -76,13 +76,8 @@ class Reading:
 def reading(kernel: Kernel, size: Size, group: Group, *, number: int = 0, step: int = 0) -> Reading:
     """Return what the threads of the first block read in step ``step`` along K, and what they own.
 
-    Args:
-        kernel: the kernel.
-        size: M, N and K of a launch, small enough to draw.
-        group: whether one thread, its warp or its block is looked at.
-        number: the thread's number in the block, or the warp's.
-        step: the k of the step, below K. Of a kernel without K tiles of a constant width it is
-            inside the first.
+    The launch is small enough to draw. ``number`` is the thread's in the block, or the warp's. The
+    step is below K; of a kernel without K tiles of a constant width it is inside the first.
     """
     accesses = _accesses(kernel, size)
     first, count = {"thread": (number, 1), "warp": (number * WARP, WARP)}.get(group, (0, 1 << 30))

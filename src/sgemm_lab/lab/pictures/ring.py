@@ -16,9 +16,7 @@ _LOOKS = {"multiplied": ("register", 1.0), "ready": ("shared", 0.55), "on its wa
 def ring_panel(title: str, pipeline: Pipeline, tile: int) -> Output:
     """Return a panel with the stages of one block at the moment when a K tile's product begins.
 
-    Args:
-        pipeline: its ``stages`` and times; it has at least ``tile`` + ``stages`` K tiles.
-        tile: the K tile that is multiplied, counted from 1.
+    Tiles count from 1; the pipeline has at least ``tile`` + ``stages`` of them.
     """
     windows = schedule(pipeline)
     now = windows[tile - 1].begins

@@ -68,8 +68,6 @@ def test_a_choice_is_a_commitment(specimen: Site, contexts: Any) -> None:
     said = answer(page, "2.5", "slower")
     assert said.startswith('✗ You said "slower"; it is "faster". At 1×4096×4096 tiled reaches ')
     assert part(page, "2.5", "verdict").locator("code").all_inner_texts() == ["tiled", "naive"]
-    source = part(page, "2.5", "verdict").locator(".lab-provenance").inner_text()
-    assert source.startswith("Recorded on NVIDIA H200")
     assert part(page, "2.5", "judge").is_hidden()
     assert box(page, "2.5").locator(":disabled").count() == 3
     page.reload()

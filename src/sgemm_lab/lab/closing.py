@@ -43,9 +43,8 @@ from sgemm_lab.text import four_digits, number, percent, size_text
 PER_STEP = "multiply-add of a warp"
 
 _HIDDEN = " L1 and shared memory are not counted; they may allow less."
-_SAME_BOUND = 0.005
-"""Limits that differ by less are called the same."""
-_SAME_SHARE = 0.002
+_SAME = 0.005
+"""Factors closer to 1 are left out of a product."""
 _FULL_CLOCK = 0.99
 _UNEVEN = 1.25
 """From this many times its even share of the work on, the busiest SM bounds a kernel."""
@@ -136,24 +135,34 @@ class Closing:
         return parts(self.before.numbers, self.now.numbers, self.before.record.gpu.sms)
 
     @property
-    def sum_text(self) -> str:
-        """The factors that multiply to the measured one; "" without a kernel before.
+    def product_text(self) -> str:
+        """The factor as a product: "1.37 = 1.23 (higher limit) × 1.11 (closer to it)."
 
-        Where issue slots set both limits, they are what the GPU counted. Otherwise they are the
-        limits' and that of the shares of them that are reached.
+        Where issue slots set both limits, the two are the number of instructions and their rate.
+        "" without a kernel before.
         """
         if self.before is None or self.of_bounds is None or self.measured is None:
             return ""
-        if self.parts and not differ(self.parts.product / self.measured.value):
-            return self.parts.text
-        ratio = self.of_bounds.value
-        was, unit = _limiting(self.before), _limiting(self.now)
-        limit = "Its limit" if was == unit else f"Its limit, now {unit} and not {was},"
-        same, digits = abs(ratio - 1) < _SAME_BOUND, 3 if ratio < 2 else 2
-        high = "the same" if same else f"{ratio:.{digits}f}× as high"
-        reached = self.now.share / self.before.share
-        times = "" if abs(reached - 1) < _SAME_SHARE else f"{reached:.3f}× "
-        return f"{limit} is {high}, and it reaches {times}as much of it."
+        ratio, reached = self.of_bounds.value, self.now.share / self.before.share
+        both = {self.before.bound.cap.unit, self.now.bound.cap.unit}
+        if both == {ISSUE}:
+            limit = f"{'fewer' if ratio > 1 else 'more'} instructions"
+            closer = f"{'more' if reached > 1 else 'fewer'} of them per clock"
+            if abs(ratio - 1) < _SAME:
+                return f"As many instructions, {closer}." if differ(reached) else ""
+        else:
+            was, unit = _limiting(self.before), _limiting(self.now)
+            limit = f"{'higher' if ratio > 1 else 'lower'} limit"
+            limit += "" if was == unit else f", now {unit}"
+            closer = f"{'closer to' if reached > 1 else 'further from'} it"
+        if abs(ratio - 1) < _SAME:
+            return f"The limit is the same, and it comes {closer}." if differ(reached) else ""
+        if abs(reached - 1) < _SAME:
+            return f"The limit is {factor_text(ratio)}× as high, and it comes as close to it."
+        return (
+            f"{factor_text(self.measured.value)} = {factor_text(ratio)} ({limit}) × "
+            f"{factor_text(reached)} ({closer})."
+        )
 
     @property
     def rows(self) -> Rows:
@@ -161,7 +170,7 @@ class Closing:
         rows = [("What changed", self.changed), ("Measured here", self.here)]
         if self.measured:
             times = self.measured.value
-            said = ["" if differ(times) else "No difference.", self.gap, self.sum_text]
+            said = ["" if differ(times) else "No difference.", self.gap, self.product_text]
             rows.insert(1, (f"Why {factor_text(times)}×", " ".join(filter(None, said))))
         if self.before:
             what, rest = held_by(self.before, self.was)

@@ -66,8 +66,6 @@ class Bars(NamedTuple):
             f'<div role="img" aria-label="{escape(self.text)}" style="display:grid;'
             "grid-template-columns:fit-content(40%) minmax(0,1fr) max-content;gap:5px 10px;"
             f'align-items:center;margin:10px 0 0;font-size:13px">{"".join(lines)}</div>'
-            f'<p style="margin:0;font-size:12px;color:{_MUTED}">Full width: {self.full_name}, '
-            f"{number(self.full)} {self.unit}.</p>"
         )
 
     def _at(self, speed: float) -> str:
@@ -94,6 +92,16 @@ class Box(NamedTuple):
         return "" if self.size == CUBE else f" at {size_text(self.size)}"
 
     @property
+    def _folded(self) -> Rows:
+        bars = self.bars
+        if not (bars and self.numbers):
+            return self.numbers
+        return [
+            *self.numbers,
+            ("Bars", f"Full width: {bars.full_name}, {number(bars.full)} {bars.unit}."),
+        ]
+
+    @property
     def _lead(self) -> str:
         what, rest = self.bound
         return f"Bound now by {what}: {with_spaced_percents(rest)}" if what else ""
@@ -105,7 +113,7 @@ class Box(NamedTuple):
         lead = f'<p style="margin:0"><strong>{escape(head)}</strong>{colon}{rest}</p>'
         numbers = (
             '<details style="margin-top:8px"><summary>The numbers</summary>'
-            f"{_terms(self.numbers)}</details>"
+            f"{_terms(self._folded)}</details>"
         )
         made = (
             f'<section class="lab-closing" aria-label="Closing box: {escape(self.name)}" '
@@ -124,7 +132,7 @@ class Box(NamedTuple):
         lines = [f"Where {self.name} stands{self._at}:{bars}"]
         lines += [f"  {self._lead}"] if self._lead else []
         lines += [
-            f"  {term}: {with_spaced_percents(text)}" for term, text in (*self.rows, *self.numbers)
+            f"  {term}: {with_spaced_percents(text)}" for term, text in (*self.rows, *self._folded)
         ]
         return "\n".join([*lines, self.source])
 

@@ -76,6 +76,7 @@ class MultiGpuResults(RecordQueries):
             f"{more.efficiency:.1%} of {gpus} times the speed of one GPU alone on its part of C.",
         )
         rows = [
+            ("Before", "1 GPU: arithmetic."),
             ("What changed",
              f"{gpus} GPUs share the tiles, and the next ones travel during a product."),
             (f"Why {before / now:.2f}×",

@@ -57,14 +57,6 @@ class Parts(NamedTuple):
         return " × ".join(f"{value:.3f} by {words}" for words, value in self._named)
 
     @property
-    def text(self) -> str:
-        """The factors that make a difference, as a sentence."""
-        shown = [
-            f"{value:.3f}× from {words}" for words, value in self._named if abs(value - 1) >= _SAME
-        ]
-        return f"Counted: {', '.join(shown)}." if shown else ""
-
-    @property
     def _named(self) -> list[tuple[str, float]]:
         clock = [("the clock", self.clock)] if self.clock != 1 else []
         return [
@@ -78,8 +70,6 @@ class Parts(NamedTuple):
 _STALLED = "stalled_"
 _READY = ("selected", "not_selected")
 _LEAST = 0.02
-_SAME = 0.005
-"""Factors closer to 1 are left out of a product."""
 
 
 def waits(counters: Mapping[str, float], names: Mapping[str, str] = NAMES) -> dict[str, float]:

@@ -239,6 +239,7 @@ class StrassenResults:
             f"the additions take {took / total:.0%} of the time.",
         )
         rows = [
+            ("Before", f"no levels: arithmetic, {speeds[0] / self.peak:.0%} of full rate."),
             ("What changed",
              f"{plural(way.levels, 'level')}: {left:.1%} of the multiply-adds, and additions that "
              f"move {bytes_moved_text(way.moved_bytes)}."),

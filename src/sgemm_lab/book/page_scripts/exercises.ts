@@ -149,14 +149,13 @@ function show(
   { right, text, by }: { right: boolean | null; text: string; by?: string },
 ): void {
   const state: State = right === null ? "empty" : right ? "right" : "wrong";
-  const source = right !== null && tellsAll(box.data) ? box.data.source : "";
-  say(box, state, by ?? source, ...sentence(text));
+  say(box, state, by ?? "", ...sentence(text));
   if (right !== null) setState(box, state);
 }
 
 function pass(box: Box) {
   if (!tellsAll(box.data)) return;
-  say(box, "passed", box.data.source, ...sentence(skippedText(box.data)));
+  say(box, "passed", "", ...sentence(skippedText(box.data)));
   setState(box, "passed");
   close(box);
 }
@@ -224,24 +223,30 @@ function onEachGpu(part: Element): Element[] {
   return [...places].flatMap((place) => place.querySelectorAll(part.localName)[at] ?? []);
 }
 
-/** Let what tells the answer to a prediction wait for the reader's. */
+/** Sections in which a line says that something is hidden. */
+const noted = new Set<Element | null>();
+
+/** Let what tells the answer to a prediction wait for the reader's. One line per section says so. */
 function hideResult(box: Box, data: JudgingData) {
-  const section = box.element.closest("section")?.querySelector("h2, h3")?.firstChild?.textContent;
-  const where = section ? `in “${section}”` : "above";
-  const hide = (parts: Element[], as: string) => {
+  const own = box.element.closest("section");
+  const hide = (parts: Iterable<Element>, as: string) => {
     for (const part of parts) {
       const others = (part.getAttribute("data-lab-after") ?? "").split(" ");
       part.setAttribute("data-lab-after", [...new Set([...others, box.name])].join(" ").trim());
       if (part.hasAttribute("data-lab-hides")) continue;
-      part.setAttribute("data-lab-hides", as);
-      if (part.matches("tr, .lab-widget, .lab-waiting")) continue;
+      const section = part.closest("section");
+      const silent = as === "later" && (section === own || noted.has(section));
+      part.setAttribute("data-lab-hides", silent ? "silently" : as);
+      if (silent || part.matches("tr")) continue;
+      noted.add(section);
+      if (part.matches(".lab-widget, .lab-waiting")) continue;
       const link = { class: "lab-hidden-note", href: `#${box.element.id}` };
-      part.prepend(html("a", link, `Hidden until the prediction ${where} is answered.`));
+      part.prepend(html("a", link, "Hidden until the prediction is answered."));
     }
   };
   hide(resultOf(box.element), "result");
   hide(mentionsOf(box, data), "later");
-  hide([...document.querySelectorAll(`.tag_after-${box.name}`)], "later");
+  hide(document.querySelectorAll(`.tag_after-${box.name}, .after-${box.name}`), "later");
 }
 
 /** Load what runs lines, once. */

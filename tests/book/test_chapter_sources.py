@@ -9,7 +9,7 @@ import yaml
 from sites import ROOT
 
 from sgemm_lab import lab
-from sgemm_lab.book.page_head import FIELD
+from sgemm_lab.book.share_cards import FIELD
 
 CHAPTERS = sorted((ROOT / "chapters").glob("*.md"))
 _CELL = re.compile(r"^```\{code-cell\}[^\n]*\n((?::[^\n]*\n)*)(.*?)^```", re.MULTILINE | re.DOTALL)

@@ -24,6 +24,7 @@ from sgemm_lab.book import (
     panels,
     parallel_read,
     reader_cards,
+    share_cards,
     stale_pages,
     stills,
     workbench,
@@ -74,11 +75,12 @@ def setup(app: Sphinx) -> dict[str, Any]:
         workbench.write_files,
         reader_cards.write_scripts,
         links.publish_notebooks,
-        page_head.write_picture,
     ):
         _after_the_pages(app, write)
     # After the theme, which writes a sheet then.
     _after_the_pages(app, asset_bundle.write, priority=900)
+    # After the sheet, which draws them.
+    _after_the_pages(app, share_cards.write_cards, priority=950)
     parallel_read.run_side_by_side(app)
     page_kernels.give_no_ports()
     page_errors.install()

@@ -17,7 +17,7 @@ from sgemm_lab.lab import session
 from sgemm_lab.lab.arguments import AnySize
 from sgemm_lab.lab.closing import Closing
 from sgemm_lab.lab.stalls import NAMES as NAMES_OF_WAITS
-from sgemm_lab.lab.stalls import Parts, plain
+from sgemm_lab.lab.stalls import plain
 from sgemm_lab.records.store import not_yet_measured
 
 NAMES = [

@@ -5,7 +5,7 @@ from record_samples import record, run, samples
 
 from sgemm_lab import lab
 from sgemm_lab.lab import session
-from sgemm_lab.lab.sample_picture import deviation, mean_rate
+from sgemm_lab.lab.sample_picture import deviation
 
 
 def said_of(monkeypatch: pytest.MonkeyPatch, *seconds: float) -> str:
@@ -39,6 +39,5 @@ def test_a_kernel_that_was_not_measured_is_a_sentence() -> None:
     assert said.startswith("Not yet measured at 4096³: strip. Run 'sgemm-lab record strip'")
 
 
-def test_the_median_time_and_the_mean_time_as_rates() -> None:
+def test_the_farthest_sample_from_the_median() -> None:
     assert deviation([90.0, 100.0, 104.0]) == pytest.approx(0.1)
-    assert mean_rate([1.0, 1.0, 0.25]) == pytest.approx(0.5)

@@ -58,7 +58,6 @@ def test_the_quoted_record_tells_its_kernels_times_and_contents() -> None:
     touched_up = replace(record.record, runs=(*record.record.runs, few))
     assert Recorded(touched_up).run == record.run
     assert 0 < record.seconds([cube]) < record.seconds()
-    assert record.input_sets((512, 512, 512)) * 3 * 4 * 512**2 >= 2 * record.gpu.l2_bytes
     assert record.samples("bandwidth.copy") > 1
     assert f"of the {record.gpu.name}" in repr(record.table())
 

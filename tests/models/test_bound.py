@@ -23,7 +23,6 @@ from sgemm_lab.models.bound import (
     bound,
     bound_of,
     cap_of,
-    lowest,
     rates,
 )
 from sgemm_lab.models.demand import block_demand
@@ -104,11 +103,6 @@ def test_a_cap_is_flop_per_step_times_steps_per_second() -> None:
     assert cap_of(1, rates(H200)[PEAK]) == H200.peak_gflops
     assert rates(H200)[DATA] * 128 == pytest.approx(H200.shared_gbs)
     assert rates(find_gpu("t4"))[PEAK] == rates(find_gpu("t4"))[ISSUE] / 2
-
-
-def test_the_lowest_cap_is_the_bound() -> None:
-    assert lowest({PEAK: 1, DATA: 0.25, "x": 9, L2: 0}, {PEAK: 4, DATA: 1, L2: 1}) == (PEAK, 256)
-    assert lowest({PEAK: 1, DATA: 0.5}, {PEAK: 4, DATA: 1}) == (DATA, 128)
 
 
 @pytest.mark.parametrize(

@@ -25,20 +25,14 @@ def test_a_request_is_described() -> None:
     assert (a["kernel"], a["op"], a["bits"], a["space"]) == (kernel.name, "load", 32, "global")
     assert a["shape"] == [64, 48]
     assert warp_requests(kernel, (64, 64, 48), line=a["line"]) == found
-    # The second block along x has the next eight columns of C.
-    (store,) = warp_requests(kernel, (64, 64, 48), line="C[size_t(row)", block=1, warp=1)
+    (store,) = warp_requests(kernel, (64, 64, 48), line="C[size_t(row)")
     assert store["op"] == "store"
-    assert store["addresses"][:2] == [4 * 9, 4 * (64 + 9)]
+    assert store["addresses"][:2] == [0, 4 * 64]
 
 
-def test_a_loop_repeats_requests_on_demand() -> None:
+def test_a_request_that_a_loop_repeats_is_there_once() -> None:
     once = warp_requests(load_kernel("tiled"), (32, 32, 64), space="shared")
-    every = warp_requests(load_kernel("tiled"), (32, 32, 64), space="shared", every=True)
     assert [r["op"] for r in once] == ["store", "store", "load", "load"]
-    assert len(every) == 2 * (2 + 8 + 32)  # ptxas reads four k of As at once
-    assert [request["window"] for request in every] == sorted(r["window"] for r in every)
-    assert {request["window"] for request in every} == {0, 1, 2, 3}
-    assert [request for request in every if request in once] == once
 
 
 def test_shapes_of_shared_arrays() -> None:
@@ -65,8 +59,6 @@ def test_a_shape_that_cannot_be_read_is_said(side: str) -> None:
 
 def test_what_is_not_there_is_said() -> None:
     tiled = load_kernel("tiled:TILE=16")
-    with pytest.raises(LabError, match="has blocks 0 to 0 of warps 0 to 7, so there is no warp 8"):
-        warp_requests(tiled, (16, 16, 16), warp=8)
     with pytest.raises(
         LabError, match=r"no request to memory at 1. It accesses memory at lines [0-9, ]+"
     ):

@@ -9,7 +9,6 @@ from sgemm_lab.counting.launch_limits import max_basic_blocks
 from sgemm_lab.counting.shared_arrays import shared_parts, shared_shapes
 from sgemm_lab.cuda.shipped_ptx import kernel_ptx
 from sgemm_lab.errors import LabError
-from sgemm_lab.hardware import WARP
 from sgemm_lab.kernel import ENTRY, Kernel, Size
 from sgemm_lab.simulator import WarpRequest, simulate
 
@@ -32,10 +31,6 @@ class Request(TypedDict):
     op: Literal["load", "store"]
     bits: int  # that each lane asks for
     addresses: list[int | None]  # first byte of each lane; None where the lane is inactive
-    block: int
-    warp: int
-    step: int  # place among the warp's requests
-    window: int  # barriers the block had passed
 
 
 def warp_requests(
@@ -44,34 +39,18 @@ def warp_requests(
     *,
     line: int | str | None = None,
     space: Literal["global", "shared"] | None = None,
-    block: int = 0,
-    warp: int = 0,
-    every: bool = False,
 ) -> list[Request]:
-    """Simulate a launch and return the memory requests of one of its warps, in order.
+    """Simulate a launch and return the memory requests of its first warp, in order.
+
+    A request that a loop repeats is returned once. ``line`` chooses a source line by its number or
+    by a piece of its text.
 
     Global addresses count from the start of their array, which is aligned to 256 bytes; shared
     addresses from the start of the block's shared memory. Shared loads are those of the machine
     code, with neighbours merged as ptxas merges them.
-
-    Args:
-        kernel: the kernel.
-        size: M, N and K.
-        line: only requests of this source line: its number, or a piece of its text.
-        space: only requests of this memory.
-        block: number of the block, x fastest.
-        warp: number of the warp in its block.
-        every: whether a request that a loop repeats is returned each time it is made, or, as by
-            default, the first time only.
     """
     m, n, k = size
     shape = kernel.launch_shape(m, n, k)
-    blocks, warps = shape.grid[0] * shape.grid[1], -(-shape.threads // WARP)
-    if not (0 <= block < blocks and 0 <= warp < warps):
-        raise LabError(
-            f"'{kernel.name}' at {m}×{n}×{k} has blocks 0 to {blocks - 1} of warps 0 to "
-            f"{warps - 1}, so there is no warp {warp} of block {block}."
-        )
     if m * n * k > _LARGEST_PRODUCT:
         raise LabError(
             f"{m}×{n}×{k} is more than a pattern of addresses needs. "
@@ -88,7 +67,7 @@ def warp_requests(
         shared_parts=shared_parts(kernel),
         cooperative=shape.workspace_bytes > 0,
         check_hazards=False,
-        requests_of=(block, warp),
+        requests_of=(0, 0),
         max_basic_blocks=max_basic_blocks((m, n, k)),
         time_limit=_TIME_LIMIT,
     ).requests
@@ -96,31 +75,27 @@ def warp_requests(
     shapes = {name: list(arguments[name].shape) for name in "ABC"}
     shapes |= shared_shapes(kernel)
     texts = kernel.source.splitlines()
-    found: list[Request] = []
-    for step, request in enumerate(made):
+    found: dict[tuple[object, ...], Request] = {}
+    for request in made:
         text = texts[request.line - 1].strip() if request.line else ""
         if line not in (None, request.line) and not (isinstance(line, str) and line in text):
             continue
         if space in (None, request.space):
-            found.append(_described(kernel, request, text, shapes, (block, warp), step))
+            key = (request.line, request.array.name, request.is_load, request.width)
+            found.setdefault(key, _described(kernel, request, text, shapes))
     if not found:
         where = ", ".join(str(number) for number in sorted({request.line for request in made}))
         memory = f"{space} memory" if space else "memory"
         at = "" if line is None else f" at {line}"
         raise LabError(
-            f"Warp {warp} of block {block} of '{kernel.name}' makes no request to {memory}{at}. "
+            f"Warp 0 of block 0 of '{kernel.name}' makes no request to {memory}{at}. "
             f"It accesses memory at lines {where}."
         )
-    return found if every else _first_of_each(found)
+    return list(found.values())
 
 
 def _described(
-    kernel: Kernel,
-    request: WarpRequest,
-    text: str,
-    shapes: dict[str, list[int]],
-    place: tuple[int, int],
-    step: int,
+    kernel: Kernel, request: WarpRequest, text: str, shapes: dict[str, list[int]]
 ) -> Request:
     is_global = request.space == "global"
     return {
@@ -134,16 +109,4 @@ def _described(
         "op": "load" if request.is_load else "store",
         "bits": 8 * request.width,
         "addresses": list(request.addresses),
-        "block": place[0],
-        "warp": place[1],
-        "step": step,
-        "window": request.window,
     }
-
-
-def _first_of_each(requests: list[Request]) -> list[Request]:
-    first: dict[tuple[object, ...], Request] = {}
-    for request in requests:
-        key = (request["line"], request["array"], request["op"], request["bits"])
-        first.setdefault(key, request)
-    return list(first.values())

@@ -9,7 +9,7 @@ from sgemm_lab.kernel import Size
 from sgemm_lab.lab import session
 from sgemm_lab.lab.output import Output, table
 from sgemm_lab.lab.your_gpu import gpu_seconds
-from sgemm_lab.measuring.interleaved import Budget, input_set_count
+from sgemm_lab.measuring.interleaved import Budget
 from sgemm_lab.measuring.recorder import RAGGED_SIZES, SQUARE_SIZES
 from sgemm_lab.measuring.sizes import TIME_LIMIT
 from sgemm_lab.models.roofline import clock_text
@@ -62,11 +62,6 @@ class Recorded:
         """Return the samples of the slowest kernel at a size."""
         at_size = [one for one in self.latest if one.size == size]
         return max(at_size, key=lambda samples: min(samples.seconds))
-
-    def input_sets(self, size: Size) -> int:
-        """Return how many sets of matrices a measurement at a size rotates through."""
-        m, n, k = size
-        return input_set_count(4 * (m * k + k * n + m * n), self.gpu.l2_bytes)
 
     def samples(self, benchmark: str) -> int:
         """Return how many samples a microbenchmark takes at each parameter."""

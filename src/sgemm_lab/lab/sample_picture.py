@@ -47,11 +47,6 @@ def deviation(samples: Sequence[float]) -> float:
     return max(abs(sample / middle - 1) for sample in samples)
 
 
-def mean_rate(samples: Sequence[float]) -> float:
-    """Return the rate that the mean of the times gives, for samples in work per second."""
-    return statistics.harmonic_mean(samples)
-
-
 def sample_picture(series: Mapping[str, Sequence[float]], title: str, conclusion: str) -> Picture:
     """Draw up to five rows of samples in GFLOP/s, each as percent off its own median."""
     return PictureOfTwoWidths(partial(_draw, series), title, conclusion)
@@ -98,7 +93,7 @@ def _conclusion(title: str, samples: Sequence[float], library: Sequence[float]) 
 def _straying(name: str, samples: Sequence[float]) -> str:
     middle, strays = statistics.median(samples), _strays(samples)
     taken = "1 is an outlier" if strays == 1 else f"{strays} are outliers"
-    lost = 1 - mean_rate(samples) / middle
+    lost = 1 - statistics.harmonic_mean(samples) / middle
     return (
         f"Of {len(samples)} samples of {name} {taken}; the slowest took "
         f"{middle / min(samples):.2f} times as long as the median sample. "

@@ -114,16 +114,6 @@ def cap_of(demand: float, rate: float) -> float:
     return FLOP_PER_WARP_FMA * rate / demand
 
 
-def lowest(demands: Mapping[str, float], rates: Mapping[str, float]) -> tuple[str, float]:
-    """Return the limiting unit and its GFLOP/s; the first of equals.
-
-    Units without a rate or without demand are ignored.
-    """
-    caps = {u: cap_of(d, rates[u]) for u, d in demands.items() if d > 0 and u in rates}
-    unit = min(caps, key=lambda name: caps[name])
-    return unit, caps[unit]
-
-
 def rates(gpu: Gpu, arithmetic: str = "fp32") -> dict[str, float]:
     """Return the design throughput of a GPU's units per second, in 10⁹.
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Kernel, Size
-from sgemm_lab.models.bound import ISSUE, PEAK, Bound, bound_of, cap_of
+from sgemm_lab.models.bound import ISSUE, Bound, bound_of
 from sgemm_lab.models.ladder import largest_squares
 from sgemm_lab.models.roofline import sheet_of
 from sgemm_lab.records.gpu_record import Record, Score
@@ -25,12 +25,6 @@ class MeasuredBound(NamedTuple):
     def share(self) -> float:
         """Share of the bound that was reached."""
         return self.bound.share(self.score.gflops)
-
-    @property
-    def of_full_rate(self) -> float:
-        """Share of what all multiply-add units or tensor cores do at the highest clock."""
-        peak = self.bound.of(PEAK)
-        return self.score.gflops / cap_of(1, peak.rate) if peak else self.share
 
     @property
     def clock_mhz(self) -> float | None:

@@ -70,6 +70,8 @@ async function bundle(contents, options = {}, plugins = []) {
     legalComments: "none",
     logLevel: "error",
     nodePaths: [],
+    // Fields of a class may use what its constructor takes.
+    tsconfigRaw: { compilerOptions: { useDefineForClassFields: false } },
     ...options,
     plugins: [...plugins, fromPython, theme],
   });

@@ -116,6 +116,12 @@ const FORMATS: Record<string, (value: number, words: string) => string> = {
   one: (value, words) => words.split("|")[value === 1 ? 0 : 1],
 };
 
+/** What fills in the template of a name, from a file that Python reads too. */
+export const sentencesOf =
+  <Key extends string>(templates: Record<Key, string>) =>
+  (key: Key, values: Record<string, unknown> = {}) =>
+    filled(templates[key], values);
+
 /**
  * A sentence that Python prints too: a template with `values` in its places. text.py says what a
  * template may hold, and a test that both fill it alike.

@@ -55,9 +55,6 @@ export function firstFault(results: Iterable<CheckResult>) {
 
 /** The three runs of one kernel at one size. */
 export class Judge {
-  m;
-  n;
-  k;
   random;
 
   /**
@@ -67,13 +64,11 @@ export class Judge {
    */
   constructor(
     public product: (a: Matrix, b: Matrix) => Matrix,
-    [m, n, k]: Size,
+    public size: Size,
     seed: number,
     public arithmetic: string = "fp32",
   ) {
-    this.m = m;
-    this.n = n;
-    this.k = k;
+    const [m, n, k] = size;
     this.random = new RandomState(seed + m + 3 * n + 7 * k);
   }
 
@@ -91,7 +86,7 @@ export class Judge {
 
   /** Multiply matrices whose product float32 holds exactly. */
   wholeNumbers() {
-    const most = 64 * this.k <= EXACT ? 8 : 1;
+    const most = 64 * this.size[2] <= EXACT ? 8 : 1;
     const [a, b] = this.#inputs((count) => this.random.integers(-most, most + 1, count));
     const c = this.product(a, b);
     const expected = productOf(a, b);
@@ -116,7 +111,7 @@ export class Judge {
 
   /** Multiply matrices that hold NaN and infinity. */
   specialValues() {
-    const { m, n, k } = this;
+    const [m, n, k] = this.size;
     const most = 16 * k <= EXACT ? 4 : 1;
     const [a, b] = this.#inputs((count) => this.random.integers(1, most + 1, count));
     const [row, column, third] = [half(m), Math.floor(n / 3), Math.floor(k / 3)];
@@ -148,7 +143,7 @@ export class Judge {
   }
 
   #inputs(draw: (count: number) => Float32Array): [Matrix, Matrix] {
-    const { m, n, k } = this;
+    const [m, n, k] = this.size;
     const a = { rows: m, columns: k, values: draw(m * k) };
     return [a, { rows: k, columns: n, values: draw(k * n) }];
   }

@@ -2,13 +2,7 @@
 // the way is a fault too.
 
 import type { Matrix } from "../counting/kernel_counts.ts";
-import {
-  checkSize,
-  launchArguments,
-  maxBasicBlocks,
-  WORKSPACE,
-} from "../counting/kernel_counts.ts";
-import { sharedParts } from "../counting/shared_arrays.ts";
+import { checkSize, launchArguments, launchOptions, WORKSPACE } from "../counting/kernel_counts.ts";
 import { LabError } from "../errors.ts";
 import type { Kernel, Size } from "../kernel.ts";
 import { ENTRY, launchShape } from "../kernel.ts";
@@ -89,7 +83,7 @@ function judgeOf(
   into: CheckedHere,
 ) {
   const shape = launchShape(kernel, size);
-  const parts = sharedParts(kernel);
+  const options = launchOptions(kernel, shape, size);
   let last: { a: Matrix; c: Matrix } | null = null;
   /** the workspace as the last launch left it */
   let left: Uint32Array | null = null;
@@ -118,15 +112,11 @@ function judgeOf(
   function launched(a: Matrix, b: Matrix, checkHazards: boolean): ReturnType<typeof simulate> {
     try {
       return simulate(ptx, ENTRY, shape.grid, shape.block, launchArguments(shape, a, b, left), {
-        sharedBytes: shape.sharedBytes,
-        sharedParts: parts,
-        cooperative: shape.workspaceBytes > 0,
-        unwritten: ["C"],
+        ...options,
         checkHazards,
         watchRacesIn: checkHazards ? ["C", WORKSPACE] : [],
         countRequests: false,
         timeLimit,
-        maxBasicBlocks: maxBasicBlocks(size),
       });
     } catch (error) {
       if (error instanceof EndlessLoopError || error instanceof DeadlockError) {

@@ -129,12 +129,8 @@ const FIRST_BYTES = 1 << 20;
 
 /** A text that comes in many small pieces. */
 class Text {
-  bytes;
+  bytes = new Uint8Array(FIRST_BYTES);
   length = 0;
-
-  constructor() {
-    this.bytes = new Uint8Array(FIRST_BYTES);
-  }
 
   add(piece: Uint8Array | null): void {
     if (!piece) return;

@@ -58,6 +58,12 @@ export async function importPackage(
   return import(`${folder}bundle.js`);
 }
 
+/** How many bytes of the compiler have come, in words. */
+export function loadingWords(done: number, total: number) {
+  const [have, all] = [done, total].map((bytes) => Math.round(bytes / 1e6));
+  return `Loading the compiler: ${have} of ${all} MB`;
+}
+
 /** The cache, without those of other versions; null where the browser has none. */
 async function openCache(name: string): Promise<Cache | null> {
   try {

@@ -61,22 +61,8 @@ export function placesIn(entries: Entries, steps: number[][], moved: boolean[]):
   return { entries, step, position, moved };
 }
 
-/**
- * Simulate a launch once for each barrier, without it. A barrier is left out of the list if a block
- * has one thread, or if its threads would go another way without it.
- * @param launch.threads of a block
- * @param launch.arrays names of those that the entries number
- * @param launch.run with a trace
- */
-export function launchesWithoutBarrier({
-  source,
-  firstLine,
-  ptx,
-  threads,
-  places,
-  arrays,
-  run,
-}: {
+/** A launch that can be run again. */
+interface Launch {
   source: string[];
   firstLine: number;
   ptx: string;
@@ -87,7 +73,14 @@ export function launchesWithoutBarrier({
   arrays: string[];
   /** with a trace */
   run: (ptx: string, order: Order) => Result;
-}) {
+}
+
+/**
+ * Simulate a launch once for each barrier, without it. A barrier is left out of the list if a block
+ * has one thread, or if its threads would go another way without it.
+ */
+export function launchesWithoutBarrier(launch: Launch) {
+  const { source, firstLine, ptx, threads, places, arrays, run } = launch;
   const found: WithoutBarrier[] = [];
   if (threads < 2) return found;
   const order = threads > WARP ? "warps" : "threads";

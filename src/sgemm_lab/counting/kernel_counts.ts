@@ -1,7 +1,7 @@
 // A kernel's launch in the simulator: kernel_counts.py in TypeScript.
 
 import { LabError } from "../errors.ts";
-import type { LaunchShape, Size } from "../kernel.ts";
+import type { Kernel, LaunchShape, Size } from "../kernel.ts";
 import type { TensorMap } from "../tensor_map.ts";
 import {
   BASIC_BLOCKS_PER_PRODUCT,
@@ -10,6 +10,7 @@ import {
   MAX_BASIC_BLOCKS,
 } from "./launch_limits.py";
 import { sentence } from "./sentences.ts";
+import { sharedParts } from "./shared_arrays.ts";
 
 /**
  * A matrix of floats, row after row. `values` are float32 in what a kernel reads and writes,
@@ -41,6 +42,15 @@ export function checkSize([m, n, k]: Size) {
 /** How long a kernel may run on a size before a loop of it is called endless, in basic blocks. */
 export const maxBasicBlocks = ([m, n, k]: Size) =>
   MAX_BASIC_BLOCKS + BASIC_BLOCKS_PER_PRODUCT * m * n * k;
+
+/** How a kernel is simulated at a size. */
+export const launchOptions = (kernel: Kernel, shape: LaunchShape, size: Size) => ({
+  sharedBytes: shape.sharedBytes,
+  sharedParts: sharedParts(kernel),
+  cooperative: shape.workspaceBytes > 0,
+  unwritten: ["C"],
+  maxBasicBlocks: maxBasicBlocks(size),
+});
 
 /**
  * The arguments of a launch on given matrices, by name and in order. C holds NaN.

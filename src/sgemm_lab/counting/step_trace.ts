@@ -17,11 +17,11 @@ import type { WithoutBarrier } from "./barrier_removal.ts";
 import { launchesWithoutBarrier, placesIn, plain } from "./barrier_removal.ts";
 import type { Entries } from "./entries.ts";
 import { entriesOf, PRODUCT } from "./entries.ts";
-import { launchArguments, maxBasicBlocks } from "./kernel_counts.ts";
+import { launchArguments, launchOptions } from "./kernel_counts.ts";
 import type { RegisterNames } from "./register_names.ts";
 import { registerNames } from "./register_names.ts";
 import { sentence } from "./sentences.ts";
-import { sharedParts, sharedShapes } from "./shared_arrays.ts";
+import { sharedShapes } from "./shared_arrays.ts";
 import { factorsInOrder, inTheOrderOfTheSource } from "./step_order.ts";
 import { LARGEST_SIDE, LARGEST_SUM } from "./step_trace.py";
 
@@ -135,13 +135,8 @@ function runner(
   const [m, n, k] = size;
   const left = { rows: m, columns: k, values: a };
   const right = { rows: k, columns: n, values: b };
-  const options = {
-    sharedBytes: shape.sharedBytes,
-    sharedParts: sharedParts(kernel),
-    cooperative: shape.workspaceBytes > 0,
-    unwritten: ["C"],
-    ...{ trace: true, products: true, maxBasicBlocks: maxBasicBlocks(size), timeLimit },
-  };
+  const known = launchOptions(kernel, shape, size);
+  const options = { ...known, trace: true, products: true, timeLimit };
   return (ptx: string, schedule: Schedule): Result => {
     const given = launchArguments(shape, left, right, null);
     return simulate(ptx, ENTRY, shape.grid, shape.block, given, { ...options, schedule });

@@ -1,8 +1,7 @@
 // What a launch of a kernel asks of memory, counted: in Python counts() of kernel_counts.py.
 
 import { RandomState } from "../checking/random.ts";
-import { checkSize, launchArguments, maxBasicBlocks } from "../counting/kernel_counts.ts";
-import { sharedParts } from "../counting/shared_arrays.ts";
+import { checkSize, launchArguments, launchOptions } from "../counting/kernel_counts.ts";
 import type { Kernel, Size } from "../kernel.ts";
 import { ENTRY, launchShape } from "../kernel.ts";
 import { simulate } from "../simulator/simulation.ts";
@@ -22,12 +21,8 @@ export function countsOf(kernel: Kernel, ptx: string, size: Size, timeLimit: num
   const b = { rows: k, columns: n, values: random.integers(-MOST, MOST + 1, k * n) };
   const launched = launchArguments(shape, a, b, null);
   return simulate(ptx, ENTRY, shape.grid, shape.block, launched, {
-    sharedBytes: shape.sharedBytes,
-    sharedParts: sharedParts(kernel),
-    cooperative: shape.workspaceBytes > 0,
-    unwritten: ["C"],
+    ...launchOptions(kernel, shape, size),
     checkHazards: false,
     timeLimit,
-    maxBasicBlocks: maxBasicBlocks(size),
   }).counts;
 }

@@ -6,11 +6,7 @@ const DECIMAL = /^(\d+\.?\d*|\.\d+)(e[+-]?\d+)?/i;
 
 /** Reads one text from left to right; NaN wherever it is no arithmetic. */
 class Reader {
-  rest: string;
-
-  constructor(text: string) {
-    this.rest = text;
-  }
+  constructor(public rest: string) {}
 
   /** Take what stands next, if it is that. */
   take(pattern: RegExp) {

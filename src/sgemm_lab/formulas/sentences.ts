@@ -1,12 +1,6 @@
-// The sentences of rules and widgets that Python and JavaScript both print: sentences.json.
+// The sentences of rules and widgets that Python and JavaScript both print.
 
-import { filled } from "../text.ts";
+import { sentencesOf } from "../text.ts";
 import templates from "./sentences.json";
 
-/** The sentence called `key`, with `values` where it names them. */
-export function sentence(
-  key: keyof typeof templates,
-  values: Record<string, number | string> = {},
-) {
-  return filled(templates[key], values);
-}
+export const sentence = /* @__PURE__ */ sentencesOf(templates);

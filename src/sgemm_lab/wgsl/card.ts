@@ -40,13 +40,11 @@ export async function openCard(): Promise<Card> {
 export class Card {
   /** why nothing runs any more, a sentence */
   #stopped: string | null = null;
-  #device;
 
   constructor(
-    device: GPUDevice,
+    public device: GPUDevice,
     public name: string,
   ) {
-    this.#device = device;
     device.lost.then(() =>
       this.stop("The browser took the card away, and what was not finished is lost. Try again."),
     );
@@ -54,7 +52,7 @@ export class Card {
 
   /** The bytes that a program may read or write through one binding. */
   get largestBinding() {
-    const { maxStorageBufferBindingSize, maxBufferSize } = this.#device.limits;
+    const { maxStorageBufferBindingSize, maxBufferSize } = this.device.limits;
     return Math.min(maxStorageBufferBindingSize, maxBufferSize);
   }
 
@@ -69,7 +67,7 @@ export class Card {
   /** Give the card back, and all memory on it. */
   close() {
     this.stop("The card was given back.");
-    this.#device.destroy();
+    this.device.destroy();
   }
 
   /** Throw a LabError where something stopped the card. */
@@ -80,10 +78,10 @@ export class Card {
   /** Memory on the card, which holds zeros. Throws a LabError where there is not so much. */
   async buffer(bytes: number, kind: "storage" | "uniform" = "storage") {
     this.goOn();
-    this.#device.pushErrorScope("out-of-memory");
+    this.device.pushErrorScope("out-of-memory");
     const use = USE.COPY_DST | (kind === "uniform" ? USE.UNIFORM : USE.STORAGE | USE.COPY_SRC);
     const made = this.#make(16 * Math.ceil(bytes / 16), use);
-    const fault = await this.#device.popErrorScope();
+    const fault = await this.device.popErrorScope();
     this.goOn();
     if (fault) {
       this.free(made);
@@ -97,16 +95,16 @@ export class Card {
   }
 
   write(buffer: GPUBuffer, data: ArrayBufferView<ArrayBuffer>) {
-    this.#device.queue.writeBuffer(buffer, 0, data);
+    this.device.queue.writeBuffer(buffer, 0, data);
   }
 
   /** The first floats of a buffer. */
   async read(buffer: GPUBuffer, count: number) {
     this.goOn();
     const landing = this.#make(4 * count, USE.COPY_DST | USE.MAP_READ);
-    const encoder = this.#device.createCommandEncoder();
+    const encoder = this.device.createCommandEncoder();
     encoder.copyBufferToBuffer(buffer, 0, landing, 0, 4 * count);
-    this.#device.queue.submit([encoder.finish()]);
+    this.device.queue.submit([encoder.finish()]);
     await this.#waited(landing.mapAsync(READ));
     const found = new Float32Array(landing.getMappedRange().slice(0));
     this.free(landing);
@@ -119,7 +117,7 @@ export class Card {
    */
   async compile(code: string, kinds: Kind[]) {
     this.goOn();
-    const device = this.#device;
+    const device = this.device;
     device.pushErrorScope("validation");
     const module = device.createShaderModule({ code });
     const layout = device.createBindGroupLayout({
@@ -144,21 +142,21 @@ export class Card {
     buffers: GPUBuffer[],
   ): Work {
     const entries = buffers.map((buffer, binding) => ({ binding, resource: { buffer } }));
-    return { pipeline, group: this.#device.createBindGroup({ layout, entries }) };
+    return { pipeline, group: this.device.createBindGroup({ layout, entries }) };
   }
 
   /** Run a program several times in a row, and return the seconds of one time. */
   async seconds({ pipeline, group }: Work, [x, y]: [number, number], times: number = 1) {
     this.goOn();
-    const encoder = this.#device.createCommandEncoder();
+    const encoder = this.device.createCommandEncoder();
     const pass = encoder.beginComputePass();
     pass.setPipeline(pipeline);
     pass.setBindGroup(0, group);
     for (let time = 0; time < times; time++) pass.dispatchWorkgroups(x, y);
     pass.end();
     const began = performance.now();
-    this.#device.queue.submit([encoder.finish()]);
-    await this.#waited(this.#device.queue.onSubmittedWorkDone());
+    this.device.queue.submit([encoder.finish()]);
+    await this.#waited(this.device.queue.onSubmittedWorkDone());
     return Math.max(performance.now() - began, 0.1) / 1000 / times;
   }
 
@@ -175,6 +173,6 @@ export class Card {
   }
 
   #make(size: number, usage: number) {
-    return this.#device.createBuffer({ size, usage });
+    return this.device.createBuffer({ size, usage });
   }
 }

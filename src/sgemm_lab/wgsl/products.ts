@@ -33,12 +33,6 @@ export const compiledOn = (card: Card, program: Program): Promise<Compiled> =>
 
 /** The matrices of a product on a card. */
 export class Product {
-  #card;
-  #a;
-  #b;
-  #c;
-  #size;
-
   /** Allocate matrices of zeros. Throws a LabError where the card has too little. */
   static async on(card: Card, size: Size) {
     const [m, n, k] = size;
@@ -56,17 +50,13 @@ export class Product {
 
   /** @param buffers of A, B, C and the size */
   constructor(
-    card: Card,
+    public card: Card,
     public size: Size,
-    buffers: GPUBuffer[],
-  ) {
-    this.#card = card;
-    [this.#a, this.#b, this.#c, this.#size] = buffers;
-  }
+    public buffers: GPUBuffer[],
+  ) {}
 
-  fill(a: Float32Array<ArrayBuffer>, b: Float32Array<ArrayBuffer>) {
-    this.#card.write(this.#a, a);
-    this.#card.write(this.#b, b);
+  fill(...matrices: [a: Float32Array<ArrayBuffer>, b: Float32Array<ArrayBuffer>]) {
+    for (const [i, numbers] of matrices.entries()) this.card.write(this.buffers[i], numbers);
   }
 
   /**
@@ -74,20 +64,21 @@ export class Product {
    */
   async result(program: Program, compiled: Compiled) {
     const [m, n] = this.size;
-    this.#card.write(this.#c, new Float32Array(m * n).fill(Number.NaN));
+    const [, , c] = this.buffers;
+    this.card.write(c, new Float32Array(m * n).fill(Number.NaN));
     await this.seconds(program, compiled);
-    return this.#card.read(this.#c, m * n);
+    return this.card.read(c, m * n);
   }
 
   /** The seconds of one run of a program, of several in a row. */
   seconds(program: Program, compiled: Compiled, times: number = 1) {
-    const buffers = [this.#a, this.#b, this.#c, this.#size, this.#a, this.#b];
+    const [a, b] = this.buffers;
     const { grid } = launchShape(program, this.size);
-    return this.#card.seconds(this.#card.join(compiled, buffers), grid, times);
+    return this.card.seconds(this.card.join(compiled, [...this.buffers, a, b]), grid, times);
   }
 
   /** Give the memory back. */
   free() {
-    this.#card.free(this.#a, this.#b, this.#c, this.#size);
+    this.card.free(...this.buffers);
   }
 }

@@ -7,14 +7,14 @@ import { sharedWavefronts } from "../formulas/memory.ts";
 import { bankWords } from "../formulas/requests.ts";
 import { BANKS, WARP, WORD_BYTES } from "../hardware.py";
 import { choiceSlider, segments } from "./shared/controls.ts";
-import { button, html, say, setAttributes, svg, write } from "./shared/dom.ts";
+import { boxWithText, button, html, say, setAttributes, svg, write } from "./shared/dom.ts";
 import { textWidth } from "./shared/labels.ts";
 import { availableWidth, keepDrawn, put, redrawer, tool } from "./shared/model.ts";
 import type { PainterState } from "./shared/painter.ts";
 import { chosenRequest, ownPattern, requestChooser, tokenText, WIDTHS } from "./shared/painter.ts";
 import { Player } from "./shared/player.ts";
 import { range, within } from "./shared/scale.ts";
-import { Scene } from "./shared/scene.ts";
+import { fit, Scene } from "./shared/scene.ts";
 
 type State = PainterState & { wavefront: number };
 
@@ -126,7 +126,7 @@ function drawBanks(scene: Scene, picture: SVGSVGElement, now: Painted, width: nu
   const tall = within(queue / Math.max(1, wavefronts.length), queue / BANKS, TALLEST);
   const [below, box] = [queue + 10, TALLEST + 4]; // the banks stand below the queue
   const part = below + box + 22;
-  setAttributes(picture, { viewBox: `0 0 ${width} ${halves * part}`, height: halves * part });
+  fit(picture, width, halves * part);
   /** the left edge and the top of a bank */
   const place = (bank: number) => ({
     x: gutter + (bank % inRow) * cell,
@@ -178,10 +178,7 @@ function drawToken(
     class: `lab-token${isServed ? " lab-served" : ""}`,
     style: `transform:translate(${x}px,${y}px)`,
   });
-  if (!node.firstChild) {
-    node.append(svg("rect", { rx: 3 }), svg("text", { "text-anchor": "middle" }));
-  }
-  const [rect, name] = node.children;
+  const [rect, name] = boxWithText(node, { rx: 3 });
   setAttributes(rect, { width, height });
   const text = tokenText(lanes, width, LETTERS);
   setAttributes(name, { x: width / 2, y: height / 2 + 4 });

@@ -8,7 +8,7 @@ import { html, say, setAttributes, svg } from "./shared/dom.ts";
 import { availableWidth, keepDrawn, put, tool } from "./shared/model.ts";
 import { OverTime, scale } from "./shared/over_time.ts";
 import { range, within } from "./shared/scale.ts";
-import { Scene, scrubByPointer } from "./shared/scene.ts";
+import { fit, Scene, scrubByPointer } from "./shared/scene.ts";
 
 interface State {
   times: Pipeline;
@@ -141,7 +141,7 @@ class Drawing extends OverTime {
       class: "lab-cursor",
       d: `M${this.x(this.time)} ${rows - 8}V${axis}m-5 ${rows - 12 - axis}h10l-5 7z`,
     });
-    setAttributes(picture, { viewBox: `0 0 ${width} ${axis + 26}`, height: axis + 26 });
+    fit(picture, width, axis + 26);
     this.scene.finish();
   }
 

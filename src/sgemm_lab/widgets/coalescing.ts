@@ -5,8 +5,8 @@ import { globalRequest } from "../formulas/memory.ts";
 import { sectorWords } from "../formulas/requests.ts";
 import { SECTOR_BYTES, WARP, WORD_BYTES } from "../hardware.py";
 import { comma, plural } from "../text.ts";
-import { choiceSlider, key, showFacts } from "./shared/controls.ts";
-import { html, say, setAttributes, svg } from "./shared/dom.ts";
+import { choiceSlider, controls, key, showFacts } from "./shared/controls.ts";
+import { boxWithText, html, say, setAttributes, svg } from "./shared/dom.ts";
 import { availableWidth, keepDrawn, tool } from "./shared/model.ts";
 import type { PainterState } from "./shared/painter.ts";
 import {
@@ -21,7 +21,7 @@ import {
   zigzag,
 } from "./shared/painter.ts";
 import { range } from "./shared/scale.ts";
-import { Scene } from "./shared/scene.ts";
+import { fit, Scene } from "./shared/scene.ts";
 
 type State = PainterState & { offset: number };
 
@@ -48,13 +48,12 @@ export function render({ model, el }: View<State>) {
   const picture = svg("svg", { class: "lab-chart", role: "img" });
   const verdict = html("div", { class: "lab-verdict", role: "status" }, html("p"), html("p"));
   const facts = html("dl", { class: "lab-facts" });
-  const sliders = [stride.element, offset.element, width.element];
   const root = tool(
     el,
     "lab-painter lab-coalescing",
     html("div", { class: "lab-bar" }, chooser.field),
     chooser.source,
-    html("div", { class: "lab-controls" }, sliders),
+    controls([stride, offset, width]),
     [picture, key(KEY), verdict, facts],
   );
   const scene = new Scene(picture);
@@ -110,10 +109,8 @@ type Painted = ReturnType<typeof painted>;
 function painted(model: Model<State>) {
   const request = chosenRequest(model);
   const bits = request?.bits ?? model.get("bits");
-  const own = Array.from(
-    { length: WARP },
-    (_, lane) => (model.get("offset") + lane * model.get("stride")) * (bits / 8),
-  );
+  const [offset, stride] = [model.get("offset"), model.get("stride")];
+  const own = range(0, WARP - 1).map((lane) => (offset + lane * stride) * (bits / 8));
   return { request, bits, addresses: request?.addresses ?? own };
 }
 
@@ -186,8 +183,7 @@ function drawMemory(
   width: number,
 ) {
   const layout = layOut(sectors, width);
-  const { height } = layout;
-  setAttributes(picture, { viewBox: `0 0 ${width} ${height}`, height });
+  fit(picture, width, layout.height);
   layout.drawn.forEach((line, row) => {
     drawLine(scene, layout, line, row, sectors);
   });
@@ -205,12 +201,8 @@ function drawLine(scene: Scene, layout: Layout, line: number, row: number, secto
   const sideBySide = { x: labelWidth - 12, y: y + 16, "text-anchor": "end" };
   const above = { x: 0, y: y + 12, "text-anchor": "start" };
   const at = folds === 1 ? sideBySide : above;
-  scene.draw(
-    `name${row}`,
-    "text",
-    { class: "lab-tick", ...at },
-    `byte ${comma(line * LINE_BYTES)}`,
-  );
+  const words = `byte ${comma(line * LINE_BYTES)}`;
+  scene.draw(`name${row}`, "text", { class: "lab-tick", ...at }, words);
   if (row && line > drawn[row - 1] + 1) {
     const d = zigzag(labelWidth + 1, y - between / 2, width - labelWidth - 2);
     scene.draw(`break${row}`, "path", { class: "lab-break", d });
@@ -239,10 +231,7 @@ function drawTokens(scene: Scene, { cell, rowOf, place }: Layout, addresses: Lan
       class: `lab-token${who.length > 1 ? " lab-many" : ""}`,
       style: `--lane:${who[0]};transform:translate(${x}px,${y}px)`,
     });
-    if (!node.firstChild) {
-      node.append(svg("rect", { rx: 3, y: 1.5, x: 1 }), svg("text", { "text-anchor": "middle" }));
-    }
-    const [box, name] = node.children;
+    const [box, name] = boxWithText(node, { rx: 3, y: 1.5, x: 1 });
     const wide = (cell * bytes) / WORD_BYTES;
     setAttributes(box, { width: wide - 2, height: TALL - 3 });
     setAttributes(name, { x: wide / 2, y: TALL / 2 + 4 });

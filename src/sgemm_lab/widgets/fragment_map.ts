@@ -3,12 +3,12 @@
 import "./fragment_map.css";
 import { sentence } from "../formulas/sentences.ts";
 import { WARP } from "../hardware.py";
-import { choiceSlider } from "./shared/controls.ts";
-import { html, say, setAttributes, svg, write } from "./shared/dom.ts";
+import { choiceSlider, controls } from "./shared/controls.ts";
+import { boxWithText, html, say, setAttributes, svg, write } from "./shared/dom.ts";
 import { availableWidth, keepDrawn, put, tool } from "./shared/model.ts";
 import { lanesText } from "./shared/painter.ts";
 import { range } from "./shared/scale.ts";
-import { Scene } from "./shared/scene.ts";
+import { fit, Scene } from "./shared/scene.ts";
 
 /** Who holds an element. */
 type Holder = [lane: number, register: number];
@@ -38,8 +38,7 @@ export function render({ model, el }: View<State>) {
   const about = html("p", { class: "lab-about" });
   const picture = svg("svg", { class: "lab-chart", role: "img" });
   const verdict = html("div", { class: "lab-verdict", role: "status" }, html("p"));
-  const controls = html("div", { class: "lab-controls" }, lanes.element);
-  const root = tool(el, "lab-fragment-map", [controls, about, picture, verdict]);
+  const root = tool(el, "lab-fragment-map", [controls([lanes]), about, picture, verdict]);
   const scene = new Scene(picture);
 
   picture.addEventListener("click", (event) => {
@@ -51,8 +50,7 @@ export function render({ model, el }: View<State>) {
     const [now, lane] = [model.get("fragments"), model.get("lane")];
     const layout = new Layout(now, availableWidth(root));
     lanes.show(lane, range(0, WARP - 1), `${lane}`);
-    const { width, height } = layout;
-    setAttributes(picture, { viewBox: `0 0 ${width} ${height}`, height });
+    fit(picture, layout.width, layout.height);
     new Drawing(scene, now, lane, layout).draw();
     const words = laneWords(now, lane);
     say([about, ...verdict.children], [now.note, words]);
@@ -117,7 +115,7 @@ class Drawing {
   /** rows of A and columns of B that the lane's sums need */
   needed;
   /** outlines of what the lane holds */
-  marked: Record<Matrix, string>;
+  marked = { A: "", B: "", C: "" };
 
   constructor(
     public scene: Scene,
@@ -130,7 +128,6 @@ class Drawing {
       rows: new Set(sums.map(([row]) => row)),
       columns: new Set(sums.map(([, column]) => column)),
     };
-    this.marked = { A: "", B: "", C: "" };
   }
 
   draw() {
@@ -171,8 +168,7 @@ class Drawing {
       "data-lane": lane,
       transform: `translate(${x},${y})`,
     });
-    if (!node.firstChild) node.append(svg("rect"), svg("text", { "text-anchor": "middle" }));
-    const [rect, name] = node.children;
+    const [rect, name] = boxWithText(node);
     setAttributes(rect, { class: `lab-element ${look}`, width, height: TALL });
     const at = { x: (cell / 2).toFixed(2), y: TALL / 2 + 4 };
     setAttributes(name, { class: `lab-lane-name ${look}`, ...at });

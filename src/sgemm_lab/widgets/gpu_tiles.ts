@@ -7,7 +7,7 @@ import { choiceSlider, chooser, key } from "./shared/controls.ts";
 import { html, say, setAttributes, svg } from "./shared/dom.ts";
 import { availableWidth, keepDrawn, put, tool } from "./shared/model.ts";
 import { range } from "./shared/scale.ts";
-import { Scene } from "./shared/scene.ts";
+import { fit, Scene } from "./shared/scene.ts";
 
 /** First row, first column, rows, columns. */
 type Rectangle = [number, number, number, number];
@@ -129,24 +129,21 @@ function totalWords({ plan, gpus }: Moment) {
   return sentence("gpus.total", { received: received / 1e6, gflop: flop / 1e9, intensity });
 }
 
+/** Boxes side by side: a grid of one column stands in two. */
+const columnsOf = ({ grid: [rows, columns] }: Plan) => (rows > 1 && columns === 1 ? 2 : columns);
+
 /** A box for each GPU, with what it multiplies and what comes. */
 class Drawing {
-  across;
-  box;
-  side;
-  tall;
+  across = Math.min(columnsOf(this.moment.plan), this.moment.gpus);
+  box = (this.width - APART * (this.across - 1)) / this.across;
+  side = Math.min(WIDEST, (this.box - 4 * INSIDE) / 3);
+  tall = HEAD + this.side + FOOT + INSIDE;
 
   constructor(
     public scene: Scene,
     public moment: Moment,
     public width: number,
-  ) {
-    const across = moment.plan.grid[0] === 1 || moment.plan.grid[1] > 1 ? moment.plan.grid[1] : 2;
-    this.across = Math.min(across, moment.gpus);
-    this.box = (width - APART * (this.across - 1)) / this.across;
-    this.side = Math.min(WIDEST, (this.box - 4 * INSIDE) / 3);
-    this.tall = HEAD + this.side + FOOT + INSIDE;
-  }
+  ) {}
 
   draw(picture: SVGSVGElement) {
     const { moment, across, box, tall, width } = this;
@@ -155,7 +152,7 @@ class Drawing {
       this.drawGpu(gpu, x, y);
     }
     const height = Math.ceil(moment.gpus / across) * (tall + APART) - APART;
-    setAttributes(picture, { viewBox: `0 0 ${width} ${height}`, height });
+    fit(picture, width, height);
     this.scene.finish();
   }
 
@@ -179,13 +176,8 @@ class Drawing {
       const coming = transfers.filter((one) => one.to === gpu && one.matrix === name.toUpperCase());
       coming.forEach((one, i) => {
         this.tile(`comes${id}${i}`, `lab-comes ${this.hue(one.source)}`, one.tile, left, top);
-        this.scene.text(
-          `from${id}`,
-          "lab-from",
-          left + side / 2,
-          top + side + 14,
-          `← ${one.source}`,
-        );
+        const below = top + side + 14;
+        this.scene.text(`from${id}`, "lab-from", left + side / 2, below, `← ${one.source}`);
       });
     });
   }

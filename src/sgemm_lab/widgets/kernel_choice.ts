@@ -6,7 +6,7 @@ import { TERMS } from "../gemm/dispatch/model.py";
 import type { Candidate, Size } from "../gemm/dispatch/model.ts";
 import { costsOf, isCandidate, seconds, terms } from "../gemm/dispatch/model.ts";
 import { comma, number, sizeText } from "../text.ts";
-import { choiceSlider, chosenGpu, gpuChooser } from "./shared/controls.ts";
+import { choiceSlider, chosenGpu, controls, gpuChooser } from "./shared/controls.ts";
 import { button, html, say } from "./shared/dom.ts";
 import { keepDrawn, put, tool } from "./shared/model.ts";
 
@@ -70,11 +70,7 @@ export function render({ model, el }: View<State>) {
     "lab-kernel-choice",
     html("div", { class: "lab-bar" }, gpu.field),
     html("div", { class: "lab-chips", role: "group", "aria-label": "M×N×K" }, presets),
-    html(
-      "div",
-      { class: "lab-controls" },
-      sliders.map(({ element }) => element),
-    ),
+    controls(sliders),
     html("div", { class: "lab-verdict", role: "status" }, readout),
     [list, heading],
     html("table", { class: "lab-table" }, html("thead", {}, html("tr", {}, heads)), body),

@@ -9,7 +9,7 @@ import { html, present, setAttributes, svg, write } from "./shared/dom.ts";
 import { textWidth } from "./shared/labels.ts";
 import { availableWidth, keepDrawn, listen, put, tool } from "./shared/model.ts";
 import { rowPicker } from "./shared/row_picker.ts";
-import { Scene } from "./shared/scene.ts";
+import { fit, Scene } from "./shared/scene.ts";
 
 type Size = [m: number, n: number, k: number];
 
@@ -79,15 +79,8 @@ export function render({ model, el }: View<State>) {
   );
   const scene = new Scene(picture);
   const open = () => readout.element.querySelector("a")?.click();
-  const point = rowPicker({
-    model,
-    root,
-    picture,
-    row: "lab-kernel",
-    readout,
-    words: wordsOf,
-    open,
-  });
+  const row = "lab-kernel";
+  const point = rowPicker({ model, root, picture, row, readout, words: wordsOf, open });
   /** those drawn last */
   let shown: Step[] = [];
   let withVariants = model.get("variants");
@@ -282,7 +275,7 @@ function drawLadder(
 ) {
   const layout = layOut(shown, asShare, width);
   const { height, reference, top, x } = layout;
-  setAttributes(picture, { viewBox: `0 0 ${width} ${height}`, height });
+  fit(picture, width, height);
   if (reference) {
     const at = x(reference);
     scene.draw("reference", "path", { class: "lab-reference", d: `M${at} ${top - 6}V${height}` });

@@ -6,8 +6,8 @@ import type { Launch, Resource, Sm } from "../formulas/occupancy.ts";
 import { blockTakes, fitOf, fitWords, smHas } from "../formulas/occupancy.ts";
 import { MAX_REGISTERS, WARP } from "../hardware.py";
 import { comma, number, plural } from "../text.ts";
-import { choiceSlider, chosenGpu, gpuChooser } from "./shared/controls.ts";
-import { html, say, setAttributes, svg } from "./shared/dom.ts";
+import { choiceSlider, chosenGpu, controls, gpuChooser } from "./shared/controls.ts";
+import { boxWithText, html, say, setAttributes, svg } from "./shared/dom.ts";
 import { availableWidth, keepDrawn, put, tool } from "./shared/model.ts";
 import { range } from "./shared/scale.ts";
 import { Scene } from "./shared/scene.ts";
@@ -66,11 +66,7 @@ export function render({ model, el }: View<State>) {
     el,
     "lab-occupancy",
     html("div", { class: "lab-bar" }, gpus.field),
-    html(
-      "div",
-      { class: "lab-controls" },
-      sliders.map(({ element }) => element),
-    ),
+    controls(sliders),
     words,
     html("div", { class: "lab-columns" }, rooms, html("div", {}, slots, caption)),
   );
@@ -172,10 +168,7 @@ function drawSlots(
       class: `lab-slot${taken ? " lab-taken" : ""}${dark}`,
       transform: `translate(${Math.floor(slot / rows) * side} ${(slot % rows) * side})`,
     });
-    if (!node.firstChild) {
-      node.append(svg("rect", { x: 1, y: 1, rx: 2 }), svg("text", { "text-anchor": "middle" }));
-    }
-    const [box, name] = node.children;
+    const [box, name] = boxWithText(node, { x: 1, y: 1, rx: 2 });
     setAttributes(box, { width: side - 2, height: side - 2 });
     setAttributes(name, { x: side / 2, y: side / 2 + 4 });
     name.textContent = taken ? `${block + 1}` : "";

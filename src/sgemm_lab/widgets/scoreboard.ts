@@ -133,28 +133,25 @@ function filler(body: HTMLElement, heads: Record<Column, string>) {
 
 /** A row. On a phone its cells stand below each other, each with its head beside it. */
 class Line {
-  columns;
-  bar;
+  columns = Object.keys(this.heads) as Column[];
+  bar = html("span", { class: "lab-bar-fill", "aria-hidden": "true" });
   /** what each cell says */
   words: string[] = [];
   /** what each cell says it in */
   places: HTMLElement[] = [];
-  node;
+  node = html("tr", {}, ...this.columns.map((column) => this.cell(column)));
 
-  constructor(heads: Record<Column, string>) {
-    this.columns = Object.keys(heads) as Column[];
-    this.bar = html("span", { class: "lab-bar-fill", "aria-hidden": "true" });
-    const cells = this.columns.map((column) => {
-      const head = { "data-head": heads[column] };
-      const share = column === "of_cublas";
-      const place = share ? html("span") : html(column === "kernel" ? "th" : "td");
-      this.places.push(place);
-      if (share) return html("td", { class: "lab-share", ...head }, this.bar, place);
-      setAttributes(place, column === "kernel" ? { scope: "row" } : head);
-      if (column === "bound_by") place.classList.add("lab-wide", "lab-text");
-      return place;
-    });
-    this.node = html("tr", {}, cells);
+  constructor(public heads: Record<Column, string>) {}
+
+  cell(column: Column) {
+    const head = { "data-head": this.heads[column] };
+    const share = column === "of_cublas";
+    const place = share ? html("span") : html(column === "kernel" ? "th" : "td");
+    this.places.push(place);
+    if (share) return html("td", { class: "lab-share", ...head }, this.bar, place);
+    setAttributes(place, column === "kernel" ? { scope: "row" } : head);
+    if (column === "bound_by") place.classList.add("lab-wide", "lab-text");
+    return place;
   }
 
   /** @param most the largest share of cuBLAS on show */

@@ -2,7 +2,7 @@
 
 import "./steps.css";
 import type { StepTrace } from "../counting/step_trace.ts";
-import { choiceSlider, key, segments } from "./shared/controls.ts";
+import { choiceSlider, controls, key, segments } from "./shared/controls.ts";
 import { button, html, say, setAttributes, svg } from "./shared/dom.ts";
 import { availableWidth, keepDrawn, put, redrawer, tool } from "./shared/model.ts";
 import { Player } from "./shared/player.ts";
@@ -41,56 +41,42 @@ export function render({ model, el }: View<State>) {
 class Steps {
   /** by block and line */
   walkthroughs: Map<string, Walkthrough> = new Map();
-  walkthrough;
-  redraw;
-  player;
-  drive;
-  ribbon;
-  choices;
-  barriers;
-  picture;
-  readout;
-  code;
-  key;
-  root;
-  scene;
-  ribbonScene;
+  /** the chosen block's steps */
+  walkthrough = this.newWalkthrough();
+  redraw = redrawer(() => this.update());
+  player = new Player({
+    root: (): Element => this.root,
+    at: () => this.at,
+    last: () => this.walkthrough.steps.length,
+    show: (step) => this.change("step", step),
+    redraw: this.redraw,
+    pace: () => Math.min(PACE, WHOLE / this.walkthrough.steps.length),
+  });
+  drive = driveOf(this);
+  ribbon = svg("svg", { class: "lab-ribbon", "aria-hidden": "true" });
+  choices = choicesOf(this);
+  barriers = barriersOf(this);
+  picture = svg("svg", { class: "lab-chart", role: "img" });
+  readout = readoutOf();
+  code = new Listing(this.walkthrough.trace);
+  key = html("div", {});
+  root = tool(
+    this.el,
+    "lab-steps",
+    this.drive.bar,
+    html("div", { class: "lab-scrub" }, this.ribbon, this.drive.scrub.element),
+    [this.readout.element, this.code.element, this.picture, this.key],
+    [this.barriers.element, this.choices.element],
+  );
+  scene = new Scene(this.picture);
+  ribbonScene = new Scene(this.ribbon);
   /** the step of the last drawing */
   shown: number | undefined;
 
   constructor(
     public model: Model<State>,
-    el: HTMLElement,
+    public el: HTMLElement,
   ) {
-    this.walkthrough = this.newWalkthrough(); // the chosen block's steps
-    this.redraw = redrawer(() => this.update());
-    this.player = new Player({
-      root: (): Element => this.root,
-      at: () => this.at,
-      last: () => this.walkthrough.steps.length,
-      show: (step) => this.change("step", step),
-      redraw: this.redraw,
-      pace: () => Math.min(PACE, WHOLE / this.walkthrough.steps.length),
-    });
-    this.drive = driveOf(this);
-    this.ribbon = svg("svg", { class: "lab-ribbon", "aria-hidden": "true" });
-    this.choices = choicesOf(this);
-    this.barriers = barriersOf(this);
-    this.picture = svg("svg", { class: "lab-chart", role: "img" });
-    this.readout = readoutOf();
-    this.code = new Listing(this.walkthrough.trace);
-    this.key = html("div", {});
-    this.root = tool(
-      el,
-      "lab-steps",
-      this.drive.bar,
-      html("div", { class: "lab-scrub" }, this.ribbon, this.drive.scrub.element),
-      [this.readout.element, this.code.element, this.picture, this.key],
-      [this.barriers.element, this.choices.element],
-    );
-    this.scene = new Scene(this.picture);
-    this.ribbonScene = new Scene(this.ribbon);
-    this.shown = undefined;
     this.followPointer();
     this.showTour();
   }
@@ -258,11 +244,7 @@ function choicesOf(steps: Steps) {
       "details",
       { class: "lab-more-choices" },
       html("summary", {}, "More: the whole block, other threads"),
-      html(
-        "div",
-        { class: "lab-controls" },
-        [who, thread, block].map(({ element }) => element),
-      ),
+      controls([who, thread, block]),
     ),
     show({ walkthrough: { trace } }: Steps) {
       const threads = trace.block[0] * trace.block[1];

@@ -3,13 +3,14 @@ import { html, setAttributes } from "./shared/dom.ts";
 
 /** The source, with the line of the present step lit. */
 export class Listing {
-  element;
+  element = html("ol", {
+    ...{ class: "lab-code", role: "list", tabindex: "0" },
+    "aria-label": "Source of the kernel",
+  });
   /** by number */
   lines: Map<number, HTMLElement> = new Map();
 
   constructor(trace: StepTrace) {
-    const label = { "aria-label": "Source of the kernel", role: "list" };
-    this.element = html("ol", { class: "lab-code", tabindex: "0", ...label });
     this.fill(trace);
   }
 

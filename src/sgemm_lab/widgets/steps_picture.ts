@@ -2,9 +2,9 @@
 // in the corner that they leave free.
 
 import type { TracedArray } from "../counting/step_trace.ts";
-import { setAttributes, svg, write } from "./shared/dom.ts";
+import { boxWithText, setAttributes, write } from "./shared/dom.ts";
 import { textWidth } from "./shared/labels.ts";
-import type { Scene } from "./shared/scene.ts";
+import { fit, type Scene } from "./shared/scene.ts";
 import { isWrong } from "./steps_faults.ts";
 import type { Place } from "./steps_layout.ts";
 import { INDEX, layOut, NAMES, READABLE } from "./steps_layout.ts";
@@ -53,8 +53,8 @@ export function drawSteps(
 const known: WeakMap<Element, string> = new WeakMap();
 
 class StepsPicture {
-  layout;
-  smallest;
+  layout = layOut(this.walkthrough, this.seen.thread, this.width);
+  smallest = this.width < NARROW ? READABLE : SMALLEST;
   longest;
   places: Map<Place, string> = new Map();
 
@@ -65,8 +65,6 @@ class StepsPicture {
     public width: number,
   ) {
     const { m, n, k } = walkthrough;
-    this.layout = layOut(walkthrough, seen.thread, width);
-    this.smallest = width < NARROW ? READABLE : SMALLEST;
     // If one name has no room, no cell shows its name: those without one would look empty.
     const [a, b] = [`${m - 1},${k - 1}`, `${k - 1},${n - 1}`];
     this.longest = b.length > a.length ? b : a;
@@ -74,8 +72,7 @@ class StepsPicture {
 
   draw(picture: SVGSVGElement) {
     const { m, n, k } = this.walkthrough;
-    const { height } = this.layout;
-    setAttributes(picture, { viewBox: `0 0 ${this.width} ${height}`, height });
+    fit(picture, this.width, this.layout.height);
     this.drawCopies(); // first: the lines run behind the cells
     this.drawOperand("A", m, k);
     this.drawOperand("B", k, n);
@@ -112,8 +109,7 @@ class StepsPicture {
     known.set(node, all);
     const transform = `translate(${box.x + column * box.s} ${box.y + row * box.s})`;
     setAttributes(node, { class: `lab-cell ${look}`, transform, ...data });
-    if (!node.firstChild) node.append(svg("rect", {}), svg("text", { "text-anchor": "middle" }));
-    const [frame, words] = node.children;
+    const [frame, words] = boxWithText(node);
     const fits = this.fitting(box, text);
     const size = fontSize(box, fits);
     setAttributes(frame, { width: box.s, height: box.s });

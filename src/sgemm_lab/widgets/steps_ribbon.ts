@@ -2,7 +2,7 @@
 
 import { setAttributes } from "./shared/dom.ts";
 import { textWidth } from "./shared/labels.ts";
-import type { Scene } from "./shared/scene.ts";
+import { fit, type Scene } from "./shared/scene.ts";
 import { faultIn } from "./steps_faults.ts";
 import { phaseWords } from "./steps_phases.ts";
 import type { Walkthrough } from "./steps_trace.ts";
@@ -81,7 +81,7 @@ export function drawRibbon(
   step: number,
   width: number,
 ) {
-  setAttributes(ribbon, { viewBox: `0 0 ${width} ${BARS + WORDS}`, height: BARS + WORDS });
+  fit(ribbon, width, BARS + WORDS);
   const { bars, looks, labels } = fixed(walkthrough, width);
   walkthrough.steps.forEach(({ store, fault }, i) => {
     const state = i === step - 1 ? " lab-here" : i < step - 1 ? " lab-past" : "";

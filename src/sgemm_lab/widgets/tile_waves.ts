@@ -17,6 +17,7 @@ import {
   choiceSlider,
   chooser,
   chosenGpu,
+  controls,
   gpuChooser,
   key,
   segments,
@@ -25,7 +26,7 @@ import {
 import { html, say, setAttributes, svg } from "./shared/dom.ts";
 import { availableWidth, keepDrawn, put, tool } from "./shared/model.ts";
 import { range, ticks, within } from "./shared/scale.ts";
-import { Scene, scrubByPointer, slanted } from "./shared/scene.ts";
+import { fit, Scene, scrubByPointer, slanted } from "./shared/scene.ts";
 
 interface Chip {
   id: string;
@@ -88,11 +89,11 @@ const EVEN_KEY: [string, string][] = [
 ];
 const [GUTTER, MARGIN] = [44, 12]; // px beside the pictures
 const FIELD = 270; // px, about, for the rows of all SMs
-const CURVE_HEIGHT = 150;
+const [CURVE_TOP, CURVE_HEIGHT] = [10, 150];
 const APART = 4; // px from one line to the next, or they are left out
 
 export function render({ model, el }: View<State>) {
-  const controls = settings(model);
+  const chosen = settings(model);
   const facts = html("dl", { class: "lab-facts" });
   const field = svg("svg", { class: "lab-chart", role: "img" });
   const curve = svg("svg", { class: "lab-chart lab-curve-chart", role: "img" });
@@ -106,18 +107,18 @@ export function render({ model, el }: View<State>) {
   const root = tool(
     el,
     "lab-waves",
-    controls.bar,
-    html("div", { class: "lab-controls" }, controls.size.element, controls.shares.element),
+    chosen.bar,
+    controls([chosen.size, chosen.shares]),
     [facts, field, ...keys],
     html("div", { class: "lab-verdict", role: "status" }, readout, measured),
-    [heading, curve, controls.key],
+    [heading, curve, chosen.key],
   );
   const [fieldScene, curveScene] = [new Scene(field), new Scene(curve)];
 
   function update() {
     const width = availableWidth(root);
     const plan = planOf(model);
-    controls.show(plan);
+    chosen.show(plan);
     showFacts(facts, factsOf(plan), plan.found.used);
     keys.forEach((one, i) => {
       one.hidden = plan.even !== (i === 1);
@@ -243,20 +244,16 @@ function curveWords({ product, sms }: Plan) {
 /** All SMs as rows, and time to the right. */
 class Field {
   top = 6;
-  row;
-  height;
-  x;
+  row = Math.max(2, Math.round(FIELD / this.plan.sms)); // px of an SM
+  height = this.row * this.plan.sms;
+  /** @param time in times of one tile */
+  x = (time: number) => GUTTER + ((this.width - GUTTER - MARGIN) * time) / this.plan.most;
 
   constructor(
     public scene: Scene,
     public plan: Plan,
     public width: number,
-  ) {
-    this.row = Math.max(2, Math.round(FIELD / plan.sms)); // px of an SM
-    this.height = this.row * plan.sms;
-    /** @param time in times of one tile */
-    this.x = (time: number) => GUTTER + ((width - GUTTER - MARGIN) * time) / plan.most;
-  }
+  ) {}
 
   draw(picture: SVGSVGElement) {
     const { plan, scene, top, height, width } = this;
@@ -266,10 +263,7 @@ class Field {
     this.drawAxis(top + height);
     this.scene.text("sms", "lab-tick", GUTTER - 8, top + 10, "SM 0", "end");
     this.scene.text("last", "lab-tick", GUTTER - 8, top + height, `${plan.sms - 1}`, "end");
-    setAttributes(picture, {
-      viewBox: `0 0 ${width} ${top + height + 24}`,
-      height: top + height + 24,
-    });
+    fit(picture, width, top + height + 24);
     scene.finish();
   }
 
@@ -292,15 +286,8 @@ class Field {
       const d = slanted(x(busy), x(most), y, found.idle * row);
       this.scene.draw("idle", "path", { class: "lab-idle", d });
       if (found.idle * row > 20 && x(1) - x(0) > 64) {
-        const middle = y + (found.idle * row) / 2 + 4;
-        this.scene.text(
-          "idle-words",
-          "lab-idle-words",
-          (x(busy) + x(most)) / 2,
-          middle,
-          `${found.idle} idle`,
-          "middle",
-        );
+        const [across, down] = [(x(busy) + x(most)) / 2, y + (found.idle * row) / 2 + 4];
+        this.scene.text("idle-words", "lab-idle-words", across, down, `${found.idle} idle`);
       }
     }
     if (x(1) - x(0) > APART)
@@ -353,33 +340,22 @@ class Field {
     for (const time of wholeTicks(plan.most, Math.max(2, Math.floor(width / 150)))) {
       scene.draw(`tick${time}`, "path", { class: "lab-axis", d: `M${x(time)} ${axis}v5` });
       const words = `${comma(time)}${time ? (time === 1 ? " tile" : " tiles") : ""}`;
-      const near = x(time) > width - 34;
-      this.scene.text(
-        `at${time}`,
-        "lab-tick",
-        near ? width : x(time),
-        axis + 18,
-        words,
-        near ? "end" : "middle",
-      );
+      const [at, anchor] = x(time) > width - 34 ? [width, "end" as const] : [x(time)];
+      scene.text(`at${time}`, "lab-tick", at, axis + 18, words, anchor);
     }
   }
 }
 
 /** The share used, over all sizes, for whole tiles and for even shares. */
 class Curve {
-  x;
-  y;
+  x = (size: number) => GUTTER + ((this.width - GUTTER - MARGIN) * size) / LARGEST;
+  y = (share: number) => CURVE_TOP + (CURVE_HEIGHT - CURVE_TOP) * (1 - share);
 
   constructor(
     public scene: Scene,
     public plan: Plan,
     public width: number,
-  ) {
-    const [left, top] = [GUTTER, 10];
-    this.x = (size: number) => left + ((width - GUTTER - MARGIN) * size) / LARGEST;
-    this.y = (share: number) => top + (CURVE_HEIGHT - top) * (1 - share);
-  }
+  ) {}
 
   draw(picture: SVGSVGElement) {
     const { scene, plan, width, x, y } = this;
@@ -398,10 +374,7 @@ class Curve {
     const [size, share] = [plan.product.m, plan.found.useful];
     scene.draw("now", "path", { class: "lab-now", d: `M${x(size)} ${y(0)}V${y(share) + 6}` });
     scene.draw("here", "circle", { class: "lab-here", cx: x(size), cy: y(share), r: 5.5 });
-    setAttributes(picture, {
-      viewBox: `0 0 ${width} ${CURVE_HEIGHT + 24}`,
-      height: CURVE_HEIGHT + 24,
-    });
+    fit(picture, width, CURVE_HEIGHT + 24);
     scene.finish();
   }
 
@@ -419,23 +392,14 @@ class Curve {
   drawAxes() {
     const { scene, width, x, y } = this;
     for (const share of [0, 0.5, 1]) {
-      const look = share ? "lab-grid" : "lab-axis";
-      scene.draw(`grid${share}`, "path", {
-        class: look,
-        d: `M${GUTTER} ${y(share)}H${width - MARGIN}`,
-      });
-      const place = { class: "lab-tick", x: GUTTER - 8, y: y(share) + 4, "text-anchor": "end" };
-      scene.draw(`share${share}`, "text", place, `${100 * share} %`);
+      const d = `M${GUTTER} ${y(share)}H${width - MARGIN}`;
+      scene.draw(`grid${share}`, "path", { class: share ? "lab-grid" : "lab-axis", d });
+      scene.text(`share${share}`, "lab-tick", GUTTER - 8, y(share) + 4, `${100 * share} %`, "end");
     }
     for (const size of range(2048, LARGEST, 2048)) {
-      const place = {
-        class: "lab-tick",
-        x: Math.min(x(size), width - 18),
-        y: y(0) + 18,
-        "text-anchor": "middle",
-      };
       scene.draw(`tick${size}`, "path", { class: "lab-axis", d: `M${x(size)} ${y(0)}v5` });
-      scene.draw(`size${size}`, "text", place, comma(size));
+      const at = Math.min(x(size), width - 18);
+      scene.text(`size${size}`, "lab-tick", at, y(0) + 18, comma(size));
     }
   }
 }

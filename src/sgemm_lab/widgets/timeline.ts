@@ -4,12 +4,12 @@ import "./timeline.css";
 import type { Pipeline, TimedWindow } from "../formulas/overlap.ts";
 import { schedule } from "../formulas/overlap.ts";
 import { number, percent } from "../text.ts";
-import { choiceSlider, key } from "./shared/controls.ts";
-import { html, say, setAttributes, svg } from "./shared/dom.ts";
+import { choiceSlider, controls, key } from "./shared/controls.ts";
+import { boxWithText, html, say, setAttributes, svg } from "./shared/dom.ts";
 import { availableWidth, keepDrawn, put, tool } from "./shared/model.ts";
 import { MARGIN, OverTime } from "./shared/over_time.ts";
 import { range } from "./shared/scale.ts";
-import { Scene, slanted } from "./shared/scene.ts";
+import { fit, Scene, slanted } from "./shared/scene.ts";
 
 type State = Pipeline;
 
@@ -37,12 +37,11 @@ export function render({ model, el }: View<State>) {
   const buffers = choiceSlider("Buffers", (count) => put(model, "stages", count));
   const picture = svg("svg", { class: "lab-chart", role: "img" });
   const verdict = html("div", { class: "lab-verdict", role: "status" }, html("p"));
-  const root = tool(
-    el,
-    "lab-over-time lab-timeline",
-    html("div", { class: "lab-controls" }, buffers.element),
-    [picture, key(KEY), verdict],
-  );
+  const root = tool(el, "lab-over-time lab-timeline", controls([buffers]), [
+    picture,
+    key(KEY),
+    verdict,
+  ]);
   const scene = new Scene(picture);
 
   function update() {
@@ -113,7 +112,7 @@ class Drawing extends OverTime {
       this.scene.draw("serial", "path", { class: "lab-serial", d: `M${x} ${ABOVE}V${axis}` });
       this.scene.text("serial-name", "lab-tick lab-halo", x, ABOVE - 5, "one buffer", "end");
     }
-    setAttributes(picture, { viewBox: `0 0 ${width} ${axis + 28}`, height: axis + 28 });
+    fit(picture, width, axis + 28);
     this.scene.finish();
   }
 
@@ -143,8 +142,7 @@ class Drawing extends OverTime {
     label: string = "",
   ): void {
     const node = this.scene.draw(id, "g", { class: look });
-    if (!node.firstChild) node.append(svg("rect"), svg("text", { "text-anchor": "middle" }));
-    const [frame, name] = node.children;
+    const [frame, name] = boxWithText(node);
     const [x, wide] = [this.x(from), this.x(to) - this.x(from)];
     setAttributes(frame, { x, y, width: Math.max(0, wide - 1), height });
     setAttributes(name, { x: x + wide / 2, y: y + height / 2 + 4.5 });

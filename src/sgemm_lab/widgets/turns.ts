@@ -4,12 +4,12 @@ import "./turns.css";
 import { sentence } from "../formulas/sentences.ts";
 import { busy } from "../formulas/turns.ts";
 import { plural } from "../text.ts";
-import { choiceSlider, key, segments } from "./shared/controls.ts";
+import { choiceSlider, controls, key, segments } from "./shared/controls.ts";
 import { html, say, setAttributes, svg } from "./shared/dom.ts";
 import { availableWidth, keepDrawn, put, tool } from "./shared/model.ts";
 import { OverTime } from "./shared/over_time.ts";
 import { range } from "./shared/scale.ts";
-import { Scene, slanted } from "./shared/scene.ts";
+import { fit, Scene, slanted } from "./shared/scene.ts";
 
 /** Clocks that a worker uses the unit, and waits; how many there is room for. */
 interface Case {
@@ -44,19 +44,14 @@ export function render({ model, el }: View<State>) {
   );
   const picture = svg("svg", { class: "lab-chart", role: "img" });
   const verdict = html("div", { class: "lab-verdict", role: "status" }, html("p"));
-  const controls = html(
-    "div",
-    { class: "lab-controls" },
-    workers.element,
-    names.length > 1 && cases.element,
-  );
+  const chosen = controls(names.length > 1 ? [workers, cases] : [workers]);
   const legend = key([
     ["lab-k-work", kind === "warp" ? "starts instructions" : "multiplies from shared memory"],
     ["lab-k-wait", kind === "warp" ? "waits for its loads" : "waits for tiles, at barriers"],
     ["lab-k-queue", "waits its turn"],
     ["lab-k-gap", "idle"],
   ]);
-  const root = tool(el, "lab-turns", controls, picture, legend, verdict);
+  const root = tool(el, "lab-turns", chosen, picture, legend, verdict);
   const scene = new Scene(picture);
 
   function update() {
@@ -85,9 +80,10 @@ function words(now: Case, kind: State["kind"], workers: number): string {
 
 /** A row for each worker, and below them the unit. */
 class Drawing extends OverTime {
-  period;
-  rows;
-  row;
+  period = Math.max(this.workers * this.turn.work, this.turn.work + this.turn.wait);
+  rows = this.turn.most * ROW[this.kind];
+  /** px; few workers share the height of many */
+  row = this.rows / this.workers;
 
   constructor(
     scene: Scene,
@@ -100,9 +96,6 @@ class Drawing extends OverTime {
     // Long enough for two turns of a lone worker, and for a turn of all that there is room for.
     const end = Math.max(2 * (work + wait), (most + 1.5) * work);
     super(scene, end, GUTTER, width);
-    this.period = Math.max(workers * work, work + wait);
-    this.rows = most * ROW[kind];
-    this.row = this.rows / workers; // few workers share the height of many
   }
 
   draw(picture: SVGSVGElement) {
@@ -118,7 +111,7 @@ class Drawing extends OverTime {
     }
     if (idle < this.end) this.drawIdle(idle, this.end, unit);
     this.drawAxis(unit + 30, "clocks");
-    setAttributes(picture, { viewBox: `0 0 ${width} ${unit + 58}`, height: unit + 58 });
+    fit(picture, width, unit + 58);
     this.scene.finish();
   }
 

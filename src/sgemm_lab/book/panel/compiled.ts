@@ -1,10 +1,12 @@
 // From a source to PTX. The book's own kernels come with theirs.
 
 import type { Compiled as ClangCompiled } from "../../clang/compiler.ts";
+import { loadingWords } from "../../clang/site.ts";
 import { LabError } from "../../errors.ts";
 import type { Kernel } from "../../kernel.ts";
 import { linesOf, parseKernel, withConstants } from "../../kernel.ts";
-import { Background, folder, SourceError, script } from "./worker.ts";
+import { SourceError } from "../source_error.ts";
+import { Background, folder, script } from "./worker.ts";
 
 const SMALL = "(pointer: coarse) and (max-width: 600px)";
 
@@ -54,21 +56,15 @@ export async function shipped(
 /**
  * What the compiler makes of a source. Throws a LabError where there is no compiler, and a
  * SourceError where the source does not compile.
- * @param loading hears of the compiler's bytes
+ * @param tell hears how much of the compiler has come
  */
-export async function compiled(
-  source: string,
-  loading: (done: number, total: number) => void,
-): Promise<Compiled> {
+export async function compiled(source: string, tell: (words: string) => void): Promise<Compiled> {
   const request = { source, folder: await compilerFolder() };
   const answer = await compiler.ask<{ compiled: ClangCompiled; version: string }>(
     request,
-    ({ done, total }) => loading(done, total),
+    ({ done, total }) => tell(loadingWords(done, total)),
   );
-  if ("errors" in answer.compiled) {
-    const [first] = answer.compiled.errors;
-    throw new SourceError(first?.text ?? "The compiler does not say why.", first?.line ?? 0);
-  }
+  if ("errors" in answer.compiled) throw SourceError.of(answer.compiled.errors);
   return { ptx: answer.compiled.ptx, by: `Compiled by clang ${answer.version} in this page.` };
 }
 

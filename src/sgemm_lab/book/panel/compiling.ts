@@ -6,10 +6,7 @@ import { loadCompiler } from "../../clang/compiler.ts";
 import { importPackage } from "../../clang/site.ts";
 
 /** Answer what the page asks. */
-export function serve(scope: {
-  onmessage: ((event: MessageEvent) => void) | null;
-  postMessage: (message: object) => void;
-}) {
+export function serve(scope: WorkerScope) {
   let compile: Compile | null = null;
   let version = "";
   scope.onmessage = async ({ data }) => {

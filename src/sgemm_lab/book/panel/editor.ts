@@ -1,6 +1,7 @@
 // The place where code is typed. At first it is a text area; when the reader turns to it, or a line
 // has to be marked, CodeMirror takes its place.
 
+import { part } from "../parts.ts";
 import type { Callbacks, Field } from "./codemirror.ts";
 import { differences, lineKinds } from "./marks.ts";
 import { script } from "./worker.ts";
@@ -12,26 +13,21 @@ export class Editor {
   /** what the reader is in the middle of: a press of a button, a letter of several keys */
   doing: Set<string> = new Set();
 
-  code: HTMLElement;
-  keys;
-  area;
-  first;
-  field: Pick<Field, "value" | "readOnly" | "focus"> & Partial<Field>;
+  code = this.element.querySelector(".lab-bench-code") as HTMLElement;
+  keys = part(this.element, "keys");
+  area = this.code.querySelector("textarea") as HTMLTextAreaElement;
+  first = this.area.defaultValue;
+  field: Pick<Field, "value" | "readOnly" | "focus"> & Partial<Field> = this.area;
 
   /**
    * @param element has the text area and the line numbers
    * @param above lines of the file that stand before the first one
    */
   constructor(
-    element: HTMLElement,
+    public element: HTMLElement,
     public above: number,
     public callbacks: Callbacks,
   ) {
-    this.code = element.querySelector(".lab-bench-code") as HTMLElement;
-    this.keys = element.querySelector('[data-lab="keys"]') as HTMLElement;
-    this.area = this.code.querySelector("textarea") as HTMLTextAreaElement;
-    this.first = this.area.defaultValue;
-    this.field = this.area;
     const on = (name: string, react: (event: Event) => void) =>
       this.area.addEventListener(name, react);
     on("input", () => callbacks.edited());

@@ -17,46 +17,15 @@ import { simulatedDemand } from "../../models/demand.ts";
 
 /**
  * What the page asks for: is a kernel right at one of the sizes, what follows from such results,
- * what does it ask of memory at a size? `ptx` is what the compiler made of `source`.
+ * what does it ask of memory at a size; are the lines of an exercise right at a size, and what is
+ * said of them?
  */
-interface CheckRequest {
-  id: number;
-  task: "check";
-  source: string;
-  ptx: string;
-  size: Size;
-}
-
-interface VerdictRequest {
-  id: number;
-  task: "verdict";
-  results: CheckedHere[];
-}
-
-interface CountRequest {
-  id: number;
-  task: "count";
-  source: string;
-  ptx: string;
-  size: Size;
-  gpu: Sheet;
-}
-
-interface LinesRequest {
-  id: number;
-  task: "checkLines";
-  reader: Sent;
-  size: Size;
-  onlyWholeNumbers: boolean;
-}
-
-interface AskRequest {
-  id: number;
-  task: "ask";
-  criteria: Criteria;
-  reader: Sent;
-  books: Record<string, Sent>;
-}
+type Request =
+  | ({ task: "check"; size: Size } & Sent)
+  | { task: "verdict"; results: CheckedHere[] }
+  | ({ task: "count"; size: Size; gpu: Sheet } & Sent)
+  | { task: "checkLines"; reader: Sent; size: Size; onlyWholeNumbers: boolean }
+  | { task: "ask"; criteria: Criteria; reader: Sent; books: Record<string, Sent> };
 
 /**
  * A verdict: `says` is a sentence, `lines` the lines that it is about. `kind` is that of a hazard,
@@ -87,10 +56,7 @@ const LARGE: Size = [4096, 4096, 4096];
 const TIME_LIMIT = 20;
 
 /** Answer what the page asks. */
-export function serve(scope: {
-  onmessage: ((event: MessageEvent) => void) | null;
-  postMessage: (message: object) => void;
-}) {
+export function serve(scope: WorkerScope) {
   scope.onmessage = ({ data }) => {
     const { id } = data;
     try {
@@ -102,7 +68,7 @@ export function serve(scope: {
   };
 }
 
-function answer(request: CheckRequest | VerdictRequest | CountRequest | LinesRequest | AskRequest) {
+function answer(request: Request) {
   if (request.task === "verdict") return { verdict: verdictOn(request.results) };
   if (request.task === "checkLines") {
     const result = checked(request.reader, request.size, request.onlyWholeNumbers);

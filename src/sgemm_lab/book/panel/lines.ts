@@ -7,10 +7,12 @@ import type { Refused } from "../../exercises/checked.ts";
 import type { Judgement, LinesExercise, Tools } from "../../exercises/lines.ts";
 import { judged } from "../../exercises/lines.ts";
 import { sizeText } from "../../text.ts";
+import { part } from "../parts.ts";
+import { SourceError } from "../source_error.ts";
 import { compiled, megabytesToLoad, missing, shipped, stopCompiling } from "./compiled.ts";
 import { Editor } from "./editor.ts";
 import { Engines } from "./engines.ts";
-import { SourceError, script } from "./worker.ts";
+import { script } from "./worker.ts";
 
 const OWN_LINE = /\byour line (\d+)/g;
 const BUSY = "Running on your processor …";
@@ -34,24 +36,19 @@ class Bench {
   #engines = new Engines();
   #running = false;
 
-  run;
-  reset;
-  editor;
+  run = part<HTMLButtonElement>(this.element, "run");
+  reset = part<HTMLButtonElement>(this.element, "reset");
+  editor = new Editor(this.element, 0, {
+    edited: () => this.#edited(),
+    run: () => this.#clicked(),
+  });
 
   /** @param name of the exercise */
   constructor(
     public element: HTMLElement,
     public name: string,
     public callbacks: Callbacks,
-  ) {
-    const part = (name: string) => element.querySelector(`[data-lab="${name}"]`) as HTMLElement;
-    this.run = part("run") as HTMLButtonElement;
-    this.reset = part("reset") as HTMLButtonElement;
-    this.editor = new Editor(element, 0, {
-      edited: () => this.#edited(),
-      run: () => this.#clicked(),
-    });
-  }
+  ) {}
 
   start() {
     this.run.addEventListener("click", () => this.#clicked());
@@ -108,16 +105,13 @@ class Bench {
   }
 
   #tools({ kernel, sources }: LinesExercise): Tools {
-    const loading = (done: number, total: number): void => {
-      const [have, all] = [done, total].map((bytes) => Math.round(bytes / 1e6));
-      this.callbacks.busy(`Loading the compiler: ${have} of ${all} MB. Once a visit.`);
-    };
+    const tell = (words: string) => this.callbacks.busy(`${words}. Once a visit.`);
     return {
       compiled: async (source) => {
         const known = await shipped(kernel, sources[kernel], source);
         if (known) return known;
         try {
-          return await compiled(source, loading);
+          return await compiled(source, tell);
         } catch (error) {
           if (!(error instanceof SourceError)) throw error;
           return { refused: error.message, line: error.line };
@@ -125,7 +119,7 @@ class Bench {
       },
       compiledLike: async (name, source, like) => {
         const known = await shipped(name, source, source);
-        return known?.by === like.by ? known : compiled(source, loading);
+        return known?.by === like.by ? known : compiled(source, tell);
       },
       checked: async (reader, sizes, onlyWholeNumbers) => {
         const results = await this.#engines.inTurn<CheckResult | Refused>(
@@ -138,14 +132,9 @@ class Bench {
       },
       said: async (criteria, reader, books) => {
         this.callbacks.busy(`${BUSY} It is right. Now what it asks of memory.`);
-        return (
-          await this.#engines.ask<{ said: { right: boolean; says: string } }>({
-            task: "ask",
-            criteria,
-            reader,
-            books,
-          })
-        ).said;
+        const request = { task: "ask", criteria, reader, books };
+        type Answer = { said: { right: boolean; says: string } };
+        return (await this.#engines.ask<Answer>(request)).said;
       },
     };
   }

@@ -7,8 +7,9 @@ import { ENTRY, linesOf } from "../../kernel.ts";
 import type { Sheet } from "../../models/bound.ts";
 import { sizeText } from "../../text.ts";
 import { html } from "../../widgets/shared/dom.ts";
+import { part } from "../parts.ts";
+import { SourceError } from "../source_error.ts";
 import { FileCheck, stopChecking } from "../workbench/file_check.ts";
-import type { Compiled } from "./compiled.ts";
 import { compiled, megabytesToLoad, sameCode, shipped, stopCompiling } from "./compiled.ts";
 import { Editor } from "./editor.ts";
 import type { Counted, Verdict } from "./engine.ts";
@@ -16,7 +17,6 @@ import { Engines } from "./engines.ts";
 import { differences } from "./marks.ts";
 import { say, sayVerdict, showCounts } from "./results.ts";
 import { keepEdit, linkedEdit, savedEdit } from "./saved_edits.ts";
-import { SourceError } from "./worker.ts";
 
 const KEEP_AFTER_MS = 400;
 const FOREIGN = "This code came with the link";
@@ -36,33 +36,24 @@ class Panel {
   #running = false;
   #keeping = 0;
 
-  range;
-  run;
-  reset;
-  size;
-  verdict;
-  notRun;
-  counts;
-  kernel: { name: string; head: string; gpu: Sheet };
-  above;
-  editor;
-  bookText;
+  range = part(this.element, "range");
+  run = part<HTMLButtonElement>(this.element, "run");
+  reset = part<HTMLButtonElement>(this.element, "reset");
+  size = part<HTMLSelectElement>(this.element, "size");
+  verdict = part(this.element, "verdict");
+  notRun = this.verdict.lastChild?.textContent ?? "";
+  counts = part(this.element, "counts");
+  kernel: { name: string; head: string; gpu: Sheet } = JSON.parse(
+    part(this.element, "kernel").textContent ?? "",
+  );
+  above = linesOf(this.kernel.head).length;
+  editor = new Editor(this.element, this.above, {
+    edited: () => this.#edited(),
+    run: () => this.#clicked(),
+  });
+  bookText = this.editor.first;
 
-  constructor(public element: HTMLElement) {
-    const part = (name: string) => element.querySelector(`[data-lab="${name}"]`) as HTMLElement;
-    this.range = part("range");
-    this.run = part("run") as HTMLButtonElement;
-    this.reset = part("reset") as HTMLButtonElement;
-    this.size = part("size") as HTMLSelectElement;
-    this.verdict = part("verdict");
-    this.notRun = this.verdict.lastChild?.textContent ?? "";
-    this.counts = part("counts");
-    this.kernel = JSON.parse(part("kernel").textContent ?? "");
-    this.above = linesOf(this.kernel.head).length;
-    const callbacks = { edited: () => this.#edited(), run: () => this.#clicked() };
-    this.editor = new Editor(element, this.above, callbacks);
-    this.bookText = this.editor.first;
-  }
+  constructor(public element: HTMLElement) {}
 
   async start() {
     const { name } = this.kernel;
@@ -150,9 +141,9 @@ class Panel {
     const { source } = this;
     say(this.verdict, "busy", "Running on your processor …");
     if (await this.#runOthers(source)) return;
-    const { ptx, by } = await this.#compiled(source, (words) =>
-      say(this.verdict, "busy", words, "Once a visit."),
-    );
+    const known = await shipped(this.kernel.name, this.bookSource, source);
+    const tell = (words: string) => say(this.verdict, "busy", words, "Once a visit.");
+    const { ptx, by } = known ?? (await compiled(source, tell));
     const results = await this.#engines.inTurn(
       QUICK_SIZES,
       (size) => ({ task: "check", source, ptx, size }),
@@ -183,16 +174,6 @@ class Panel {
     return true;
   }
 
-  /** @param tell hears how much of the compiler has come */
-  async #compiled(source: string, tell: (words: string) => void): Promise<Compiled> {
-    const known = await shipped(this.kernel.name, this.bookSource, source);
-    if (known) return known;
-    return compiled(source, (done, total) => {
-      const [have, all] = [done, total].map((bytes) => Math.round(bytes / 1e6));
-      tell(`Loading the compiler: ${have} of ${all} MB`);
-    });
-  }
-
   #sayBroken({ line, message }: SourceError) {
     const lines = line ? [line] : [];
     const head = { right: false, kind: "broken", size: null, says: message, lines };
@@ -217,18 +198,13 @@ class Panel {
     const { name, gpu } = this.kernel;
     const size = this.size.value.split(",").map(Number) as Size;
     try {
-      const { counted: mine } = await this.#engines.ask<{ counted: Counted }>({
-        task: "count",
-        source,
-        ptx,
-        size,
-        gpu,
-      });
+      const ask = (sent: { source: string; ptx?: string }) =>
+        this.#engines.ask<{ counted: Counted }>({ task: "count", ...sent, size, gpu });
+      const { counted: mine } = await ask({ source, ptx });
       let book = null;
       if (!sameCode(source, this.bookSource)) {
         const own = await shipped(name, this.bookSource, this.bookSource);
-        const request = { task: "count", source: this.bookSource, ptx: own?.ptx, size, gpu };
-        book = (await this.#engines.ask<{ counted: Counted }>(request)).counted;
+        book = (await ask({ source: this.bookSource, ptx: own?.ptx })).counted;
       }
       const bookSource = linesOf(this.bookSource);
       const { twins } = differences(bookSource, linesOf(source));

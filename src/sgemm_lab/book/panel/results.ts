@@ -5,7 +5,7 @@ import { html } from "../../widgets/shared/dom.ts";
 import type { Counted, Verdict } from "./engine.ts";
 
 /** The counts of a line, in this order: the name of a count, and its words. */
-export const TOLD = [
+const TOLD = [
   ["global_load_sectors", "sectors read"],
   ["global_store_sectors", "sectors written"],
   ["async_copy_sectors", "sectors copied"],
@@ -54,12 +54,17 @@ export function sayVerdict(into: HTMLElement, verdict: Verdict, source: string[]
   }
   const what = HEADS[verdict.kind] ?? "Wrong";
   const where = verdict.size ? ` at ${sizeText(verdict.size)}` : "";
-  const lines = verdict.lines
+  const says = html("p", {}, withoutFile(verdict.says));
+  const named = namedLines(verdict.lines, source);
+  say(into, "wrong", `${what}${where}`, says, ...named, by && note(by));
+}
+
+/** The lines of a file that something is about, with their numbers. */
+export function namedLines(named: number[], source: string[]) {
+  const lines = named
     .filter((line) => line <= source.length)
     .map((line) => html("span", {}, html("i", {}, `${line}`), `${source[line - 1].trim()}\n`));
-  const named = lines.length ? [html("pre", { tabindex: 0 }, ...lines)] : [];
-  const says = html("p", {}, withoutFile(verdict.says));
-  say(into, "wrong", `${what}${where}`, says, ...named, by && note(by));
+  return lines.length ? [html("pre", { tabindex: 0 }, lines)] : [];
 }
 
 /** The reader has one file: "tiled.cu, line 31: thread …" is "Line 31: thread …". */
@@ -70,14 +75,9 @@ export function withoutFile(text: string) {
   return bare.charAt(0).toUpperCase() + bare.slice(1);
 }
 
-const note = (text: string) => html("p", { class: "lab-bench-by" }, text);
+export const note = (text: string) => html("p", { class: "lab-bench-by" }, text);
 
-/**
- * The counts of each line, next to the book's where the code differs.
- * @param found.source all lines of the file
- * @param found.book null where the code is the book's
- * @param found.twin the book's line that a line equals
- */
+/** The counts of each line, next to the book's where the code differs. */
 export function showCounts(
   into: HTMLElement,
   found: {
@@ -108,29 +108,38 @@ export function showCounts(
   for (const [line, counts] of book?.lines ?? []) {
     if (line > 0 && !seen.has(line)) rows.push(...rowsOf("–", bookSource[line - 1], {}, counts));
   }
-  const heads = ["line", `counted at ${found.size}`, book ? "yours" : "", book ? "the book’s" : ""];
-  heads[2] ||= "count";
-  const head = html(
-    "tr",
-    {},
-    heads.filter(Boolean).map((text) => html("th", { scope: "col" }, text)),
-  );
-  const table = html("table", {}, html("thead", {}, head), html("tbody", {}, rows));
-  into.replaceChildren(html("div", { class: "lab-bench-counts" }, table), boundOf(found));
+  const heads = book ? ["yours", "the book’s"] : ["count"];
+  const table = countTable(["line", `counted at ${found.size}`, ...heads], rows);
+  into.replaceChildren(table, boundOf(found));
 }
 
-function rowsOf(
+export function countTable(heads: string[], rows: Node[]) {
+  const cells = heads.map((text) => html("th", { scope: "col" }, text));
+  const head = html("thead", {}, html("tr", {}, cells));
+  return html(
+    "div",
+    { class: "lab-bench-counts" },
+    html("table", {}, head, html("tbody", {}, rows)),
+  );
+}
+
+/**
+ * The counts of a line, a row for each that is not zero.
+ * @param about what else is said of a count
+ */
+export function rowsOf(
   line: string,
   text: string,
   mine: Record<string, number>,
-  book: Record<string, number> | null,
+  book: Record<string, number> | null = null,
+  about: (key: string) => Child = () => null,
 ) {
   const code = text.replace(/\/\/.*$/, "").trim();
   return TOLD.filter(([key]) => mine[key] || book?.[key]).map(([key, words], place) => {
     const same = book && mine[key] === book[key];
     const name = place ? "" : html("code", {}, html("i", {}, line), ` ${code}`);
     const heard = html("td", { "data-of": book && "yours" }, comma(mine[key] ?? 0));
-    const cells = [html("td", {}, name), html("td", {}, words), heard];
+    const cells = [html("td", {}, name), html("td", {}, words, about(key)), heard];
     if (book) cells.push(html("td", { "data-of": "the book’s" }, comma(book[key] ?? 0)));
     return html("tr", { class: `${same ? "is-same" : ""} ${place ? "is-more" : ""}` }, ...cells);
   });

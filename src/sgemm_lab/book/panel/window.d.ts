@@ -1,5 +1,11 @@
 // What the scripts of a page lay ready for each other. Only the type checker reads this file.
 
+/** A worker as its own script sees it. */
+interface WorkerScope {
+  onmessage: ((event: MessageEvent) => void) | null;
+  postMessage: (message: object) => void;
+}
+
 /** What the scripts of a panel lay ready for it. */
 interface Window {
   /** The engine, as the text of a worker. */

@@ -1,6 +1,7 @@
 // The workers behind a panel: made when they are first needed, ended where the reader stops them.
 
 import { LabError } from "../../errors.ts";
+import { SourceError } from "../source_error.ts";
 
 const loads: Map<string, Promise<void>> = new Map();
 
@@ -31,16 +32,6 @@ export function folder() {
   return own?.src ?? location.href;
 }
 
-/** The source does not compile: at a line of the file, or at none. */
-export class SourceError extends LabError {
-  constructor(
-    text: string,
-    public line: number,
-  ) {
-    super(text);
-  }
-}
-
 /** The reader ended what ran. */
 export class StoppedError extends LabError {
   constructor() {
@@ -61,12 +52,9 @@ export class Background {
   #address = "";
   #asked = 0;
   #giveUp: ((fault: Error) => void) | null = null;
-  #text;
 
   /** @param text gives the worker's script */
-  constructor(text: () => Promise<string>) {
-    this.#text = text;
-  }
+  constructor(public text: () => Promise<string>) {}
 
   /** Whether it has started, so that what it loads is there. */
   get started() {
@@ -111,7 +99,7 @@ export class Background {
   async #running() {
     if (this.#worker) return this.#worker;
     // From its text, because a page that is opened as a file may not start a worker from a file.
-    const text = await this.#text();
+    const text = await this.text();
     const address = URL.createObjectURL(new Blob([text], { type: "text/javascript" }));
     this.#worker = new Worker(address);
     // The address must hold until the worker has read it, which may be late on a busy machine.

@@ -9,6 +9,7 @@ import type { Measured } from "../../wgsl/climb.ts";
 import { climb } from "../../wgsl/climb.ts";
 import { programsOf } from "../../wgsl/products.ts";
 import { button, html } from "../../widgets/shared/dom.ts";
+import { part } from "../parts.ts";
 
 /** GFLOP/s by program, of products with M = N = K = `size`. */
 interface Speeds {
@@ -48,8 +49,7 @@ export function setUp(book: Book) {
 }
 
 function setUpPlace(place: HTMLElement, book: Book) {
-  const part = (name: string) => place.querySelector(`[data-lab="${name}"]`) as HTMLElement;
-  const [measure, told] = [part("measure") as HTMLButtonElement, part("told")];
+  const [measure, told] = [part<HTMLButtonElement>(place, "measure"), part(place, "told")];
   const words = measure.textContent;
   const steps = stepsOf(book, place.dataset.program);
   /** that is being measured */
@@ -141,11 +141,9 @@ const median = (samples: number[]) => samples.toSorted((a, b) => a - b)[samples.
 
 /** Save what was measured as a file for `records/wgsl`. */
 function download({ seconds, ...measured }: Measured, steps: Step[]) {
-  const rungs = steps.map(({ name, fingerprint }) => ({
-    name,
-    fingerprint,
-    seconds: seconds[name],
-  }));
+  const rungs = steps.map(({ name, fingerprint }) => {
+    return { name, fingerprint, seconds: seconds[name] };
+  });
   const text = JSON.stringify({ form: FORM, clock: "wall clock", ...measured, rungs }, null, 1);
   const link = document.createElement("a");
   link.href = URL.createObjectURL(new Blob([`${text}\n`], { type: "application/json" }));

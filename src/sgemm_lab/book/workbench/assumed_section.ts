@@ -8,10 +8,11 @@ import { openKernel } from "../../external_cuda/open_kernel.ts";
 import { referencesOf } from "../../external_cuda/references.ts";
 import { comma } from "../../text.ts";
 import { html } from "../../widgets/shared/dom.ts";
-import { say } from "../panel/results.ts";
-import { SourceError, StoppedError } from "../panel/worker.ts";
+import { note, say } from "../panel/results.ts";
+import { StoppedError } from "../panel/worker.ts";
+import { SourceError } from "../source_error.ts";
 import { deviceText, entryOf } from "./compiling.ts";
-import { countsOf, findingOf, headOf, note, STATES } from "./findings.ts";
+import { countsOf, findingOf, headOf, STATES } from "./findings.ts";
 import type { LaunchPlan, Setting } from "./launch.ts";
 import { assumptions, planLaunch, resolve } from "./launch.ts";
 import type { LaunchFindings, LaunchRequest, SentKernel } from "./run_launch.ts";
@@ -76,25 +77,13 @@ export class AssumedSection extends Section {
   }
 
   #field({ key, label, text, origin, assumed }: Setting) {
-    const input = html("input", {
-      type: "text",
-      value: text,
-      spellcheck: "false",
-      autocomplete: "off",
-    });
-    const take = () => {
-      this.edits.set(key, input.value);
+    const take = (written: string) => {
+      this.edits.set(key, written);
       this.#plan = this.#planned(this.edits);
       this.#draw();
     };
-    input.addEventListener("change", take);
-    input.addEventListener("keydown", (event) => {
-      if (event.key !== "Enter") return;
-      take();
-      this.changed();
-    });
     const source = html("small", { "data-assumed": assumed ? "true" : null }, origin);
-    return html("label", {}, html("span", {}, label), input, source);
+    return this.field(label, text, source, take, this.changed);
   }
 
   #describe() {

@@ -4,7 +4,8 @@
 import { LabError } from "../../errors.ts";
 import { TimeLimitError } from "../../simulator/divergence.ts";
 import type { Progress } from "../panel/worker.ts";
-import { BrokenError, compiledBy, compilerFrom } from "./compiler.ts";
+import { SourceError } from "../source_error.ts";
+import { compiledBy, compilerFrom } from "./compiler.ts";
 import type { LaunchRequest } from "./run_launch.ts";
 import { runLaunch } from "./run_launch.ts";
 import type { ProgramRequest } from "./run_program.ts";
@@ -20,10 +21,7 @@ const TIME_LIMIT = 20;
 const TELL_MS = 150;
 
 /** Answer what the page asks. */
-export function serve(scope: {
-  onmessage: ((event: MessageEvent) => void) | null;
-  postMessage: (message: object) => void;
-}) {
+export function serve(scope: WorkerScope) {
   scope.onmessage = async ({ data }) => {
     const { id } = data;
     let told = 0;
@@ -36,7 +34,7 @@ export function serve(scope: {
       scope.postMessage({ id, found: await answer(data, tell) });
     } catch (error) {
       if (!(error instanceof LabError)) throw error;
-      const line = error instanceof BrokenError ? error.line : undefined;
+      const line = error instanceof SourceError ? error.line : undefined;
       scope.postMessage({ id, fault: error.message, line });
     }
   };

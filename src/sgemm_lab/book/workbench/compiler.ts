@@ -2,18 +2,9 @@
 
 import type { Package } from "../../clang/compiler.ts";
 import { type Compile, loadCompiler } from "../../clang/compiler.ts";
-import { importPackage } from "../../clang/site.ts";
+import { importPackage, loadingWords } from "../../clang/site.ts";
 import { LabError } from "../../errors.ts";
-
-/** The text does not compile: at a line of the file, or at none. */
-export class BrokenError extends LabError {
-  constructor(
-    text: string,
-    public line: number,
-  ) {
-    super(text);
-  }
-}
+import { SourceError } from "../source_error.ts";
 
 interface Loaded {
   clang: Package;
@@ -34,14 +25,9 @@ export function compilerFrom(folder: string, tell: (words: string) => void): Pro
 
 async function load(folder: string, tell: (words: string) => void): Promise<Loaded> {
   try {
-    const clang = await importPackage(
-      folder,
-      (done, total) => {
-        const [have, all] = [done, total].map((bytes) => Math.round(bytes / 1e6));
-        tell(`Loading the compiler: ${have} of ${all} MB, once a visit`);
-      },
-      true,
-    );
+    const hear = (done: number, total: number) =>
+      tell(`${loadingWords(done, total)}, once a visit`);
+    const clang = await importPackage(folder, hear, true);
     return { clang, compile: await loadCompiler(clang) };
   } catch (error) {
     loading = null;
@@ -49,12 +35,9 @@ async function load(folder: string, tell: (words: string) => void): Promise<Load
   }
 }
 
-/** PTX of a text, and what compiled it. Throws a BrokenError where it does not compile. */
+/** PTX of a text, and what compiled it. Throws a SourceError where it does not compile. */
 export function compiledBy({ clang, compile }: Loaded, text: string) {
   const made = compile(text);
-  if ("ptx" in made) {
-    return { ptx: made.ptx, by: `Compiled by clang ${clang.version} in this page.` };
-  }
-  const [first] = made.errors;
-  throw new BrokenError(first?.text ?? "The compiler does not say why.", first?.line ?? 0);
+  if ("errors" in made) throw SourceError.of(made.errors);
+  return { ptx: made.ptx, by: `Compiled by clang ${clang.version} in this page.` };
 }

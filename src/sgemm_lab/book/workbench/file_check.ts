@@ -11,13 +11,13 @@ import { linesOf } from "../../kernel.ts";
 import { comma, plural } from "../../text.ts";
 import { html } from "../../widgets/shared/dom.ts";
 import { compilerFolder, megabytesToLoad } from "../panel/compiled.ts";
-import { say } from "../panel/results.ts";
+import { note, say } from "../panel/results.ts";
 import type { Progress } from "../panel/worker.ts";
-import { newChecker, SourceError, StoppedError } from "../panel/worker.ts";
+import { newChecker, StoppedError } from "../panel/worker.ts";
+import { SourceError } from "../source_error.ts";
 import type { Checker } from "./assumed_section.ts";
 import { AssumedSection } from "./assumed_section.ts";
 import type { State } from "./findings.ts";
-import { note } from "./findings.ts";
 import type { Edits } from "./launched_section.ts";
 import { changesOf, LaunchedSection } from "./launched_section.ts";
 import type { LaunchFindings } from "./run_launch.ts";
@@ -64,10 +64,11 @@ export class FileCheck {
     this.kernels = ownKernels(this.file);
     if (before) this.#edits = before.#edits;
     this.#program = programText(this.file);
-    if (!this.hasMain) this.#show(this.kernels.map((kernel) => this.#assumed(kernel)));
+    if (!this.isFollowed) this.#show(this.kernels.map((kernel) => this.#assumed(kernel)));
   }
 
-  get hasMain() {
+  /** Whether its own program, or one that is sketched from its text, is followed. */
+  get isFollowed() {
     return this.#program !== null;
   }
 
@@ -105,7 +106,7 @@ export class FileCheck {
         why = error.message;
       }
     }
-    if (this.hasMain) {
+    if (this.isFollowed) {
       const sections = this.kernels.map(
         (kernel) =>
           this.#launched(program, kernel, source) ??

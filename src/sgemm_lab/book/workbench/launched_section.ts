@@ -10,8 +10,8 @@ import type { LaunchChange, ProgramLaunch } from "../../external_cuda/program_la
 import type { KernelReport } from "../../external_cuda/report.ts";
 import { comma, plural } from "../../text.ts";
 import { html } from "../../widgets/shared/dom.ts";
-import { say } from "../panel/results.ts";
-import { countsOf, findingOf, headOf, note, STATES } from "./findings.ts";
+import { note, say } from "../panel/results.ts";
+import { countsOf, findingOf, headOf, STATES } from "./findings.ts";
 import type { ProgramFound } from "./run_program.ts";
 import { Section } from "./section.ts";
 
@@ -102,20 +102,13 @@ export class LaunchedSection extends Section {
 
   #field(number: number, name: string, own: string) {
     const texts = this.edits.get(number) ?? new Map<string, string>();
-    const value = texts.get(name) ?? own;
-    const input = html("input", { type: "text", value, spellcheck: "false", autocomplete: "off" });
-    input.addEventListener("change", () => {
-      if (input.value.trim()) texts.set(name, input.value);
+    const take = (text: string) => {
+      if (text.trim()) texts.set(name, text);
       else texts.delete(name);
       this.edits.set(number, texts);
-    });
-    input.addEventListener("keydown", ({ key }) => {
-      if (key !== "Enter") return;
-      input.dispatchEvent(new Event("change"));
-      this.changed();
-    });
-    const origin = texts.has(name) ? "set here" : "from the program";
-    return html("label", {}, html("span", {}, name), " ", input, " ", html("small", {}, origin));
+    };
+    const origin = html("small", {}, texts.has(name) ? "set here" : "from the program");
+    return this.field(name, texts.get(name) ?? own, origin, take, this.changed);
   }
 }
 

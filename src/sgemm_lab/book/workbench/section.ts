@@ -25,6 +25,28 @@ export abstract class Section {
     this.element.append(html("p", { class: "lab-launch-name" }, name, ` line ${line}`));
   }
 
+  /**
+   * A field of its launch.
+   * @param take hears of what the reader writes
+   * @param run hears that it is to be run
+   */
+  protected field(
+    label: string,
+    value: string,
+    origin: HTMLElement,
+    take: (text: string) => void,
+    run: () => void,
+  ) {
+    const input = html("input", { type: "text", value, spellcheck: "false", autocomplete: "off" });
+    input.addEventListener("change", () => take(input.value));
+    input.addEventListener("keydown", ({ key }) => {
+      if (key !== "Enter") return;
+      take(input.value);
+      run();
+    });
+    return html("label", {}, html("span", {}, label), " ", input, " ", origin);
+  }
+
   /** Say that it was not run, and why. */
   notRun(head: string, why: string, line = 0) {
     this.state = "failed";

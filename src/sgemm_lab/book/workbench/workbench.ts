@@ -5,7 +5,8 @@ import { comma } from "../../text.ts";
 import { Editor } from "../panel/editor.ts";
 import { say } from "../panel/results.ts";
 import { keepEdit, linkedEdit, savedEdit } from "../panel/saved_edits.ts";
-import { SourceError } from "../panel/worker.ts";
+import { part } from "../parts.ts";
+import { SourceError } from "../source_error.ts";
 import { FileCheck, megabytesToCheck, stopChecking } from "./file_check.ts";
 
 const NAME = "your-own-kernel";
@@ -32,29 +33,19 @@ class Workbench {
   #running = false;
   #waiting = 0;
 
-  run;
-  example;
-  faulty;
-  open;
-  status;
-  list;
-  editor;
-  examples: Example[];
+  run = part<HTMLButtonElement>(this.element, "run");
+  example = part<HTMLSelectElement>(this.element, "example");
+  faulty = part<HTMLInputElement>(this.element, "faulty");
+  open = part<HTMLInputElement>(this.element, "open");
+  status = part(this.element, "verdict");
+  list = part(this.element, "launches");
+  editor = new Editor(this.element, 0, {
+    edited: () => this.#edited(),
+    run: () => this.#clicked(),
+  });
+  examples: Example[] = JSON.parse(part(this.element, "examples").textContent ?? "");
 
-  constructor(public element: HTMLElement) {
-    const part = (name: string) => element.querySelector(`[data-lab="${name}"]`) as HTMLElement;
-    this.run = part("run") as HTMLButtonElement;
-    this.example = part("example") as HTMLSelectElement;
-    this.faulty = part("faulty") as HTMLInputElement;
-    this.open = part("open") as HTMLInputElement;
-    this.status = part("verdict");
-    this.list = part("launches");
-    this.examples = JSON.parse(part("examples").textContent ?? "");
-    this.editor = new Editor(element, 0, {
-      edited: () => this.#edited(),
-      run: () => this.#clicked(),
-    });
-  }
+  constructor(public element: HTMLElement) {}
 
   async start() {
     const text = (await linkedEdit(NAME)) ?? (this.editor.untouched ? savedEdit(NAME) : null);
@@ -93,12 +84,9 @@ class Workbench {
   async #takeFile(file: File | undefined) {
     if (!file || this.#running) return;
     if (file.size > MOST_CHARACTERS) {
-      say(
-        this.status,
-        "wrong",
-        "Not opened",
-        `${file.name} has ${comma(file.size)} bytes; the page takes ${comma(MOST_CHARACTERS)}.`,
-      );
+      const [size, most] = [file.size, MOST_CHARACTERS].map(comma);
+      const why = `${file.name} has ${size} bytes; the page takes ${most}.`;
+      say(this.status, "wrong", "Not opened", why);
       return;
     }
     this.#takeOwn(await file.text());
@@ -144,10 +132,10 @@ class Workbench {
       say(this.status, "none", "Not read", error.message);
       return;
     }
-    const { kernels, element, hasMain } = this.#check;
+    const { kernels, element, isFollowed } = this.#check;
     this.list.replaceChildren(element);
     const names = kernels.map(({ name }) => name).join(", ");
-    const runs = hasMain
+    const runs = isFollowed
       ? "Run follows the file’s main: each launch runs on the arguments and data that it gives."
       : "Run takes each kernel by itself: the file has no main, so launches and data are assumed.";
     if (!kernels.length) {

@@ -2,7 +2,7 @@
 
 import { Cursor, nameOf } from "./tokens.ts";
 import type { IrType } from "./types.ts";
-import { otherType, voidType } from "./types.ts";
+import { irType } from "./types.ts";
 import type { IrValue, NamedTypes } from "./values.ts";
 import { makeValue, readType, readTyped, readValue } from "./values.ts";
 
@@ -38,20 +38,20 @@ const CONVENTIONS = new Set(
     " ",
   ),
 );
-const CASTS = new Set(
+export const CASTS = new Set(
   (
     "trunc zext sext fptrunc fpext fptoui fptosi uitofp sitofp ptrtoint ptrtoaddr inttoptr " +
     "bitcast addrspacecast"
   ).split(" "),
 );
-const BINARY = new Set(
+export const BINARY = new Set(
   "add sub mul udiv sdiv urem srem shl lshr ashr and or xor fadd fsub fmul fdiv frem".split(" "),
 );
 
-type Reader = (cursor: Cursor, into: IrInstruction, named: NamedTypes) => void;
+type Reader = (cursor: Cursor, into: IrInstruction) => void;
 
 export function readInstruction(text: string, named: NamedTypes): IrInstruction {
-  const cursor = new Cursor(text);
+  const cursor = new Cursor(text, named);
   const place = cursor.metadata("!dbg");
   let result = "";
   if (cursor.tokens[1] === "=") {
@@ -61,7 +61,7 @@ export function readInstruction(text: string, named: NamedTypes): IrInstruction 
   const into: IrInstruction = {
     op: "",
     result,
-    type: voidType(),
+    type: irType("void"),
     operands: [],
     labels: [],
     flags: cursor.takeWords(FLAGS),
@@ -76,7 +76,7 @@ export function readInstruction(text: string, named: NamedTypes): IrInstruction 
   into.op = cursor.next();
   into.flags.push(...cursor.takeWords(FLAGS));
   const read = READERS[into.op] ?? family(into.op);
-  if (read) read(cursor, into, named);
+  if (read) read(cursor, into);
   return into;
 }
 
@@ -85,76 +85,76 @@ function family(op: string): Reader | null {
   return CASTS.has(op) ? readCast : null;
 }
 
-function readBinary(cursor: Cursor, into: IrInstruction, named: NamedTypes): void {
-  const first = readTyped(cursor, named);
+function readBinary(cursor: Cursor, into: IrInstruction) {
+  const first = readTyped(cursor);
   cursor.expect(",");
   into.type = first.type;
-  into.operands = [first, readValue(cursor, first.type, named)];
+  into.operands = [first, readValue(cursor, first.type)];
 }
 
-function readCast(cursor: Cursor, into: IrInstruction, named: NamedTypes): void {
-  into.operands = [readTyped(cursor, named)];
+function readCast(cursor: Cursor, into: IrInstruction) {
+  into.operands = [readTyped(cursor)];
   cursor.expect("to");
-  into.type = readType(cursor, named);
+  into.type = readType(cursor);
 }
 
-function readOne(cursor: Cursor, into: IrInstruction, named: NamedTypes): void {
-  into.operands = [readTyped(cursor, named)];
+function readOne(cursor: Cursor, into: IrInstruction) {
+  into.operands = [readTyped(cursor)];
   into.type = into.operands[0].type;
 }
 
 /** Values with their types, as long as there are any. */
-function readSeveral(cursor: Cursor, into: IrInstruction, named: NamedTypes): void {
-  do into.operands.push(readTyped(cursor, named));
+function readSeveral(cursor: Cursor, into: IrInstruction) {
+  do into.operands.push(readTyped(cursor));
   while (cursor.skip(",") && cursor.peek()[0] !== "!" && cursor.peek() !== "align");
   into.type = into.operands[0].type;
 }
 
-function readCompare(cursor: Cursor, into: IrInstruction, named: NamedTypes): void {
+function readCompare(cursor: Cursor, into: IrInstruction) {
   into.word = cursor.next();
-  readBinary(cursor, into, named);
+  readBinary(cursor, into);
 }
 
-function readSelect(cursor: Cursor, into: IrInstruction, named: NamedTypes): void {
-  readSeveral(cursor, into, named);
+function readSelect(cursor: Cursor, into: IrInstruction) {
+  readSeveral(cursor, into);
   into.type = into.operands[1].type;
 }
 
-function readLoad(cursor: Cursor, into: IrInstruction, named: NamedTypes): void {
-  into.type = readType(cursor, named);
+function readLoad(cursor: Cursor, into: IrInstruction) {
+  into.type = readType(cursor);
   cursor.expect(",");
-  into.operands = [readTyped(cursor, named)];
+  into.operands = [readTyped(cursor)];
   into.align = cursor.numberAfter("align", 0);
 }
 
-function readStore(cursor: Cursor, into: IrInstruction, named: NamedTypes): void {
-  const value = readTyped(cursor, named);
+function readStore(cursor: Cursor, into: IrInstruction) {
+  const value = readTyped(cursor);
   cursor.expect(",");
-  into.operands = [value, readTyped(cursor, named)];
+  into.operands = [value, readTyped(cursor)];
   into.type = value.type;
   into.align = cursor.numberAfter("align", 0);
 }
 
-function readAddress(cursor: Cursor, into: IrInstruction, named: NamedTypes): void {
-  into.source = readType(cursor, named);
+function readAddress(cursor: Cursor, into: IrInstruction) {
+  into.source = readType(cursor);
   cursor.expect(",");
-  readSeveral(cursor, into, named);
+  readSeveral(cursor, into);
 }
 
-function readPhi(cursor: Cursor, into: IrInstruction, named: NamedTypes): void {
-  into.type = readType(cursor, named);
+function readPhi(cursor: Cursor, into: IrInstruction) {
+  into.type = readType(cursor);
   do {
     cursor.expect("[");
-    into.operands.push(readValue(cursor, into.type, named));
+    into.operands.push(readValue(cursor, into.type));
     cursor.expect(",");
     into.labels.push(nameOf(cursor.next()));
     cursor.expect("]");
   } while (cursor.skip(",") && cursor.peek() === "[");
 }
 
-function readBranch(cursor: Cursor, into: IrInstruction, named: NamedTypes): void {
+function readBranch(cursor: Cursor, into: IrInstruction) {
   if (cursor.peek() !== "label") {
-    into.operands = [readTyped(cursor, named)];
+    into.operands = [readTyped(cursor)];
     cursor.expect(",");
   }
   while (cursor.skip("label")) {
@@ -164,43 +164,43 @@ function readBranch(cursor: Cursor, into: IrInstruction, named: NamedTypes): voi
 }
 
 /** The first label is that of all other values. */
-function readSwitch(cursor: Cursor, into: IrInstruction, named: NamedTypes): void {
-  into.operands = [readTyped(cursor, named)];
+function readSwitch(cursor: Cursor, into: IrInstruction) {
+  into.operands = [readTyped(cursor)];
   cursor.expect(",");
   cursor.expect("label");
   into.labels = [nameOf(cursor.next())];
   cursor.expect("[");
   while (!cursor.skip("]")) {
-    into.operands.push(readTyped(cursor, named));
+    into.operands.push(readTyped(cursor));
     cursor.expect(",");
     cursor.expect("label");
     into.labels.push(nameOf(cursor.next()));
   }
 }
 
-function readReturn(cursor: Cursor, into: IrInstruction, named: NamedTypes): void {
-  into.type = readType(cursor, named);
+function readReturn(cursor: Cursor, into: IrInstruction) {
+  into.type = readType(cursor);
 }
 
-function readAlloca(cursor: Cursor, into: IrInstruction, named: NamedTypes): void {
-  into.type = readType(cursor, named);
+function readAlloca(cursor: Cursor, into: IrInstruction) {
+  into.type = readType(cursor);
   into.align = cursor.numberAfter("align", 4);
   if (cursor.skip(",") && cursor.peek() !== "align" && cursor.peek() !== "addrspace") {
-    into.operands = [readTyped(cursor, named)];
+    into.operands = [readTyped(cursor)];
   }
 }
 
-function readAtomic(cursor: Cursor, into: IrInstruction, named: NamedTypes): void {
+function readAtomic(cursor: Cursor, into: IrInstruction) {
   if (into.op === "atomicrmw") into.word = cursor.next();
-  readSeveral(cursor, into, named);
+  readSeveral(cursor, into);
   into.type = into.operands[1].type;
 }
 
-function readExtractValue(cursor: Cursor, into: IrInstruction, named: NamedTypes): void {
-  into.operands = [readTyped(cursor, named)];
+function readExtractValue(cursor: Cursor, into: IrInstruction) {
+  into.operands = [readTyped(cursor)];
   if (into.op === "insertvalue") {
     cursor.expect(",");
-    into.operands.push(readTyped(cursor, named));
+    into.operands.push(readTyped(cursor));
   }
   while (cursor.skip(",") && /^\d/.test(cursor.peek())) into.indices.push(Number(cursor.next()));
   into.type = into.operands[0].type;
@@ -210,11 +210,11 @@ function readExtractValue(cursor: Cursor, into: IrInstruction, named: NamedTypes
 }
 
 export function fieldOf(type: IrType, index: number): IrType {
-  return (type.kind === "struct" ? type.of[index] : type.of[0]) ?? otherType();
+  return (type.kind === "struct" ? type.of[index] : type.of[0]) ?? irType("other");
 }
 
-function readElement(cursor: Cursor, into: IrInstruction, named: NamedTypes): void {
-  readSeveral(cursor, into, named);
+function readElement(cursor: Cursor, into: IrInstruction) {
+  readSeveral(cursor, into);
   if (into.op === "extractelement") into.type = into.operands[0].type.of[0];
   if (into.op === "shufflevector") {
     const mask = into.operands[2];
@@ -222,10 +222,10 @@ function readElement(cursor: Cursor, into: IrInstruction, named: NamedTypes): vo
   }
 }
 
-function readCall(cursor: Cursor, into: IrInstruction, named: NamedTypes): void {
+function readCall(cursor: Cursor, into: IrInstruction) {
   cursor.skipAttributes(CONVENTIONS);
   if (cursor.skip("addrspace")) cursor.skipBrackets();
-  into.type = readType(cursor, named);
+  into.type = readType(cursor);
   if (cursor.skip("asm")) {
     cursor.takeWords(new Set(["sideeffect", "alignstack", "inteldialect", "unwind"]));
     const text = unquoted(cursor.next());
@@ -237,22 +237,22 @@ function readCall(cursor: Cursor, into: IrInstruction, named: NamedTypes): void 
   }
   cursor.expect("(");
   while (!cursor.skip(")")) {
-    into.operands.push(readArgument(cursor, named));
+    into.operands.push(readArgument(cursor));
     cursor.skip(",");
   }
 }
 
-function readArgument(cursor: Cursor, named: NamedTypes): IrValue {
+function readArgument(cursor: Cursor): IrValue {
   if (cursor.skip("metadata")) {
     while (![",", ")"].includes(cursor.peek())) {
       cursor.next();
       if (cursor.peek() === "(") cursor.skipBrackets();
     }
-    return makeValue("other", otherType());
+    return makeValue("other", irType("other"));
   }
-  const type = readType(cursor, named);
+  const type = readType(cursor);
   cursor.skipAttributes(ARGUMENT_WORDS);
-  return readValue(cursor, type, named);
+  return readValue(cursor, type);
 }
 
 const ARGUMENT_WORDS = new Set(

@@ -52,11 +52,11 @@ export function readModule(text: string): IrModule {
       const found = readGlobal(line, named);
       module.globals.set(found.name, found);
     } else if (line[0] === "%") {
-      const cursor = new Cursor(line);
+      const cursor = new Cursor(line, named);
       const name = nameOf(cursor.next());
       cursor.expect("=");
       cursor.expect("type");
-      named.set(name, readType(cursor, named));
+      named.set(name, readType(cursor));
     } else if (line.startsWith("define ")) {
       const end = lines.indexOf("}", at);
       if (line.includes(" ptx_kernel ")) {
@@ -69,7 +69,7 @@ export function readModule(text: string): IrModule {
 }
 
 function readGlobal(line: string, named: Map<string, IrType>): IrGlobal {
-  const cursor = new Cursor(line);
+  const cursor = new Cursor(line, named);
   const name = nameOf(cursor.next());
   let space = 0;
   while (!["global", "constant", ""].includes(cursor.peek())) {
@@ -77,24 +77,24 @@ function readGlobal(line: string, named: Map<string, IrType>): IrGlobal {
     else cursor.next();
   }
   cursor.next();
-  const type = readType(cursor, named);
+  const type = readType(cursor);
   return { name, type, space, align: cursor.numberAfter("align", 4) };
 }
 
 function readFunction(lines: string[], named: Map<string, IrType>): IrFunction {
-  const cursor = new Cursor(lines[0]);
+  const cursor = new Cursor(lines[0], named);
   while (cursor.peek()[0] !== "@") cursor.next();
   const name = nameOf(cursor.next());
   cursor.expect("(");
   const parameters: IrParameter[] = [];
   while (!cursor.skip(")")) {
-    const type = readType(cursor, named);
+    const type = readType(cursor);
     let [struct, align]: [IrType | null, number] = [null, 1];
     while (cursor.peek()[0] !== "%") {
       const attribute = cursor.next();
       if (attribute === "byval") {
         cursor.expect("(");
-        struct = readType(cursor, named);
+        struct = readType(cursor);
         cursor.expect(")");
       } else if (attribute === "align") align = Number(cursor.peek());
       else if (cursor.peek() === "(") cursor.skipBrackets();

@@ -2,7 +2,7 @@
 
 import type { IrInstruction } from "./instructions.ts";
 import type { IrBlock } from "./module.ts";
-import { intType } from "./types.ts";
+import { irType } from "./types.ts";
 import { makeValue } from "./values.ts";
 
 export function withoutSwitches(blocks: IrBlock[]): IrBlock[] {
@@ -49,7 +49,7 @@ function branches(block: IrBlock, last: IrInstruction): IrBlock[] {
       labels: [],
     };
     compare.operands = [value, wanted];
-    const condition = makeValue("local", intType(1), { name: result });
+    const condition = makeValue("local", irType("int", { bits: 1 }), { name: result });
     const branch: IrInstruction = {
       ...jump,
       operands: [condition],
@@ -60,7 +60,7 @@ function branches(block: IrBlock, last: IrInstruction): IrBlock[] {
   });
 }
 
-function renameOrigins(block: IrBlock, origins: Map<string, Map<string, string[]>>): void {
+function renameOrigins(block: IrBlock, origins: Map<string, Map<string, string[]>>) {
   for (const phi of block.instructions) {
     if (phi.op !== "phi") continue;
     const operands = [];

@@ -1,6 +1,7 @@
 // A line of LLVM IR as a row of tokens, read from the left.
 
 import { IrError } from "./errors.ts";
+import type { IrType } from "./types.ts";
 
 const TOKEN =
   /c?"[^"]*"|[%@!](?:"[^"]*"|[-\w.$]+)|#\d+|-?\d+\.\d+(?:e[+-]?\d+)?|[-\w.$]+|[()[\]{}<>,=*|!]|;.*/g;
@@ -10,7 +11,11 @@ export class Cursor {
   tokens: string[];
   at = 0;
 
-  constructor(text: string) {
+  /** @param named the types that the module names */
+  constructor(
+    text: string,
+    public named: Map<string, IrType> = new Map(),
+  ) {
     this.tokens = text.match(TOKEN) ?? [];
     if (this.tokens.at(-1)?.startsWith(";")) this.tokens.pop();
   }
@@ -33,7 +38,7 @@ export class Cursor {
   }
 
   /** Take a token that must come now. */
-  expect(token: string): void {
+  expect(token: string) {
     if (!this.skip(token)) {
       throw new IrError(`LLVM IR has '${this.peek()}' where '${token}' was awaited.`);
     }
@@ -47,7 +52,7 @@ export class Cursor {
   }
 
   /** Pass over words, and over what stands in brackets behind one, as in "range(i32 0, 8)". */
-  skipAttributes(words: Set<string>): void {
+  skipAttributes(words: Set<string>) {
     for (;;) {
       // "align 16" has a number instead.
       if (this.skip("align")) this.next();

@@ -13,37 +13,9 @@ export interface IrType {
 /** The address spaces of nvptx64. */
 export const SPACES = ["generic", "global", "other", "shared", "const", "local"];
 
-function make(kind: IrType["kind"], fields?: Partial<IrType>): IrType {
+/** A type; "other" is one that no value of a kernel has, such as a label. */
+export function irType(kind: IrType["kind"], fields?: Partial<IrType>): IrType {
   return { kind, bits: 0, space: 0, count: 0, packed: false, of: [], ...fields };
-}
-
-export function intType(bits: number): IrType {
-  return make("int", { bits });
-}
-
-export function floatType(bits: number): IrType {
-  return make("float", { bits });
-}
-
-export function pointerType(space: number): IrType {
-  return make("ptr", { bits: 64, space });
-}
-
-export function sequenceType(kind: "vector" | "array", count: number, element: IrType): IrType {
-  return make(kind, { count, of: [element] });
-}
-
-export function structType(of: IrType[], packed: boolean): IrType {
-  return make("struct", { of, packed });
-}
-
-export function voidType(): IrType {
-  return make("void");
-}
-
-/** A type that no value of a kernel has, such as a label. */
-export function otherType(): IrType {
-  return make("other");
 }
 
 /** The scalars that a value of a type consists of, in order. */

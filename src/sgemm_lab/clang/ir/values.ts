@@ -4,16 +4,7 @@ import { IrError } from "./errors.ts";
 import type { Cursor } from "./tokens.ts";
 import { nameOf } from "./tokens.ts";
 import type { IrType } from "./types.ts";
-import {
-  floatType,
-  intType,
-  leaves,
-  otherType,
-  pointerType,
-  sequenceType,
-  structType,
-  voidType,
-} from "./types.ts";
+import { irType, leaves } from "./types.ts";
 
 /**
  * "number" is an integer or a float by its bits. "expression" is an operation on `items`: `name`
@@ -42,30 +33,30 @@ export function makeValue(kind: IrValue["kind"], type: IrType, fields?: Partial<
   return { kind, type, name: "", bits: 0n, items: [], source: null, ...fields };
 }
 
-export function readType(cursor: Cursor, named: NamedTypes): IrType {
-  const type = readPlainType(cursor, named);
+export function readType(cursor: Cursor): IrType {
+  const type = readPlainType(cursor);
   // A function's type names its parameters: what it returns is all that matters here.
   if (cursor.peek() === "(") cursor.skipBrackets();
   return type;
 }
 
-function readPlainType(cursor: Cursor, named: NamedTypes): IrType {
+function readPlainType(cursor: Cursor): IrType {
   const token = cursor.next();
   const bits = /^i(\d+)$/.exec(token);
-  if (bits) return intType(Number(bits[1]));
+  if (bits) return irType("int", { bits: Number(bits[1]) });
   const float = FLOATS.get(token);
-  if (float) return floatType(float);
-  if (token === "ptr") return pointerType(readSpace(cursor));
-  if (token === "void") return voidType();
-  if (token[0] === "%") return named.get(nameOf(token)) ?? otherType();
-  if (token === "{") return readFields(cursor, named, false);
-  if (token === "[") return readSequence(cursor, named, "array", "]");
+  if (float) return irType("float", { bits: float });
+  if (token === "ptr") return irType("ptr", { bits: 64, space: readSpace(cursor) });
+  if (token === "void") return irType("void");
+  if (token[0] === "%") return cursor.named.get(nameOf(token)) ?? irType("other");
+  if (token === "{") return readFields(cursor, false);
+  if (token === "[") return readSequence(cursor, "array", "]");
   if (token === "<" && cursor.skip("{")) {
-    const type = readFields(cursor, named, true);
+    const type = readFields(cursor, true);
     cursor.expect(">");
     return type;
   }
-  return token === "<" ? readSequence(cursor, named, "vector", ">") : otherType();
+  return token === "<" ? readSequence(cursor, "vector", ">") : irType("other");
 }
 
 /** The address space after "ptr". */
@@ -77,36 +68,31 @@ export function readSpace(cursor: Cursor): number {
   return space;
 }
 
-function readFields(cursor: Cursor, named: NamedTypes, packed: boolean): IrType {
+function readFields(cursor: Cursor, packed: boolean): IrType {
   const fields = [];
   while (!cursor.skip("}")) {
-    fields.push(readType(cursor, named));
+    fields.push(readType(cursor));
     cursor.skip(",");
   }
-  return structType(fields, packed);
+  return irType("struct", { of: fields, packed });
 }
 
-function readSequence(
-  cursor: Cursor,
-  named: NamedTypes,
-  kind: "vector" | "array",
-  end: string,
-): IrType {
+function readSequence(cursor: Cursor, kind: "vector" | "array", end: string): IrType {
   const count = Number(cursor.next());
   cursor.expect("x");
-  const element = readType(cursor, named);
+  const element = readType(cursor);
   cursor.expect(end);
-  return sequenceType(kind, count, element);
+  return irType(kind, { count, of: [element] });
 }
 
 /** Read a type and a value of it. */
-export function readTyped(cursor: Cursor, named: NamedTypes): IrValue {
-  const type = readType(cursor, named);
-  return readValue(cursor, type, named);
+export function readTyped(cursor: Cursor): IrValue {
+  const type = readType(cursor);
+  return readValue(cursor, type);
 }
 
 /** Read a value whose type is known. */
-export function readValue(cursor: Cursor, type: IrType, named: NamedTypes): IrValue {
+export function readValue(cursor: Cursor, type: IrType): IrValue {
   const token = cursor.next();
   if (token[0] === "%") return makeValue("local", type, { name: nameOf(token) });
   if (token[0] === "@") return makeValue("global", type, { name: nameOf(token) });
@@ -115,15 +101,15 @@ export function readValue(cursor: Cursor, type: IrType, named: NamedTypes): IrVa
   }
   if (token === "undef" || token === "poison") return makeValue("undefined", type);
   if (token === "zeroinitializer" || token === "null") return zero(type);
-  if (token === "<" || token === "[" || token === "{") return readList(cursor, type, named, token);
+  if (token === "<" || token === "[" || token === "{") return readList(cursor, type, token);
   if (token === "splat") {
     cursor.expect("(");
-    const item = readTyped(cursor, named);
+    const item = readTyped(cursor);
     cursor.expect(")");
     return makeValue("list", type, { items: Array(type.count).fill(item) });
   }
   if (/^-?\d|^0x/.test(token)) return makeValue("number", type, { bits: numberBits(token, type) });
-  if (/^[a-z]+$/.test(token)) return readExpression(cursor, type, named, token);
+  if (/^[a-z]+$/.test(token)) return readExpression(cursor, type, token);
   return makeValue("other", type, { name: token });
 }
 
@@ -135,34 +121,29 @@ export function zero(type: IrType): IrValue {
   return makeValue("list", type, { items: leaves(type).map(zero) });
 }
 
-function readList(cursor: Cursor, type: IrType, named: NamedTypes, open: string): IrValue {
+function readList(cursor: Cursor, type: IrType, open: string): IrValue {
   const end = { "<": ">", "[": "]", "{": "}" }[open] ?? "}";
   const items = [];
   while (!cursor.skip(end)) {
-    items.push(readTyped(cursor, named));
+    items.push(readTyped(cursor));
     cursor.skip(",");
   }
   return makeValue("list", type, { items });
 }
 
-function readExpression(
-  cursor: Cursor,
-  type: IrType,
-  named: NamedTypes,
-  operation: string,
-): IrValue {
+function readExpression(cursor: Cursor, type: IrType, operation: string): IrValue {
   cursor.takeWords(FLAGS);
   if (cursor.peek() !== "(") return makeValue("other", type, { name: operation });
   cursor.expect("(");
   let source = null;
   if (operation === "getelementptr") {
-    source = readType(cursor, named);
+    source = readType(cursor);
     cursor.expect(",");
   }
   const items = [];
   while (!cursor.skip(")")) {
-    items.push(readTyped(cursor, named));
-    if (cursor.skip("to")) readType(cursor, named);
+    items.push(readTyped(cursor));
+    if (cursor.skip("to")) readType(cursor);
     cursor.skip(",");
   }
   return makeValue("expression", type, { name: operation, items, source });

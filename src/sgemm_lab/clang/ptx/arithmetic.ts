@@ -47,8 +47,8 @@ export function withSign(lowering: Lowering, operand: Operand, type: IrType): Op
   const whole = width(type);
   if (type.bits === whole) return operand;
   const [shift, kind] = [String(whole - type.bits), registerType(type)];
-  const up = lowering.compute(`shl.b${whole}`, lowering.register(kind), operand, shift);
-  return lowering.compute(`shr.s${whole}`, lowering.register(kind), up, shift);
+  const up = lowering.compute(`shl.b${whole}`, kind, operand, shift);
+  return lowering.compute(`shr.s${whole}`, kind, up, shift);
 }
 
 /** Clear the bits of a register that a narrow integer has not. */
@@ -56,10 +56,10 @@ export function narrowed(lowering: Lowering, operand: Register, type: IrType): R
   const whole = width(type);
   if (type.bits === whole) return operand;
   const mask = ((1n << BigInt(type.bits)) - 1n).toString();
-  return lowering.compute(`and.b${whole}`, lowering.register(operand.type), operand, mask);
+  return lowering.compute(`and.b${whole}`, operand.type, operand, mask);
 }
 
-export function lowerBinary(lowering: Lowering, instruction: IrInstruction): void {
+export function lowerBinary(lowering: Lowering, instruction: IrInstruction) {
   const { op, type, operands, result } = instruction;
   if (type.kind === "vector") {
     lowering.refuse(
@@ -91,7 +91,7 @@ function integer(
   if (SIGNED.has(op)) first = withSign(lowering, a, type);
   if (op === "sdiv" || op === "srem") second = withSign(lowering, b, type);
   if (["shl", "lshr", "ashr"].includes(op) && width(type) === 64 && b instanceof Register) {
-    second = lowering.compute("cvt.u32.u64", lowering.register("b32"), b);
+    second = lowering.compute("cvt.u32.u64", "b32", b);
   }
   const whole = lowering.compute(`${name}.${sign}${width(type)}`, to, first, second);
   return MAY_OVERFLOW.has(op) ? narrowed(lowering, whole, type) : whole;
@@ -111,29 +111,25 @@ function predicate(
   return lowering.compute(`${names[op] ?? op}.pred`, to, a, b);
 }
 
-export function lowerFused(
-  lowering: Lowering,
-  { type, result }: IrInstruction,
-  fused: Fused,
-): void {
+export function lowerFused(lowering: Lowering, { type, result }: IrInstruction, fused: Fused) {
   const kind = registerType(type);
   const read = (value: IrValue, minus: boolean): Operand => {
     const operand = lowering.scalar(value);
-    return minus ? lowering.compute(`neg.${kind}`, lowering.register(kind), operand) : operand;
+    return minus ? lowering.compute(`neg.${kind}`, kind, operand) : operand;
   };
   const a = read(fused.a, fused.minusProduct);
   const b = read(fused.b, false);
   const c = read(fused.c, fused.minusC);
-  lowering.set(result, [lowering.compute(`fma.rn.${kind}`, lowering.register(kind), a, b, c)]);
+  lowering.set(result, [lowering.compute(`fma.rn.${kind}`, kind, a, b, c)]);
 }
 
-export function lowerNegation(lowering: Lowering, { type, operands, result }: IrInstruction): void {
+export function lowerNegation(lowering: Lowering, { type, operands, result }: IrInstruction) {
   const kind = registerType(type);
   const operand = lowering.scalar(operands[0]);
-  lowering.set(result, [lowering.compute(`neg.${kind}`, lowering.register(kind), operand)]);
+  lowering.set(result, [lowering.compute(`neg.${kind}`, kind, operand)]);
 }
 
-export function lowerFreeze(lowering: Lowering, { type, operands, result }: IrInstruction): void {
+export function lowerFreeze(lowering: Lowering, { type, operands, result }: IrInstruction) {
   const place = type.kind === "ptr" ? lowering.place(operands[0]) : null;
   if (place) lowering.places.set(result, place);
   else lowering.set(result, lowering.scalars(operands[0]));
@@ -156,7 +152,7 @@ const ORDERED = {
   uno: "nan",
 } as Record<string, string>;
 
-export function lowerCompare(lowering: Lowering, instruction: IrInstruction): void {
+export function lowerCompare(lowering: Lowering, instruction: IrInstruction) {
   const { op, word, type, result } = instruction;
   if (type.kind === "vector") lowering.refuse("This line compares whole vectors.");
   const to = lowering.register("pred");
@@ -164,7 +160,7 @@ export function lowerCompare(lowering: Lowering, instruction: IrInstruction): vo
   if (op === "fcmp") {
     lowering.set(result, [lowering.compute(`setp.${ORDERED[word]}.f${type.bits}`, to, a, b)]);
   } else if (type.kind === "int" && type.bits === 1) {
-    const different = lowering.compute("xor.pred", lowering.register("pred"), a, b);
+    const different = lowering.compute("xor.pred", "pred", a, b);
     lowering.set(result, [word === "ne" ? different : lowering.compute("not.pred", to, different)]);
   } else {
     const sign = word[0] === "u" ? "u" : "s";
@@ -184,7 +180,7 @@ function compared(lowering: Lowering, { word, type, operands }: IrInstruction): 
   return scalars.map((scalar) => withSign(lowering, scalar, type));
 }
 
-export function lowerSelect(lowering: Lowering, { type, operands, result }: IrInstruction): void {
+export function lowerSelect(lowering: Lowering, { type, operands, result }: IrInstruction) {
   const condition = lowering.scalar(operands[0]);
   const parts = leaves(type);
   const space = type.kind === "ptr" ? (lowering.spaces.known.get(result) ?? "generic") : "";
@@ -207,10 +203,10 @@ export function choose(
 ) {
   const kind = registerType(type);
   if (kind !== "pred") {
-    return lowering.compute(`selp.${kind}`, lowering.register(kind), yes, no, condition);
+    return lowering.compute(`selp.${kind}`, kind, yes, no, condition);
   }
-  const not = lowering.compute("not.pred", lowering.register(kind), condition);
-  const first = lowering.compute("and.pred", lowering.register(kind), condition, yes);
-  const second = lowering.compute("and.pred", lowering.register(kind), not, no);
-  return lowering.compute("or.pred", lowering.register(kind), first, second);
+  const not = lowering.compute("not.pred", kind, condition);
+  const first = lowering.compute("and.pred", kind, condition, yes);
+  const second = lowering.compute("and.pred", kind, not, no);
+  return lowering.compute("or.pred", kind, first, second);
 }

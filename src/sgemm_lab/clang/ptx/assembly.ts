@@ -11,7 +11,7 @@ import { Register } from "./machine.ts";
 export function lowerAssembly(
   lowering: Lowering,
   { asm, type, operands, result, flags }: IrInstruction,
-): void {
+) {
   if (!asm) return;
   const results = type.kind === "struct" ? type.of : leaves(type);
   const outputs = results.map((each) => lowering.register(registerType(each)));

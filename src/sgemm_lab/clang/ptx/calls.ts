@@ -36,7 +36,7 @@ const OPCODES = [
 /** How many of the operands those functions with a switch behind them take. */
 const ONE = /^llvm\.abs\./;
 
-export function lowerCall(lowering: Lowering, instruction: IrInstruction): void {
+export function lowerCall(lowering: Lowering, instruction: IrInstruction) {
   const { word, asm, type, result, operands } = instruction;
   if (asm) {
     lowerAssembly(lowering, instruction);
@@ -78,12 +78,12 @@ function lowerBits(lowering: Lowering, { word, type, operands, result }: IrInstr
   const count = /^llvm\.(ctpop|ctlz)\./.exec(word);
   if (count) {
     const name = count[1] === "ctpop" ? "popc" : "clz";
-    const number = lowering.compute(`${name}.b${bits}`, lowering.register("b32"), scalars[0]);
+    const number = lowering.compute(`${name}.b${bits}`, "b32", scalars[0]);
     lowering.set(result, [bits === 64 ? lowering.compute("cvt.u64.u32", to, number) : number]);
     return true;
   }
   if (/^llvm\.usub\.sat\./.test(word)) {
-    const larger = lowering.compute(`max.u${bits}`, lowering.register(kind), ...scalars);
+    const larger = lowering.compute(`max.u${bits}`, kind, ...scalars);
     lowering.set(result, [lowering.compute(`sub.s${bits}`, to, larger, scalars[1])]);
     return true;
   }

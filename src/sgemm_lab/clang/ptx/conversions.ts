@@ -2,13 +2,13 @@
 
 import type { IrInstruction } from "../ir/instructions.ts";
 import type { IrType } from "../ir/types.ts";
-import { leaves, sizeOf } from "../ir/types.ts";
+import { irType, leaves, sizeOf } from "../ir/types.ts";
 import { narrowed, width, withSign } from "./arithmetic.ts";
 import { registerType } from "./literals.ts";
 import type { Lowering } from "./lowering.ts";
 import type { Operand } from "./machine.ts";
 
-export function lowerConversion(lowering: Lowering, instruction: IrInstruction): void {
+export function lowerConversion(lowering: Lowering, instruction: IrInstruction) {
   const { op, type, operands, result } = instruction;
   const from = operands[0].type;
   if (op === "addrspacecast") {
@@ -33,18 +33,13 @@ function resized(lowering: Lowering, operand: Operand, bits: number, type: IrTyp
   const kind = registerType(type);
   const whole = width(type);
   if (kind === "pred") {
-    const bit = lowering.compute(
-      `and.b${bits}`,
-      lowering.register(bits === 64 ? "b64" : "b32"),
-      operand,
-      "1",
-    );
-    return lowering.compute(`setp.ne.s${bits}`, lowering.register(kind), bit, "0");
+    const bit = lowering.compute(`and.b${bits}`, bits === 64 ? "b64" : "b32", operand, "1");
+    return lowering.compute(`setp.ne.s${bits}`, kind, bit, "0");
   }
   const same = whole === bits;
   if (same && type.bits === whole) return operand;
   const opcode = same ? `mov.u${whole}` : `cvt.u${whole}.u${bits}`;
-  const to = lowering.compute(opcode, lowering.register(kind), operand);
+  const to = lowering.compute(opcode, kind, operand);
   return narrowed(lowering, to, type);
 }
 
@@ -65,14 +60,7 @@ function converted(lowering: Lowering, op: string, operand: Operand, from: IrTyp
   return lowering.compute(`cvt.rn.${kind}.${letter}${width(from)}`, to, source);
 }
 
-const WORD = {
-  kind: "int",
-  bits: 32,
-  space: 0,
-  count: 0,
-  packed: false,
-  of: [],
-} as IrType;
+const WORD = irType("int", { bits: 32 });
 
 function extended(lowering: Lowering, op: string, operand: Operand, from: IrType, type: IrType) {
   const kind = registerType(type);
@@ -101,30 +89,24 @@ function reinterpreted(lowering: Lowering, scalars: Operand[], from: IrType, typ
     return scalars.map((scalar, number) => {
       const [old, kind] = [registerType(had[number]), registerType(wanted[number])];
       if (old === kind) return scalar;
-      return lowering.compute(`mov.b${kind.slice(1)}`, lowering.register(kind), scalar);
+      return lowering.compute(`mov.b${kind.slice(1)}`, kind, scalar);
     });
   }
   const whole = had.length === 1 ? from : type;
   const parts = had.length === 1 ? wanted : had;
   const words = parts.every((part) => sizeOf(part) === 4);
-  if (
-    sizeOf(whole) !== 8 ||
-    parts.length !== 2 ||
-    !words ||
-    (had.length > 1 && wanted.length > 1)
-  ) {
+  const one = had.length === 1 || wanted.length === 1;
+  if (!one || sizeOf(whole) !== 8 || parts.length !== 2 || !words) {
     return lowering.refuse("This line reads the bits of a value as another type, unknown here.");
   }
   if (had.length === 1) {
     const to = parts.map((part) => lowering.register(registerType(part)));
-    lowering.write(["mov.b64 {", to[0], ", ", to[1], "}, ", scalars[0]], to, scalars, {
-      pure: true,
-    });
+    const text = ["mov.b64 {", to[0], ", ", to[1], "}, ", scalars[0]];
+    lowering.write(text, to, scalars, { pure: true });
     return to;
   }
   const to = lowering.register(registerType(whole));
-  lowering.write(["mov.b64 ", to, ", {", scalars[0], ", ", scalars[1], "}"], [to], scalars, {
-    pure: true,
-  });
+  const text = ["mov.b64 ", to, ", {", scalars[0], ", ", scalars[1], "}"];
+  lowering.write(text, [to], scalars, { pure: true });
   return [to];
 }

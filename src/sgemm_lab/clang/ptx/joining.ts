@@ -12,7 +12,7 @@ const WORD = 4;
 /** Loads of words from one base and one memory, by their offset. */
 type Row = Map<number, MachineInstruction>;
 
-export function joinLoads(blocks: MachineBlock[], arrays: Map<string, number>): void {
+export function joinLoads(blocks: MachineBlock[], arrays: Map<string, number>) {
   const zeros = zeroBits(blocks, arrays);
   for (const block of blocks) {
     const gone: Set<MachineInstruction> = new Set();
@@ -40,11 +40,7 @@ function nameOf(base: Operand): string {
   return base instanceof Register ? `%${base.number}` : base;
 }
 
-function joinRow(
-  row: Row,
-  zeros: (operand: Operand) => number,
-  gone: Set<MachineInstruction>,
-): void {
+function joinRow(row: Row, zeros: (operand: Operand) => number, gone: Set<MachineInstruction>) {
   const [first] = row.values();
   const base = first.load?.base ?? "";
   for (const words of [4, 2]) {
@@ -65,7 +61,7 @@ function joinWords(
   start: number,
   row: Row,
   gone: Set<MachineInstruction>,
-): void {
+) {
   // A row keeps the order in which its loads stand: the first takes the place of all.
   const first = [...row.values()].find((one) => loads.includes(one)) as MachineInstruction;
   const to = loads.map((load) => load.to[0]);

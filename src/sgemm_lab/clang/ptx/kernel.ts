@@ -1,6 +1,6 @@
 // A kernel of LLVM IR as blocks of PTX instructions.
 
-import type { IrInstruction } from "../ir/instructions.ts";
+import { BINARY, CASTS, type IrInstruction } from "../ir/instructions.ts";
 import type { IrBlock, IrFunction, IrModule } from "../ir/module.ts";
 import { mustStayLoop } from "../ir/module.ts";
 import { withoutSwitches } from "../ir/switches.ts";
@@ -40,14 +40,9 @@ import {
   lowerShuffle,
 } from "./vectors.ts";
 
-const BINARY = "add sub mul udiv sdiv urem srem shl lshr ashr and or xor fadd fsub fmul fdiv frem";
-const CASTS =
-  "trunc zext sext fptrunc fpext fptoui fptosi uitofp sitofp ptrtoint ptrtoaddr inttoptr " +
-  "bitcast addrspacecast";
-
 const LOWER: Record<string, Lower> = {
-  ...Object.fromEntries(BINARY.split(" ").map((op) => [op, lowerBinary])),
-  ...Object.fromEntries(CASTS.split(" ").map((op) => [op, lowerConversion])),
+  ...Object.fromEntries([...BINARY].map((op) => [op, lowerBinary])),
+  ...Object.fromEntries([...CASTS].map((op) => [op, lowerConversion])),
   fneg: lowerNegation,
   freeze: lowerFreeze,
   icmp: lowerCompare,
@@ -119,7 +114,7 @@ export function lowerKernel(
 /**
  * Mark the first blocks of the loops that must not be unrolled: they stand before the last ones.
  */
-function markLoops(lowering: Lowering, ordered: MachineBlock[]): void {
+function markLoops(lowering: Lowering, ordered: MachineBlock[]) {
   const seen = new Map();
   for (const block of ordered) {
     seen.set(block.label, block);
@@ -139,7 +134,7 @@ function namesRead(blocks: IrBlock[]): Set<string> {
   );
 }
 
-function lowerOne(lowering: Lowering, instruction: IrInstruction): void {
+function lowerOne(lowering: Lowering, instruction: IrInstruction) {
   const { op } = instruction;
   if (["br", "ret", "unreachable"].includes(op)) return;
   const lower = LOWER[op];
@@ -147,19 +142,19 @@ function lowerOne(lowering: Lowering, instruction: IrInstruction): void {
   else lowering.refuse(`The compiler makes '${op}' of this line, which is not known here.`);
 }
 
-function readParameters(lowering: Lowering, { name, parameters }: IrFunction): void {
+function readParameters(lowering: Lowering, { name, parameters }: IrFunction) {
   for (const [number, { name: own, type, struct }] of parameters.entries()) {
     const to = lowering.register(registerType(type));
     const symbol = `${symbolName(name)}_param_${number}`;
     const [opcode, from] = struct
-      ? ["cvta.param.u64", lowering.compute("mov.u64", lowering.register("b64"), symbol)]
+      ? ["cvta.param.u64", lowering.compute("mov.u64", "b64", symbol)]
       : [`ld.param.${memoryType(type)}`, `[${symbol}]`];
     lowering.set(own, [lowering.compute(opcode, to, from)]);
   }
 }
 
 /** Where a block goes, before its condition is known. */
-function readEnding(lowering: Lowering, body: IrBlock, block: MachineBlock): void {
+function readEnding(lowering: Lowering, body: IrBlock, block: MachineBlock) {
   const last = body.instructions.at(-1);
   if (last?.op !== "br") return;
   const [target, otherwise] = last.labels;
@@ -170,15 +165,13 @@ function readEnding(lowering: Lowering, body: IrBlock, block: MachineBlock): voi
   }
 }
 
-function finishEnding(lowering: Lowering, body: IrBlock | undefined, block: MachineBlock): void {
+function finishEnding(lowering: Lowering, body: IrBlock | undefined, block: MachineBlock) {
   const last = body?.instructions.at(-1);
   block.ending.line = lowering.line;
   if (last?.op !== "br" || !block.ending.otherwise) return;
   const condition = lowering.scalar(last.operands[0]);
   block.ending.condition =
-    condition instanceof Register
-      ? condition
-      : lowering.compute("mov.pred", lowering.register("pred"), condition);
+    condition instanceof Register ? condition : lowering.compute("mov.pred", "pred", condition);
 }
 
 function startPhi(lowering: Lowering, instruction: IrInstruction): Waiting {
@@ -191,7 +184,7 @@ function finishPhi(
   lowering: Lowering,
   { block, instruction, to }: Waiting,
   byLabel: Map<string, MachineBlock>,
-): void {
+) {
   const { type, operands, labels, result, place } = instruction;
   const space = type.kind === "ptr" ? (lowering.spaces.known.get(result) ?? "generic") : "";
   const phis: Phi[] = to.map((register) => ({ to: register, from: new Map(), line: 0 }));

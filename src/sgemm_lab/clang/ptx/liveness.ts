@@ -5,17 +5,15 @@ import { Register, registersAmong, successors } from "./machine.ts";
 
 /** A set of small numbers. */
 export class Bits {
-  words;
+  words = new Int32Array((this.size + 31) >> 5);
 
-  constructor(size: number) {
-    this.words = new Int32Array((size + 31) >> 5);
-  }
+  constructor(public size: number) {}
 
-  add(number: number): void {
+  add(number: number) {
     this.words[number >> 5] |= 1 << (number & 31);
   }
 
-  remove(number: number): void {
+  remove(number: number) {
     this.words[number >> 5] &= ~(1 << (number & 31));
   }
 
@@ -42,8 +40,8 @@ export class Bits {
   }
 
   copy() {
-    const same = new Bits(0);
-    same.words = this.words.slice();
+    const same = new Bits(this.size);
+    same.words.set(this.words);
     return same;
   }
 }
@@ -70,7 +68,7 @@ export class Liveness {
     this.solve(blocks);
   }
 
-  solve(blocks: MachineBlock[]): void {
+  solve(blocks: MachineBlock[]) {
     for (let changed = true; changed; ) {
       changed = false;
       for (let at = blocks.length - 1; at >= 0; at--) {
@@ -100,7 +98,7 @@ export class Liveness {
   }
 
   /** Go through a block from its end, changing `live`; `written` hears of every write. */
-  walk(block: MachineBlock, live: Bits, written: (number: number, live: Bits) => void): void {
+  walk(block: MachineBlock, live: Bits, written: (number: number, live: Bits) => void) {
     const condition = block.ending.condition && this.number.get(block.ending.condition);
     if (typeof condition === "number") live.add(condition);
     for (let at = block.instructions.length - 1; at >= 0; at--) {

@@ -50,7 +50,7 @@ export class Lowering {
   }
 
   /** Let what comes next belong to the line of a `!dbg`. */
-  standAt(place: string): void {
+  standAt(place: string) {
     let line = this.lines.get(place);
     if (line === undefined) {
       line = lineOf(this.module, place);
@@ -67,8 +67,11 @@ export class Lowering {
     return new Register(type, this.count++);
   }
 
-  /** Write `opcode to, operands…`. Where the same was computed before, that is taken instead. */
-  compute(opcode: string, to: Register, ...operands: Operand[]): Register {
+  /**
+   * Write `opcode to, operands…`. Where the same was computed before, that is taken instead.
+   * @param into a register, or the type of a new one
+   */
+  compute(opcode: string, into: Register | RegisterType, ...operands: Operand[]): Register {
     const own = this.block.label;
     const key = [
       opcode,
@@ -77,6 +80,7 @@ export class Lowering {
     const before = this.computed.get(key) ?? [];
     const same = before.find(({ block }) => this.dominates(block, own));
     if (same) return same.to;
+    const to = into instanceof Register ? into : this.register(into);
     this.computed.set(key, [...before, { to, block: own }]);
     const parts = [`${opcode} `, ...listed([to, ...operands])];
     const from = registersAmong(operands);
@@ -88,12 +92,7 @@ export class Lowering {
   }
 
   /** Write what does more than compute. */
-  write(
-    parts: Operand[],
-    to: Register[],
-    from: Operand[],
-    more?: Partial<MachineInstruction>,
-  ): void {
+  write(parts: Operand[], to: Register[], from: Operand[], more?: Partial<MachineInstruction>) {
     const { line } = this;
     this.block.instructions.push(
       machineInstruction({ parts, to, from: registersAmong(from), line, ...more }),
@@ -101,7 +100,7 @@ export class Lowering {
   }
 
   /** Remember the scalars of a value. */
-  set(name: string, scalars: Operand[]): void {
+  set(name: string, scalars: Operand[]) {
     this.values.set(name, scalars);
   }
 
@@ -128,11 +127,7 @@ export class Lowering {
   inRegister(operand: Operand, type: IrType): Register {
     if (operand instanceof Register) return operand;
     const kind = registerType(type);
-    return this.compute(
-      `mov.${kind === "b32" || kind === "b64" ? `u${kind.slice(1)}` : kind}`,
-      this.register(kind),
-      operand,
-    );
+    return this.compute(`mov.${kind.replace("b", "u")}`, kind, operand);
   }
 
   /** A pointer as an address of one memory, or as a generic one. */
@@ -141,9 +136,9 @@ export class Lowering {
     const { base, offset } = this.place(value);
     let address = base;
     if (!(base instanceof Register) && !/^\d/.test(base)) {
-      address = this.compute("mov.u64", this.register("b64"), base);
+      address = this.compute("mov.u64", "b64", base);
     }
-    if (offset) address = this.compute("add.s64", this.register("b64"), address, String(offset));
+    if (offset) address = this.compute("add.s64", "b64", address, String(offset));
     if (own === space || own === "global" || value.kind === "undefined") return address;
     if (space === "generic") return this.convert(`cvta.${own}.u64`, address);
     if (own === "generic") {
@@ -153,7 +148,7 @@ export class Lowering {
   }
 
   convert(opcode: string, address: Operand): Operand {
-    return this.compute(opcode, this.register("b64"), address);
+    return this.compute(opcode, "b64", address);
   }
 
   /** Where a pointer points, with as many bytes as possible told apart. */
@@ -209,9 +204,9 @@ export class Lowering {
         const { rest, constant } = this.scaled(index, size);
         offset += constant;
         if (!(base instanceof Register) && !/^\d/.test(base)) {
-          base = this.compute("mov.u64", this.register("b64"), base);
+          base = this.compute("mov.u64", "b64", base);
         }
-        base = this.compute("add.s64", this.register("b64"), base, rest);
+        base = this.compute("add.s64", "b64", base, rest);
       }
     }
     return { base, offset };
@@ -222,19 +217,16 @@ export class Lowering {
     const { value, extension, constant } = peel(index, this.definitions);
     let rest = this.scalar(value);
     if (value.type.bits === 32) {
-      rest = this.compute(
-        `cvt.${extension || "s"}64.${extension || "s"}32`,
-        this.register("b64"),
-        rest,
-      );
+      const sign = extension || "s";
+      rest = this.compute(`cvt.${sign}64.${sign}32`, "b64", rest);
     } else if (value.type.bits !== 64) {
       return this.refuse("This index has an unusual width.");
     }
     const shift = Math.log2(size);
     if (size !== 1) {
       rest = Number.isInteger(shift)
-        ? this.compute("shl.b64", this.register("b64"), rest, String(shift))
-        : this.compute("mul.lo.s64", this.register("b64"), rest, String(size));
+        ? this.compute("shl.b64", "b64", rest, String(shift))
+        : this.compute("mul.lo.s64", "b64", rest, String(size));
     }
     return { rest, constant: Number(constant) * size };
   }
@@ -243,9 +235,7 @@ export class Lowering {
     if (value.name === "ptrtoint") {
       const wanted = value.items[0].type.space ? this.spaces.of(value.items[0]) : "generic";
       const address = this.pointer(value.items[0], wanted);
-      return value.type.bits === 64
-        ? address
-        : this.compute("cvt.u32.u64", this.register("b32"), address);
+      return value.type.bits === 64 ? address : this.compute("cvt.u32.u64", "b32", address);
     }
     return this.refuse(`This line has a constant expression (${value.name}) not known here.`);
   }

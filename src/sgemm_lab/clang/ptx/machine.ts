@@ -98,7 +98,7 @@ export function predecessors(blocks: MachineBlock[]): Map<string, MachineBlock[]
 }
 
 /** Take out what computes values that no one reads. */
-export function dropUnused(blocks: MachineBlock[]): void {
+export function dropUnused(blocks: MachineBlock[]) {
   const writers: Map<Register, (MachineInstruction | Phi)[]> = new Map();
   const wanted: Register[] = [];
   for (const block of blocks) {

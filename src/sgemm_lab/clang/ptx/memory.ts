@@ -21,7 +21,7 @@ const WIDEST = 16;
 
 const CHANGES_ANY = { changes: "any" };
 
-export function lowerLoad(lowering: Lowering, instruction: IrInstruction): void {
+export function lowerLoad(lowering: Lowering, instruction: IrInstruction) {
   const { type, operands, result, align } = instruction;
   const registers = leaves(type).map((leaf) => lowering.register(registerType(leaf)));
   const { space, place } = memoryOf(lowering, operands[0]);
@@ -33,16 +33,13 @@ export function lowerLoad(lowering: Lowering, instruction: IrInstruction): void 
     const word = pure && count === 1 && leaf.bits === 32;
     const load = word ? { space, base: place.base, offset: place.offset + at } : null;
     const changes = pure ? "" : "any";
-    lowering.write([opcode, ...braced(to), ", ", ...address], to, [place.base], {
-      pure,
-      load,
-      changes,
-    });
+    const parts = [opcode, ...braced(to), ", ", ...address];
+    lowering.write(parts, to, [place.base], { pure, load, changes });
   }
   lowering.set(result, registers);
 }
 
-export function lowerStore(lowering: Lowering, instruction: IrInstruction): void {
+export function lowerStore(lowering: Lowering, instruction: IrInstruction) {
   const { type, operands, align } = instruction;
   const scalars =
     type.kind === "ptr"
@@ -55,10 +52,8 @@ export function lowerStore(lowering: Lowering, instruction: IrInstruction): void
       .map((scalar) => lowering.inRegister(scalar, leaf));
     const address = ["[", place.base, plus(place.offset + at), "], "];
     const opcode = `st${strength(instruction)}${space}${vector(count)}.${memoryType(leaf)} `;
-    const changes = space || "any";
-    lowering.write([opcode, ...address, ...braced(stored)], [], [place.base, ...stored], {
-      changes,
-    });
+    const parts = [opcode, ...address, ...braced(stored)];
+    lowering.write(parts, [], [place.base, ...stored], { changes: space || "any" });
   }
 }
 
@@ -132,19 +127,15 @@ export function memoryType(type: IrType): string {
 export function lowerAddress(
   lowering: Lowering,
   { operands, source, result, type }: IrInstruction,
-): void {
-  if (type.kind !== "ptr" || !source) lowering.refuse("This line has a vector of addresses.");
-  else
-    lowering.places.set(
-      result,
-      lowering.step(lowering.place(operands[0]), source, operands.slice(1)),
-    );
+) {
+  if (type.kind !== "ptr" || !source) {
+    return lowering.refuse("This line has a vector of addresses.");
+  }
+  const [from, ...indices] = operands;
+  lowering.places.set(result, lowering.step(lowering.place(from), source, indices));
 }
 
-export function lowerAlloca(
-  lowering: Lowering,
-  { type, result, align, operands }: IrInstruction,
-): void {
+export function lowerAlloca(lowering: Lowering, { type, result, align, operands }: IrInstruction) {
   if (operands.length) lowering.refuse("This line asks for an array whose size is not constant.");
   const name = `local_${result.replace(/\W/g, "_")}`;
   lowering.locals.push({ name, bytes: sizeOf(type), align });
@@ -168,7 +159,7 @@ export function lowerAtomic(
   lowering: Lowering,
   { op, word, type, operands, result }: IrInstruction,
   isRead: boolean,
-): void {
+) {
   const { space, place } = memoryOf(lowering, operands[0]);
   const value = lowering.scalar(operands[1]);
   const address = ["[", place.base, plus(place.offset), "], "];
@@ -177,12 +168,8 @@ export function lowerAtomic(
   if (op === "cmpxchg") {
     const swapped = lowering.scalar(operands[2]);
     const opcode = `atom${space}.cas.b${type.bits} `;
-    lowering.write(
-      [opcode, to, ", ", ...address, value, ", ", swapped],
-      [to],
-      [place.base, value, swapped],
-      CHANGES_ANY,
-    );
+    const parts = [opcode, to, ", ", ...address, value, ", ", swapped];
+    lowering.write(parts, [to], [place.base, value, swapped], CHANGES_ANY);
     const same = lowering.register("pred");
     lowering.set(result, [to, lowering.compute(`setp.eq.s${type.bits}`, same, to, value)]);
     return;
@@ -191,18 +178,14 @@ export function lowerAtomic(
   let operand = value;
   if (word === "sub") {
     [name, letter] = ["add", "u"];
-    operand = lowering.compute(`neg.s${type.bits}`, lowering.register(to.type), value);
+    operand = lowering.compute(`neg.s${type.bits}`, to.type, value);
   }
   if (!name) lowering.refuse(`This line has an atomic operation (${word}) that is not known here.`);
   const full = `${space}.${name}.${letter}${type.bits} `;
   // An exchange has no form without a result.
   if (isRead || name === "exch") {
-    lowering.write(
-      [`atom${full}`, to, ", ", ...address, operand],
-      [to],
-      [place.base, operand],
-      CHANGES_ANY,
-    );
+    const parts = [`atom${full}`, to, ", ", ...address, operand];
+    lowering.write(parts, [to], [place.base, operand], CHANGES_ANY);
   } else {
     lowering.write([`red${full}`, ...address, operand], [], [place.base, operand], CHANGES_ANY);
   }
@@ -211,7 +194,7 @@ export function lowerAtomic(
 const LONGEST = 4096;
 
 /** Copy or fill bytes whose number is known. */
-export function lowerBlockMove(lowering: Lowering, { word, operands, flags }: IrInstruction): void {
+export function lowerBlockMove(lowering: Lowering, { word, operands, flags }: IrInstruction) {
   const bytes = Number(operands[2].bits);
   if (operands[2].kind !== "number" || bytes > LONGEST || flags.includes("volatile")) {
     lowering.refuse(`This line moves more than ${LONGEST} bytes at once: write a loop.`);
@@ -238,11 +221,7 @@ export function lowerBlockMove(lowering: Lowering, { word, operands, flags }: Ir
   }
   for (const { at, bytes: size, value } of moved) {
     const address = ["[", to.place.base, plus(to.place.offset + at), "], "];
-    lowering.write(
-      [`st${to.space}.u${8 * size} `, ...address, value],
-      [],
-      [to.place.base, value],
-      CHANGES_ANY,
-    );
+    const parts = [`st${to.space}.u${8 * size} `, ...address, value];
+    lowering.write(parts, [], [to.place.base, value], CHANGES_ANY);
   }
 }

@@ -13,23 +13,17 @@ interface Copy {
 
 /** Registers that are one in the end. */
 class Classes {
-  number;
-  registers;
-  parent;
-  conflicts;
-  members;
+  number = this.liveness.number;
+  registers = [...this.number.keys()];
+  parent = this.registers.map((_, number) => number);
+  conflicts = this.liveness.conflicts();
+  members = this.registers.map((_, number) => {
+    const own = new Bits(this.registers.length);
+    own.add(number);
+    return own;
+  });
 
-  constructor(liveness: Liveness) {
-    this.number = liveness.number;
-    this.registers = [...liveness.number.keys()];
-    this.parent = this.registers.map((_, number) => number);
-    this.conflicts = liveness.conflicts();
-    this.members = this.registers.map((_, number) => {
-      const own = new Bits(liveness.size);
-      own.add(number);
-      return own;
-    });
-  }
+  constructor(public liveness: Liveness) {}
 
   root(number: number): number {
     let at = number;
@@ -47,7 +41,7 @@ class Classes {
   }
 
   /** Make two registers one, unless both hold values at the same time. */
-  join(a: Register, b: Register): void {
+  join(a: Register, b: Register) {
     const first = this.root(this.number.get(a) ?? 0);
     const second = this.root(this.number.get(b) ?? 0);
     if (first === second || this.conflicts[first].meets(this.members[second])) return;
@@ -86,7 +80,7 @@ export function withoutPhis(
   return all;
 }
 
-function joinInnermostFirst(blocks: MachineBlock[], classes: Classes): void {
+function joinInnermostFirst(blocks: MachineBlock[], classes: Classes) {
   const depth = loopDepths(blocks);
   const pairs = blocks.flatMap(({ phis }) =>
     phis.flatMap(({ to, from }) =>
@@ -166,15 +160,11 @@ const MOVES = { pred: "mov.pred", b32: "mov.u32", b64: "mov.u64", f32: "mov.f32"
 
 function copy({ to, from }: Copy): MachineInstruction {
   const read = from instanceof Register ? [from] : [];
-  return machineInstruction({
-    parts: [`${MOVES[to.type]} `, to, ", ", from],
-    to: [to],
-    from: read,
-    pure: true,
-  });
+  const parts = [`${MOVES[to.type]} `, to, ", ", from];
+  return machineInstruction({ parts, to: [to], from: read, pure: true });
 }
 
-function rename(block: MachineBlock, classes: Classes): void {
+function rename(block: MachineBlock, classes: Classes) {
   for (const instruction of block.instructions) {
     instruction.parts = instruction.parts.map((part) => classes.of(part));
   }

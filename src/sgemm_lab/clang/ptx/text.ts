@@ -58,13 +58,7 @@ export function kernelText(
 }
 
 function bodyText(blocks: MachineBlock[]): { registers: string[]; lines: string[] } {
-  const counts = {
-    pred: 0,
-    b32: 0,
-    b64: 0,
-    f32: 0,
-    f64: 0,
-  } as Record<RegisterType, number>;
+  const counts = { pred: 0, b32: 0, b64: 0, f32: 0, f64: 0 };
   const spelled = (part: Register | string): string => {
     if (typeof part === "string") return part;
     part.name ||= `${PREFIXES[part.type]}${++counts[part.type]}`;

@@ -9,10 +9,7 @@ import { choose } from "./arithmetic.ts";
 import type { Lowering } from "./lowering.ts";
 import type { Operand } from "./machine.ts";
 
-export function lowerExtractElement(
-  lowering: Lowering,
-  { operands, result, type }: IrInstruction,
-): void {
+export function lowerExtractElement(lowering: Lowering, { operands, result, type }: IrInstruction) {
   const scalars = lowering.scalars(operands[0]);
   const index = operands[1];
   if (index.kind === "number") {
@@ -26,10 +23,7 @@ export function lowerExtractElement(
   lowering.set(result, [chosen]);
 }
 
-export function lowerInsertElement(
-  lowering: Lowering,
-  { operands, result, type }: IrInstruction,
-): void {
+export function lowerInsertElement(lowering: Lowering, { operands, result, type }: IrInstruction) {
   const scalars = [...lowering.scalars(operands[0])];
   const added = lowering.scalar(operands[1]);
   const index = operands[2];
@@ -47,10 +41,10 @@ export function lowerInsertElement(
 function isAt(lowering: Lowering, index: IrValue, number: number): Operand {
   const operand = lowering.scalar(index);
   const bits = index.type.bits > 32 ? 64 : 32;
-  return lowering.compute(`setp.eq.s${bits}`, lowering.register("pred"), operand, String(number));
+  return lowering.compute(`setp.eq.s${bits}`, "pred", operand, String(number));
 }
 
-export function lowerShuffle(lowering: Lowering, { operands, result }: IrInstruction): void {
+export function lowerShuffle(lowering: Lowering, { operands, result }: IrInstruction) {
   const scalars = [...lowering.scalars(operands[0]), ...lowering.scalars(operands[1])];
   const mask = operands[2];
   const items = mask.kind === "list" ? mask.items : leaves(mask.type).map(() => null);
@@ -63,15 +57,12 @@ export function lowerShuffle(lowering: Lowering, { operands, result }: IrInstruc
 export function lowerExtractValue(
   lowering: Lowering,
   { operands, result, indices }: IrInstruction,
-): void {
+) {
   const { first, count } = span(operands[0].type, indices);
   lowering.set(result, lowering.scalars(operands[0]).slice(first, first + count));
 }
 
-export function lowerInsertValue(
-  lowering: Lowering,
-  { operands, result, indices }: IrInstruction,
-): void {
+export function lowerInsertValue(lowering: Lowering, { operands, result, indices }: IrInstruction) {
   const scalars = [...lowering.scalars(operands[0])];
   const { first, count } = span(operands[0].type, indices);
   scalars.splice(first, count, ...lowering.scalars(operands[1]));

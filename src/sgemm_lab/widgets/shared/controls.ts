@@ -88,6 +88,15 @@ export function gpuChooser(model: Model<{ gpus: { id: string; name: string }[]; 
   return { field, show: () => show(model.get("gpu")) };
 }
 
+/** Controls side by side. */
+export function controls(some: { element: HTMLElement }[]) {
+  return html(
+    "div",
+    { class: "lab-controls" },
+    some.map(({ element }) => element),
+  );
+}
+
 /** Explains the looks of a picture: [class of the swatch, words] each. */
 export function key(entries: [name: string, words: string][]) {
   const samples = entries.map(([name, words]) =>

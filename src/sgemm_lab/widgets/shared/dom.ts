@@ -38,6 +38,12 @@ export function svg<T extends keyof SVGElementTagNameMap>(
   return node;
 }
 
+/** The box of a <g> and the text in its middle, which are made when it is drawn first. */
+export function boxWithText(node: SVGElement, box: Attributes = {}) {
+  if (!node.firstChild) node.append(svg("rect", box), svg("text", { "text-anchor": "middle" }));
+  return node.children;
+}
+
 /** The children that are there. */
 export function present(children: Child[]): (Node | string)[] {
   return children.flatMap((child) => (child ? [child] : []));

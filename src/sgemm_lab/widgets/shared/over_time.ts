@@ -9,7 +9,7 @@ export const MARGIN = 10; // px right of the rows
 
 /** A picture of time from left to right: rows that a subclass draws, and an axis. */
 export class OverTime {
-  x;
+  x = scale(this.end, this.gutter, this.width).x;
 
   /**
    * @param end of the axis
@@ -20,9 +20,7 @@ export class OverTime {
     public end: number,
     public gutter: number,
     public width: number,
-  ) {
-    this.x = scale(end, gutter, width).x;
-  }
+  ) {}
 
   drawAxis(y: number, unit: string) {
     const { scene, x, end, gutter, width } = this;

@@ -43,46 +43,35 @@ export function rowPicker(picked: Picked) {
 }
 
 class RowPicker {
-  model;
-  root;
-  picture;
-  row;
-  readout;
-  words;
-  near;
-  open;
   /** the name of the row under the pointer */
   hovered: string | null = null;
 
-  constructor({ model, root, picture, row, readout, words, near, open = () => {} }: Picked) {
-    this.model = model;
-    this.root = root;
-    this.picture = picture;
-    this.row = row;
-    this.readout = readout;
-    this.words = words;
-    this.near = near;
-    this.open = open;
-  }
+  constructor(public picked: Picked) {}
 
-  rows(): SVGElement[] {
-    return [...(this.picture.querySelectorAll(`.${this.row}`) as NodeListOf<SVGElement>)];
+  rows() {
+    const { picture, row } = this.picked;
+    return [...picture.querySelectorAll<SVGElement>(`.${row}`)];
   }
 
   /** The name of the row where an event happened. */
   rowOf(event: Event) {
-    if (this.near && event instanceof MouseEvent) return this.near(event);
-    const node = (event.target as Element).closest?.(`.${this.row}`);
-    return (node as SVGElement | null | undefined)?.dataset.name ?? null;
+    const { near, row } = this.picked;
+    if (near && event instanceof MouseEvent) return near(event);
+    return (event.target as Element).closest?.<SVGElement>(`.${row}`)?.dataset.name ?? null;
+  }
+
+  get selected() {
+    return this.picked.model.get("selected");
   }
 
   point() {
+    const { readout, words } = this.picked;
     const shown = this.rows();
     const find = (name: string | null) => shown.find((node) => node.dataset.name === name);
-    const active = find(this.hovered) ?? find(this.model.get("selected"));
-    this.readout.show(this.words(active?.dataset.name));
+    const active = find(this.hovered) ?? find(this.selected);
+    readout.show(words(active?.dataset.name));
     // One stop for Tab, arrow keys do the rest.
-    const stop = find(this.model.get("selected")) ?? shown[0];
+    const stop = find(this.selected) ?? shown[0];
     for (const node of shown) {
       node.classList.toggle("lab-current", node === active);
       setAttributes(node, { tabindex: node === stop ? 0 : -1 });
@@ -90,12 +79,12 @@ class RowPicker {
   }
 
   select(name: string) {
-    if (this.model.get("selected") !== name) put(this.model, "selected", name);
+    if (this.selected !== name) put(this.picked.model, "selected", name);
     this.point();
   }
 
   followPointer() {
-    const { picture, readout } = this;
+    const { picture, readout, open } = this.picked;
     picture.addEventListener("pointermove", (event) => {
       if (this.rowOf(event) === this.hovered) return;
       this.hovered = this.rowOf(event);
@@ -110,25 +99,26 @@ class RowPicker {
     /** what was read when the pointer went down: a finger reads first */
     let known: string | null = null;
     picture.addEventListener("pointerdown", (event) => {
-      known = event.pointerType === "touch" ? this.model.get("selected") : this.rowOf(event);
+      known = event.pointerType === "touch" ? this.selected : this.rowOf(event);
     });
     picture.addEventListener("click", (event) => {
       const name = this.rowOf(event);
       this.select(name ?? "");
-      if (name && known === name) this.open();
+      if (name && known === name) open?.();
     });
   }
 
   followFocus() {
+    const { root, picture, readout } = this.picked;
     // On the root, because Chromium makes an <svg> that listens for focus a stop of its own.
-    this.root.addEventListener("focusin", (event) => {
+    root.addEventListener("focusin", (event) => {
       const target = event.target as Element;
-      const name = this.picture.contains(target) && this.rowOf(event);
+      const name = picture.contains(target) && this.rowOf(event);
       if (!name || !target.matches(":focus-visible")) return;
-      this.readout.element.setAttribute("aria-live", "polite");
+      readout.element.setAttribute("aria-live", "polite");
       this.select(name);
     });
-    this.picture.addEventListener("keydown", (event) => {
+    picture.addEventListener("keydown", (event) => {
       if (event.altKey || event.ctrlKey || event.metaKey) return;
       if (!(event.key in STEPS) && !["Enter", "Escape"].includes(event.key)) return;
       this.hovered = null;
@@ -142,7 +132,7 @@ class RowPicker {
     const name = this.rowOf(event);
     if (event.key === "Enter") {
       this.select(name ?? "");
-      this.open();
+      this.picked.open?.();
     } else if (event.key === "Escape") this.select("");
     else {
       const all = this.rows();

@@ -60,6 +60,11 @@ export class Scene {
   }
 }
 
+/** Give a picture its size, in px. */
+export function fit(picture: SVGSVGElement, width: number, height: number) {
+  setAttributes(picture, { viewBox: `0 0 ${width} ${height}`, height });
+}
+
 /** Scenes in groups of a picture, later ones on top. */
 export function layersOf<Name extends string>(picture: SVGSVGElement, ...names: Name[]) {
   const layers = names.map((name) => {

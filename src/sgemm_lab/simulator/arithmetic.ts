@@ -33,7 +33,7 @@ import { sentence } from "./sentences.ts";
 const WIDER: Record<string, string> = { s16: "s32", u16: "u32", s32: "s64", u32: "u64" };
 
 /** whole numbers of any width */
-const WHOLE: Record<string, (a: bigint, b: bigint) => bigint> = {
+export const WHOLE: Record<string, (a: bigint, b: bigint) => bigint> = {
   add: (a, b) => a + b,
   sub: (a, b) => a - b,
   "mul.lo": (a, b) => a * b,

@@ -274,7 +274,7 @@ function convertAddress(group: ThreadGroup, instruction: Instruction, match: Mat
   return elementwise(group, out, (row, from, to) => loop(row.i32, a.i32, shift.i32, from, to));
 }
 
-const widthOf = (type: string) => 8 * typeOf(type).bytes;
+export const widthOf = (type: string) => 8 * typeOf(type).bytes;
 
 const countBits = perLane([""], "u32", ({ op, type }, value: bigint) => {
   const bits = value.toString(2);

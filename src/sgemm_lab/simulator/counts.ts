@@ -7,6 +7,7 @@ import type { BasicBlock } from "./control_flow.ts";
 import type { Tally } from "./execution_counts.ts";
 import type { Access, BulkCopy } from "./group.ts";
 import { ATOMIC, COPY_READ, COPY_WRITE, flatnonzero, LOAD, less, STORE } from "./group.ts";
+import { getOrInsert } from "./maps.ts";
 import type { Instruction } from "./ptx.ts";
 import { RequestCosts } from "./request_costs.ts";
 
@@ -69,12 +70,7 @@ export class RequestCounter {
   }
 
   countsOf(index: number) {
-    let counts = this.byInstruction.get(index);
-    if (!counts) {
-      counts = noCounts();
-      this.byInstruction.set(index, counts);
-    }
-    return counts;
+    return getOrInsert(this.byInstruction, index, noCounts);
   }
 
   countGlobal(access: Access, counts: LineCounts) {
@@ -172,24 +168,13 @@ function askedOf({ group, mask, addresses, lanes, positions, whole }: Access, fr
  * asked for as often as the address in it at which most lanes meet. Where all lanes of a warp meet
  * at one address, ptxas lets one of them add for all.
  */
-function atomicSectors({
-  addresses,
-  lanes,
-  count,
-  from,
-}: {
-  addresses: ArrayLike<number>;
-  lanes: ArrayLike<number> | null;
-  count: number;
-  from: number;
-}) {
+function atomicSectors({ addresses, lanes, count, from }: ReturnType<typeof askedOf>) {
   const warps: Map<number, Map<number, number>> = new Map();
   for (let i = 0; i < count; i++) {
     const warp = Math.floor((lanes ? lanes[i] : i) / WARP);
-    const times = warps.get(warp) ?? new Map();
+    const times = getOrInsert(warps, warp, () => new Map<number, number>());
     const address = addresses[i] + from;
     times.set(address, (times.get(address) ?? 0) + 1);
-    warps.set(warp, times);
   }
   let sectors = 0;
   for (const times of warps.values()) sectors += sectorsOfWarp(times);
@@ -217,14 +202,7 @@ const FFMA_INSIDE = new Map([
 const ONE_FLOP = ["add", "sub", "mul", "div"];
 const FUSED = ["fma", "fused"];
 /** Numbers that an operation on a type works on. */
-const FLOATS = new Map([
-  ["f32", 1],
-  ["f64", 1],
-  ["f16", 1],
-  ["bf16", 1],
-  ["f16x2", 2],
-  ["bf16x2", 2],
-]);
+const FLOATS: Record<string, number> = { f32: 1, f64: 1, f16: 1, bf16: 1, f16x2: 2, bf16x2: 2 };
 
 const SHAPE = /^m\d+n\d+k\d+$/;
 
@@ -235,7 +213,7 @@ function flopOf({ parts }: Instruction, lanes: number, warps: number) {
     // Four warps run a wgmma.
     return (2 * rows * columns * depth * warps) / (parts[0] === "wgmma" ? 4 : 1);
   }
-  const each = FLOATS.get(parts[parts.length - 1]);
+  const each = FLOATS[parts[parts.length - 1]];
   if (each === undefined || parts[0] === "atom" || parts[0] === "red") return 0;
   if (FUSED.includes(parts[0])) return 2 * each * lanes;
   return ONE_FLOP.includes(parts[0]) ? each * lanes : 0;
@@ -249,15 +227,8 @@ export function collect(
   tally: Tally,
 ): Counts {
   const byLocation: Map<string, { file: string; line: number; counts: LineCounts }> = new Map();
-  const countsAt = ({ location: { file, line } }: Instruction) => {
-    const key = `${line} ${file}`;
-    let found = byLocation.get(key);
-    if (!found) {
-      found = { file, line, counts: noCounts() };
-      byLocation.set(key, found);
-    }
-    return found.counts;
-  };
+  const countsAt = ({ location: { file, line } }: Instruction) =>
+    getOrInsert(byLocation, `${line} ${file}`, () => ({ file, line, counts: noCounts() })).counts;
   for (const [index, counts] of counter.byInstruction) add(countsAt(instructions[index]), counts);
   tally.barriers.forEach((times, index) => {
     if (times) countsAt(instructions[index]).barriers += times;

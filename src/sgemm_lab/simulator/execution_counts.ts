@@ -3,21 +3,18 @@
 /** Executions of basic blocks, guarded instructions and barriers over a whole launch. */
 export class Tally {
   /** For each basic block, how many lanes ran it, summed over all its runs. */
-  blockLanes;
+  blockLanes = new Float64Array(this.blocks);
   /** The same in warps with at least one active lane. */
-  blockWarps;
+  blockWarps = new Float64Array(this.blocks);
   /** For each instruction with a guard, by index: lanes where the guard held. */
-  guardedLanes;
+  guardedLanes = new Float64Array(this.instructions);
   /** The same in warps. */
-  guardedWarps;
+  guardedWarps = new Float64Array(this.instructions);
   /** For each barrier, by instruction index: how many blocks passed it. */
-  barriers;
+  barriers = new Float64Array(this.instructions);
 
-  constructor(blocks: number, instructions: number) {
-    this.blockLanes = new Float64Array(blocks);
-    this.blockWarps = new Float64Array(blocks);
-    this.guardedLanes = new Float64Array(instructions);
-    this.guardedWarps = new Float64Array(instructions);
-    this.barriers = new Float64Array(instructions);
-  }
+  constructor(
+    public blocks: number,
+    public instructions: number,
+  ) {}
 }

@@ -7,6 +7,7 @@ import { placeName } from "../text.ts";
 import { secondsNow } from "./clock.ts";
 import type { Dim3, Suspect } from "./hazard.ts";
 import type { Image } from "./images.ts";
+import { getOrInsert } from "./maps.ts";
 import type { NamedArray, TypedArray } from "./memory.ts";
 import { layOut, Memory, sharedBase, sourceName } from "./memory.ts";
 import type { Instruction, PtxKernel, Register } from "./ptx.ts";
@@ -42,7 +43,7 @@ export const CLUSTER_SHIFT = 24;
 /** One place in the kernel that accesses one memory space. */
 export class Site {
   /** Bytes that each lane asks for. */
-  width;
+  width = this.wordBytes * this.words;
 
   /**
    * @param wordBytes bytes of one element moved
@@ -55,9 +56,7 @@ export class Site {
     public wordBytes: number,
     public words: number,
     public isFloat: boolean,
-  ) {
-    this.width = wordBytes * words;
-  }
+  ) {}
 }
 
 /**
@@ -349,18 +348,25 @@ const extent = (arrays: NamedArray[]) =>
 
 /** Blocks that run side by side, each in a slot with shared memory of its own. */
 export class BlockBatch {
-  shared;
+  shared = new Memory(
+    "shared",
+    sharedBase(this.launch.kernel.target),
+    extent(this.launch.sharedArrays),
+    this.slots,
+  );
   used = false;
   /** Number of the block in each slot. */
-  blocks;
+  blocks = new Int32Array(this.slots);
   /** Barriers that each block has passed with all its threads. Never changed in place. */
-  epoch;
+  epoch = new Int32Array(this.slots);
   /** Counts events that a waiting thread may wait for. */
   progressCount = 0;
   /** by barrier: for each slot, threads that came and went on */
   arrived: Map<number, Int32Array> = new Map();
   /** only where warps synchronise in parts */
-  clocks: VectorClocks | null;
+  clocks = synchronisesInParts(this.launch.kernel)
+    ? new VectorClocks(this.slots / this.launch.cluster, this.launch.warps * this.launch.cluster)
+    : null;
   /** by barrier and slot: merged clocks of `bar.arrive` */
   releasedClocks: Map<string, Row> = new Map();
   /** by index of their first byte in shared memory */
@@ -374,14 +380,7 @@ export class BlockBatch {
     public launch: Launch,
     public slots: number,
   ) {
-    const base = sharedBase(launch.kernel.target);
-    this.shared = new Memory("shared", base, extent(launch.sharedArrays), slots);
     this.shared.arrays = launch.sharedArrays.flatMap((array) => partsOf(launch, array));
-    this.blocks = new Int32Array(slots);
-    this.epoch = new Int32Array(slots);
-    this.clocks = synchronisesInParts(launch.kernel)
-      ? new VectorClocks(slots / launch.cluster, launch.warps * launch.cluster)
-      : null;
   }
 
   /** Put fresh blocks into the slots. */
@@ -413,9 +412,7 @@ export class BlockBatch {
 
   /** For each slot, how many threads came to a barrier without waiting there. */
   arrivedAt(number: number) {
-    const counts = this.arrived.get(number) ?? new Int32Array(this.slots);
-    this.arrived.set(number, counts);
-    return counts;
+    return getOrInsert(this.arrived, number, () => new Int32Array(this.slots));
   }
 
   /** Count threads at a barrier that do not wait there. */
@@ -463,6 +460,20 @@ export class BlockBatch {
   }
 }
 
+/** Where arrays and variables lie, by name. */
+function symbolsOf({ launch, shared }: BlockBatch) {
+  return new Map([
+    ...launch.sharedArrays.map(({ name, start }) => [name, shared.base + start] as const),
+    ...launch.localArrays.map(({ name, start }) => [name, start] as const),
+    ...launch.variables,
+  ]);
+}
+
+function localMemory({ localArrays }: Launch, lanes: number) {
+  const used = extent(localArrays);
+  return new Memory("local", 0, used, used ? lanes : 1);
+}
+
 /** The warps that have a lane in a mask, by slot and number in the cluster. */
 export function warpsAmong(group: ThreadGroup, lanes: Mask): Warp[] {
   const found: Warp[] = [];
@@ -503,102 +514,72 @@ function runsIn(mask: Mask): number[] {
  * size is no multiple of 32 never run.
  */
 export class ThreadGroup {
-  launch;
-  lanes;
-  warps;
-  /** Number of each lane's thread within its block. */
-  thread;
-  /** The same within the cluster of its block. */
-  clusterThread;
+  launch = this.batch.launch;
+  warps = this.batch.slots * this.numbers.length;
+  lanes = this.warps * WARP;
   /** Slot of each lane's block. */
-  slot;
-  exists;
+  slot = this.ofLanes((lane) => Math.floor(lane / WARP / this.numbers.length));
+  /** Number of each lane's thread within its block. */
+  thread = this.ofLanes((lane) => {
+    const warp = this.numbers[Math.floor(lane / WARP) % this.numbers.length];
+    return warp * WARP + (lane % WARP);
+  });
+  /** The same within the cluster of its block. */
+  clusterThread = this.thread.map((thread, lane) => {
+    const { cluster, warps } = this.launch;
+    return (this.slot[lane] % cluster) * warps * WARP + thread;
+  });
+  exists = Uint8Array.from(this.thread, (thread) => (thread < this.launch.threads ? 1 : 0));
   /** Lanes that have not returned. */
-  alive;
+  alive = this.exists.slice();
   /** How often threads have returned. */
   exits = 0;
-  registers;
-  parameters;
-  sharedOffset;
-  local;
-  localOffset;
+  registers = new RegisterFile(this.launch.kernel, this.lanes, symbolsOf(this.batch));
+  parameters = this.launch.parameters;
+  sharedOffset = this.slot.map((slot) => slot * this.batch.shared.stride);
+  local = localMemory(this.launch, this.lanes);
+  localOffset = this.ofLanes((lane) => (this.local.size ? lane * this.local.stride : 0));
   /** Warp-level barriers that each lane has passed. Never changed in place. */
-  warpEpoch;
+  warpEpoch = new Int32Array(this.lanes);
   /** Barriers that count, such as `__syncthreads_count()`, that each lane has come to. */
-  votes;
+  votes = new Int32Array(this.lanes);
   /** What sums over several words carry from one to the next. */
-  carry;
+  carry = new Uint8Array(this.lanes);
   /** The same at the last barrier of all lanes of its warp that were running. */
-  wholeEpoch;
+  wholeEpoch = new Int32Array(this.lanes);
   /** Lanes of each lane's last `__syncwarp`, a bit for each. */
-  syncwarpMask;
+  syncwarpMask = new Int32Array(this.lanes).fill(-1);
   /** Whether a barrier was for some lanes of a warp alone. */
   partialSyncwarp = false;
   /** Asynchronous-copy groups that each lane has committed. */
-  committed;
+  committed = new Int32Array(this.lanes);
   pending: PendingCopy[] = [];
   /** Groups of `wgmma` products that each lane has committed. */
-  committedProducts;
+  committedProducts = new Int32Array(this.lanes);
   /** Those that may run, with the groups that their lane had committed before. */
   products: { ticket: number; read: TensorRead }[] = [];
   /** Whether a test of an mbarrier failed in the block that runs now. */
   testFailed = false;
   /** Whether it was an atomic that changed nothing: its loop may have an end of its own. */
   mayEnd = false;
-  blockIndex;
+  blockIndex = [0, 1, 2].map(() => new Int32Array(this.lanes));
   /** Where addresses and positions of an access are worked out, by operand. */
-  addressScratch;
-  positionScratch;
-  aloneScratch;
+  addressScratch = [0, 1, 2, 3].map(() => new Float64Array(0));
+  positionScratch = [0, 1].map(() => new Int32Array(0));
+  aloneScratch = new Float64Array(this.lanes);
   /** What was found of the two masks that were asked about last, the latest first. */
-  maskInfo;
-  previousMaskInfo;
+  maskInfo = new MaskInfo(new Uint8Array(0));
+  previousMaskInfo = this.maskInfo;
 
-  /** @param warps in ascending order */
+  /** @param numbers of its warps in their block, in ascending order */
   constructor(
     public batch: BlockBatch,
-    warps: number[],
-  ) {
-    const { launch, slots } = batch;
-    this.launch = launch;
-    this.lanes = slots * warps.length * WARP;
-    this.warps = slots * warps.length;
-    const perSlot = warps.length * WARP;
-    this.thread = new Int32Array(this.lanes).map(
-      (_, lane) => warps[Math.floor((lane % perSlot) / WARP)] * WARP + (lane % WARP),
-    );
-    this.slot = new Int32Array(this.lanes).map((_, lane) => Math.floor(lane / perSlot));
-    this.clusterThread = this.thread.map(
-      (thread, lane) => (this.slot[lane] % launch.cluster) * launch.warps * WARP + thread,
-    );
-    this.exists = Uint8Array.from(this.thread, (thread) => (thread < launch.threads ? 1 : 0));
-    this.alive = this.exists.slice();
-    const symbols: Map<string, number> = new Map();
-    for (const { name, start } of launch.sharedArrays) {
-      symbols.set(name, batch.shared.base + start);
-    }
-    for (const { name, start } of launch.localArrays) symbols.set(name, start);
-    for (const [name, address] of launch.variables) symbols.set(name, address);
-    this.registers = new RegisterFile(launch.kernel, this.lanes, symbols);
-    this.parameters = launch.parameters;
-    this.sharedOffset = this.slot.map((slot) => slot * batch.shared.stride);
-    const used = extent(launch.localArrays);
-    this.local = new Memory("local", 0, used, used ? this.lanes : 1);
-    const stride = used ? this.local.stride : 0;
-    this.localOffset = new Int32Array(this.lanes).map((_, lane) => lane * stride);
-    this.warpEpoch = new Int32Array(this.lanes);
-    this.votes = new Int32Array(this.lanes);
-    this.carry = new Uint8Array(this.lanes);
-    this.wholeEpoch = new Int32Array(this.lanes);
-    this.syncwarpMask = new Int32Array(this.lanes).fill(-1);
-    this.committed = new Int32Array(this.lanes);
-    this.committedProducts = new Int32Array(this.lanes);
-    this.blockIndex = [0, 1, 2].map(() => new Int32Array(this.lanes));
-    this.addressScratch = [0, 1, 2, 3].map(() => new Float64Array(0));
-    this.aloneScratch = new Float64Array(this.lanes);
-    this.positionScratch = [0, 1].map(() => new Int32Array(0));
-    this.maskInfo = new MaskInfo(new Uint8Array(0));
-    this.previousMaskInfo = this.maskInfo;
+    public numbers: number[],
+  ) {}
+
+  /** A number for each lane. */
+  ofLanes(value: (lane: number) => number) {
+    return new Int32Array(this.lanes).map((_, lane) => value(lane));
   }
 
   /** Begin the blocks that are now in the batch's slots. */

@@ -16,6 +16,7 @@ import type { Launch } from "./group.ts";
 import { BlockBatch, CLUSTER_BARRIER, countNonzero, ThreadGroup } from "./group.ts";
 import { HALF_OPERATIONS } from "./half_operations.ts";
 import { IMAGE_OPERATIONS, refuseOtherImages } from "./image_operations.ts";
+import { getOrInsert } from "./maps.ts";
 import { MBARRIER_OPERATIONS } from "./mbarrier_operations.ts";
 import { MEMORY_OPERATIONS } from "./memory_operations.ts";
 import { registersOf } from "./operands.ts";
@@ -65,18 +66,13 @@ const [MIN_LANES, MAX_LANES] = [1024, 16384];
 const known: Map<string, { bind: Binder; match: Match } | null> = new Map();
 
 function operationOf(opcode: string) {
-  let found = known.get(opcode);
-  if (found === undefined) {
-    found = null;
+  return getOrInsert(known, opcode, () => {
     for (const [pattern, bind] of OPERATIONS) {
       const match = pattern.exec(opcode);
-      if (!match) continue;
-      found = { bind, match: { ...match.groups } };
-      break;
+      if (match) return { bind, match: { ...match.groups } };
     }
-    known.set(opcode, found);
-  }
-  return found;
+    return null;
+  });
 }
 
 /**

@@ -8,6 +8,7 @@ import { addressOf, begin, beginAlone } from "./accesses.ts";
 import { landCopies } from "./async_copies.ts";
 import type { Access, BlockBatch, BulkCopy, MemoryBarrier, ThreadGroup } from "./group.ts";
 import { COPY_READ, COPY_WRITE, flatnonzero, Site, STORE } from "./group.ts";
+import { getOrInsert } from "./maps.ts";
 import { SHARED_WINDOW } from "./memory.ts";
 import type { Match, Step } from "./operations.ts";
 import { nothing, operations } from "./operations.ts";
@@ -49,10 +50,8 @@ export function placesOf(
     if (wrong) {
       // Out of bounds or misaligned: reported as for any access.
       const access = begin(group, site, here, mask);
-      return Array.from(access.positions, (place, i) => [
-        access.lanes ? access.lanes[i] : i,
-        place,
-      ]);
+      const { positions, lanes: legal } = access;
+      return Array.from(positions, (place, i) => [legal ? legal[i] : i, place]);
     }
     return Array.from(lanes, (lane) => [lane, low[lane] - base + offsets[lane]]);
   };
@@ -119,8 +118,7 @@ function releaseArrival(
   released: Map<string, Row>,
 ) {
   const warp = warpOf(group, lane);
-  const known = released.get(`${warp}`) ?? clocksOf(group).release(...warp);
-  released.set(`${warp}`, known);
+  const known = getOrInsert(released, `${warp}`, () => clocksOf(group).release(...warp));
   mergeReleased(barrier, known);
 }
 

@@ -76,30 +76,24 @@ const roundUp = (value: number, unit: number) => Math.ceil(value / unit) * unit;
 
 /** Bytes of one memory space, as one or several equal copies ("slots") side by side. */
 export class Memory {
-  stride;
-  bytes;
-  state;
+  // Slots start on a bank-row boundary and hold whole 16-byte words.
+  stride = roundUp(Math.max(this.size, 1), 128);
+  bytes = new Uint8Array(this.stride * this.slots).fill(POISON);
+  state = new Uint8Array(this.stride * this.slots).fill(UNWRITTEN);
   arrays: NamedArray[] = [];
   /** What large arrays have beyond what is held of them, from byte to byte. */
   unheld: { start: number; end: number }[] = [];
   /** The whole memory as 32-bit words, and four states at once. */
-  words;
-  stateWords;
+  words = new Int32Array(this.bytes.buffer);
+  stateWords = new Int32Array(this.state.buffer);
 
   /** @param size bytes of one slot that may be addressed */
   constructor(
     public space: string,
     public base: number,
     public size: number,
-    slots: number = 1,
-  ) {
-    // Slots start on a bank-row boundary and hold whole 16-byte words.
-    this.stride = roundUp(Math.max(size, 1), 128);
-    this.bytes = new Uint8Array(this.stride * slots).fill(POISON);
-    this.state = new Uint8Array(this.stride * slots).fill(UNWRITTEN);
-    this.words = new Int32Array(this.bytes.buffer);
-    this.stateWords = new Int32Array(this.state.buffer);
-  }
+    public slots: number = 1,
+  ) {}
 
   /** Forget everything written. */
   reset() {

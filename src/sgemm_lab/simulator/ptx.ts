@@ -4,7 +4,7 @@
 
 import { countingBarriers, inlined } from "./inlining.ts";
 import type { ArrayDeclaration } from "./memory.ts";
-import { closingBrace, PtxError } from "./ptx_text.ts";
+import { closingBrace, constantIn, PtxError } from "./ptx_text.ts";
 import { sentence } from "./sentences.ts";
 import type { Location } from "./source_locations.ts";
 import { fileTable, LocationTracker } from "./source_locations.ts";
@@ -117,16 +117,13 @@ export class PtxKernel {
   mostThreads: number[] = [];
   /** blocks of a cluster, along x */
   cluster = 1;
-  /** What the PTX was made for, such as "sm_90"; empty where it does not say. */
-  target: string;
 
+  /** @param target what the PTX was made for, such as "sm_90"; empty where it does not say */
   constructor(
     public name: string,
     public parameters: Parameter[] = [],
-    target: string = "",
-  ) {
-    this.target = target;
-  }
+    public target: string = "",
+  ) {}
 
   /** Whether an instruction reads a special register, such as "%tid.y". */
   reads(special: string) {
@@ -169,7 +166,6 @@ const GUARD = /^@(!?)([%\w$]+)\s+/;
 const REGISTER_DECLARATION = /^\.reg\s*\.(\w+)\s+(.*)/s;
 const TARGET = /^\s*\.target\s+(sm_\d+)/m;
 const ADDRESS = /^([^+\-\s]+)\s*(?:(\+)\s*(.*))?$/;
-const WHOLE_NUMBER = /^([+-]?)(0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO][0-7]+|0+|[1-9]\d*)$/;
 
 /** bytes of one value of each PTX type */
 export const TYPE_BYTES: ReadonlyMap<string, number> = new Map(
@@ -260,18 +256,18 @@ function bytesOf(type: string) {
 
 /** Reads the statements between the braces of one kernel. */
 class BodyReader {
-  places: LocationTracker;
+  places = new LocationTracker(this.files);
+  /**
+   * Inline assembly may open a scope of its own with registers that shadow outer ones. Labels of a
+   * scope are its own too, and may be named before they stand.
+   */
   scopes: { registers: Map<string, string>; labels: Map<string, string>; start: number }[] = [];
   scopeCount = 0;
 
   constructor(
     public kernel: PtxKernel,
-    files: Map<number, string>,
-  ) {
-    this.places = new LocationTracker(files);
-    // Inline assembly may open a scope of its own with registers that shadow outer ones. Labels of
-    // a scope are its own too, and may be named before they stand.
-  }
+    public files: Map<number, string>,
+  ) {}
 
   /** Read all statements of a kernel's body. */
   read(text: string) {
@@ -420,7 +416,7 @@ class BodyReader {
     }
     const plus = text.indexOf("+");
     if (plus < 0) return { kind: "symbol", name: text, offset: 0 };
-    const offset = Number(wholeNumber(text.slice(plus + 1).trim()));
+    const offset = Number(constant(text.slice(plus + 1).trim()));
     return { kind: "symbol", name: text.slice(0, plus).trim(), offset };
   }
 
@@ -431,7 +427,7 @@ class BodyReader {
     if (base.kind !== "register" && base.kind !== "symbol" && base.kind !== "immediate") {
       throw new PtxError(sentence("ptx.address", { text }));
     }
-    const offset = found[2] ? Number(wholeNumber(found[3].trim())) : 0;
+    const offset = found[2] ? Number(constant(found[3].trim())) : 0;
     return { kind: "address", base, offset };
   }
 }
@@ -466,16 +462,8 @@ function splitOperands(text: string) {
   return parts.filter(Boolean);
 }
 
-/** An integer constant, or the bit pattern of a float written `0f3F800000`. */
 function constant(text: string) {
-  return /^0[fFdD]/.test(text)
-    ? wholeNumber(`0x${text.slice(2)}`)
-    : wholeNumber(text.replace(/U+$/, ""));
-}
-
-function wholeNumber(text: string) {
-  const found = WHOLE_NUMBER.exec(text);
-  if (!found) throw new Unreadable(text);
-  const size = BigInt(found[2]);
-  return found[1] === "-" ? -size : size;
+  const bits = constantIn(text);
+  if (bits === null) throw new Unreadable(text);
+  return bits;
 }

@@ -16,3 +16,12 @@ export function closingBrace(text: string, start: number) {
   }
   throw new PtxError(sentence("ptx.cut"));
 }
+
+const WHOLE_NUMBER = /^([+-]?)(0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO][0-7]+|0+|[1-9]\d*)U*$/;
+
+/** An integer constant, or the bit pattern of a float written `0f3F800000`; null where it is none. */
+export function constantIn(text: string) {
+  const [, sign, size] = WHOLE_NUMBER.exec(text.replace(/^0[fFdD]/, "0x")) ?? [];
+  if (!size) return null;
+  return sign === "-" ? -BigInt(size) : BigInt(size);
+}

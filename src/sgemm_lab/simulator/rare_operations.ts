@@ -2,16 +2,17 @@
 // the PTX ISA says of it. Those that only hint at what is to come do nothing here.
 
 import { WARP } from "../hardware.py";
+import { WHOLE } from "./arithmetic.ts";
+import { widthOf } from "./conversions.ts";
 import type { ThreadGroup } from "./group.ts";
+import { getOrInsert } from "./maps.ts";
 import { LOCAL_WINDOW, SHARED_WINDOW } from "./memory.ts";
 import type { Binder, Match, Step } from "./operations.ts";
 import { lanewise, nothing, operations, perLane, reader, slowly, target } from "./operations.ts";
 import type { Instruction } from "./ptx.ts";
 import type { Mask, Value } from "./registers.ts";
-import { predicateOf, typeOf } from "./registers.ts";
+import { predicateOf } from "./registers.ts";
 import { exchange } from "./warp_operations.ts";
-
-const widthOf = (type: string) => 8 * typeOf(type).bytes;
 
 /** `brev`: the lowest bit becomes the highest. */
 const reverse = perLane([""], "", ({ type }, a: bigint) => {
@@ -91,15 +92,6 @@ function lanesIn(bits: number, first: number) {
   return Array.from({ length: WARP }, (_, at) => first + at).filter((_, at) => (bits >>> at) & 1);
 }
 
-const REDUCTIONS: Record<string, (a: bigint, b: bigint) => bigint> = {
-  add: (a, b) => a + b,
-  min: (a, b) => (a < b ? a : b),
-  max: (a, b) => (a > b ? a : b),
-  and: (a, b) => a & b,
-  or: (a, b) => a | b,
-  xor: (a, b) => a ^ b,
-};
-
 /** `redux.sync`: one operation over the lanes that a mask names. */
 function reduceWarp(group: ThreadGroup, instruction: Instruction, { op, type }: Match): Step {
   const [value, members] = [
@@ -114,13 +106,11 @@ function reduceWarp(group: ThreadGroup, instruction: Instruction, { op, type }: 
       if (mask !== null && !mask[lane]) return;
       const first = lane - (lane % WARP);
       const key = `${first} ${bits}`;
-      const found =
-        results.get(key) ??
-        lanesIn(bits, first)
-          .map((one) => values[one])
-          .reduce(REDUCTIONS[op]);
-      results.set(key, found);
-      write(lane, found);
+      const named = () => lanesIn(bits, first).map((one) => values[one]);
+      write(
+        lane,
+        getOrInsert(results, key, () => named().reduce(WHOLE[op])),
+      );
     });
   });
 }
@@ -210,7 +200,7 @@ export const RARE_OPERATIONS = operations([
   [`copysign\\.${FLOAT}`, copySign],
   [`testp\\.(?<what>${Object.keys(FLOAT_TESTS).join("|")})\\.${FLOAT}`, testFloat],
   ["isspacep\\.(?<space>global|shared|local|const)(?:::cta)?", isSpace],
-  [`redux\\.sync\\.(?<op>${Object.keys(REDUCTIONS).join("|")})\\.(?<type>[sub]32)`, reduceWarp],
+  [`redux\\.sync\\.(?<op>add|min|max|and|or|xor)\\.(?<type>[sub]32)`, reduceWarp],
   ["match\\.(?<how>any|all)\\.sync\\.(?<type>b32|b64)", matchLanes],
   ["blockvote\\.leave", voteInBlock],
   ["blockvote\\.(?<what>popc\\.u32|and\\.pred|or\\.pred)", votesOfBlock],

@@ -1,6 +1,7 @@
 // The registers of a group of threads, as rows with one entry per thread. A mask is a Uint8Array of
 // ones and zeros, or null for all lanes.
 
+import { getOrInsert } from "./maps.ts";
 import { registersOf } from "./operands.ts";
 import type { Operand, PtxKernel, Register } from "./ptx.ts";
 import { plain, TYPE_BYTES } from "./ptx.ts";
@@ -17,9 +18,9 @@ export type Value = number | bigint;
  * arrays are views of the same bytes. Those of 8 bytes have a lane's low half at 2i.
  */
 class Row {
-  i32;
-  u32;
-  f32;
+  i32 = new Int32Array(this.buffer, this.start, (this.lanes * this.width) >> 2);
+  u32 = new Uint32Array(this.buffer, this.start, this.i32.length);
+  f32 = new Float32Array(this.buffer, this.start, this.i32.length);
 
   /** @param width bytes of one lane */
   constructor(
@@ -27,12 +28,7 @@ class Row {
     public start: number,
     public lanes: number,
     public width: number,
-  ) {
-    const words = (lanes * width) >> 2;
-    this.i32 = new Int32Array(buffer, start, words);
-    this.u32 = new Uint32Array(buffer, start, words);
-    this.f32 = new Float32Array(buffer, start, words);
-  }
+  ) {}
 }
 
 export type RegisterRow = Row;
@@ -63,7 +59,7 @@ export class RegisterFile {
   constants: Map<string, Row> = new Map();
   scratchRows: Map<string, Row> = new Map();
   /** Predicates to compute before a masked write. */
-  scratchPredicate;
+  scratchPredicate = new Uint8Array(this.lanes);
 
   /** @param symbols addresses of named arrays */
   constructor(
@@ -88,7 +84,6 @@ export class RegisterFile {
       4: new ArrayBuffer(4 * lanes * counts[4]),
       8: new ArrayBuffer(8 * lanes * counts[8]),
     };
-    this.scratchPredicate = new Uint8Array(lanes);
   }
 
   /** Whether a register holds a predicate. */
@@ -109,14 +104,11 @@ export class RegisterFile {
 
   /** The row of a register in its own width. */
   whole(name: string) {
-    let row = this.rows.get(name);
-    if (!row) {
+    return getOrInsert(this.rows, name, () => {
       const width = this.widths.get(name) as number;
       const start = (this.order.get(name) as number) * width * this.lanes;
-      row = new Row(this.buffers[width], start, this.lanes, width);
-      this.rows.set(name, row);
-    }
-    return row;
+      return new Row(this.buffers[width], start, this.lanes, width);
+    });
   }
 
   /** The values of a predicate register, 0 or 1. */
@@ -131,28 +123,22 @@ export class RegisterFile {
 
   /** A row to compute into before a masked write; shared by all who ask for the same use. */
   scratch(bytes: number, use: string = "") {
-    const key = `${bytes} ${use}`;
-    let row = this.scratchRows.get(key);
-    if (!row) {
-      row = new Row(new ArrayBuffer(this.lanes * bytes), 0, this.lanes, bytes);
-      this.scratchRows.set(key, row);
-    }
-    return row;
+    return getOrInsert(this.scratchRows, `${bytes} ${use}`, () => this.newRow(bytes));
   }
 
   /** A row that holds the same bits in all lanes. Never written. */
   constant(bits: bigint, bytes: number) {
     const value = BigInt.asUintN(8 * bytes, bits);
-    const key = `${bytes} ${value}`;
-    let row = this.constants.get(key);
-    if (!row) {
-      row = new Row(new ArrayBuffer(this.lanes * bytes), 0, this.lanes, bytes);
-      arrayOf(row.buffer, 0, this.lanes, "u", bytes).fill(
-        (bytes === 8 ? value : Number(value)) as never,
-      );
-      this.constants.set(key, row);
-    }
-    return row;
+    return getOrInsert(this.constants, `${bytes} ${value}`, () => {
+      const row = this.newRow(bytes);
+      const all = arrayOf(row.buffer, 0, this.lanes, "u", bytes);
+      all.fill((bytes === 8 ? value : Number(value)) as never);
+      return row;
+    });
+  }
+
+  newRow(bytes: number) {
+    return new Row(new ArrayBuffer(this.lanes * bytes), 0, this.lanes, bytes);
   }
 
   /**

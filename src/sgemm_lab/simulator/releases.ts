@@ -5,6 +5,7 @@
 // releases until then as known to that block, not only those of this word.
 
 import type { Access, ThreadGroup } from "./group.ts";
+import { getOrInsert } from "./maps.ts";
 import type { Mask } from "./registers.ts";
 import { WARP_BITS } from "./shared_races.ts";
 
@@ -75,8 +76,7 @@ export class Releases {
   }
 
   #fence({ block, warp, epoch }: Doer, time: number) {
-    const fences = this.#fences.get(block) ?? new Map<number, Fence>();
-    this.#fences.set(block, fences);
+    const fences = getOrInsert(this.#fences, block, () => new Map<number, Fence>());
     const last = fences.get(warp);
     if (last?.time === time && last.epoch === epoch) return;
     const before = last && (last.epoch < epoch ? { ...last, before: null } : last.before);
@@ -94,25 +94,21 @@ export class Releases {
       const first = Math.floor(positions[i] / WORD);
       for (let word = first; word <= first + (site.width - 1) / WORD; word++) {
         const changed = does.reads ? this.#changed.get(word) : undefined;
-        if (changed !== undefined) this.#knownTo(doer.block).learn(doer.warp, doer.epoch, changed);
+        if (changed !== undefined) {
+          const known = getOrInsert(this.#known, doer.block, () => new Known());
+          known.learn(doer.warp, doer.epoch, changed);
+        }
         if (does.writes && this.#fences.has(doer.block)) this.#changed.set(word, when);
       }
       if (does.writes) this.#release(doer, when, group.batch.clocks !== null);
     }
   }
 
-  #knownTo(block: number) {
-    const known = this.#known.get(block) ?? new Known();
-    this.#known.set(block, known);
-    return known;
-  }
-
   /** @param inParts whether warps may wait for each other without a barrier of the block */
   #release({ block, warp, epoch }: Doer, when: number, inParts: boolean) {
     const fences = this.#fences.get(block);
     if (!fences) return;
-    const releases = this.#releases.get(block) ?? [];
-    this.#releases.set(block, releases);
+    const releases = getOrInsert(this.#releases, block, () => [] as Release[]);
     const last = releases.at(-1);
     const made: Release = { when, fenced: new Map(), epoch: NEVER };
     let isNew = false;

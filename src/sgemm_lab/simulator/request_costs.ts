@@ -17,13 +17,9 @@ interface Asked {
  * count in which it occurred. Numbers outside of the table are looked up in a set.
  */
 class Distinct {
-  seen;
+  seen = new Int32Array(0);
   turn = 0;
   others: Set<number> = new Set();
-
-  constructor() {
-    this.seen = new Int32Array(0);
-  }
 
   /** Make room for numbers below a bound. */
   reserve(bound: number) {
@@ -75,18 +71,11 @@ export class RequestCosts {
   wavefronts = 0;
   conflicts = 0;
   distinct = new Distinct();
-  perBank;
+  perBank = new Int32Array(BANKS);
   /** Of one warp: first byte and first word of each lane, and whether it asks. */
-  start;
-  firstWord;
-  active;
-
-  constructor() {
-    this.perBank = new Int32Array(BANKS);
-    this.start = new Float64Array(WARP);
-    this.firstWord = new Float64Array(WARP);
-    this.active = new Uint8Array(WARP);
-  }
+  start = new Float64Array(WARP);
+  firstWord = new Float64Array(WARP);
+  active = new Uint8Array(WARP);
 
   /**
    * Requests and sectors of an access to global memory.
@@ -174,7 +163,8 @@ export class RequestCosts {
       const [wavefronts, conflicts] = [this.wavefronts, this.conflicts];
       this.addPhase(start, start + lanes, words);
       this.addPhase(start + lanes, start + 2 * lanes, words);
-      if (!isLoad || !this.mayMerge(start, start + 2 * lanes)) continue;
+      const agree = (distance: number) => this.partnersAgree(start, start + 2 * lanes, distance);
+      if (!isLoad || !(agree(1) || agree(2))) continue;
       const [apart, conflictsApart] = [this.wavefronts, this.conflicts];
       this.wavefronts = wavefronts;
       this.conflicts = conflicts;
@@ -208,13 +198,7 @@ export class RequestCosts {
     if (most > 0) this.conflicts += most - 1;
   }
 
-  /**
-   * Whether every lane's partner, at lane XOR 1 or every one's at XOR 2, is off or asks the same.
-   */
-  mayMerge(start: number, end: number) {
-    return this.partnersAgree(start, end, 1) || this.partnersAgree(start, end, 2);
-  }
-
+  /** Whether every lane's partner, at lane XOR `distance`, is off or asks the same. */
   partnersAgree(start: number, end: number, distance: number) {
     const { start: first, active } = this;
     for (let lane = start; lane < end; lane++) {

@@ -1,9 +1,6 @@
-// The sentences of the simulator: sentences.json, filled in.
+// The sentences of the simulator.
 
-import { filled } from "../text.ts";
+import { sentencesOf } from "../text.ts";
 import templates from "./sentences.json";
 
-/** The sentence called `key`, with `values` where it names them. */
-export function sentence(key: keyof typeof templates, values: Record<string, unknown> = {}) {
-  return filled(templates[key], values);
-}
+export const sentence = /* @__PURE__ */ sentencesOf(templates);

@@ -1,5 +1,6 @@
 // Places in the CUDA source, as the PTX names them with `.loc`.
 
+import { getOrInsert } from "./maps.ts";
 import { sentence } from "./sentences.ts";
 
 const FILE = /^\s*\.file\s+(\d+)\s+"([^"]*)"/gm;
@@ -61,10 +62,7 @@ export class LocationTracker {
 
   location(file: string, line: string) {
     const name = this.nameOf(file);
-    const key = `${line} ${name}`;
-    const location = this.known.get(key) ?? new Location(name, Number(line));
-    this.known.set(key, location);
-    return location;
+    return getOrInsert(this.known, `${line} ${name}`, () => new Location(name, Number(line)));
   }
 }
 

@@ -42,15 +42,13 @@ export function conditionsOfLoads(kernel: PtxKernel): ReadonlyMap<number, UsedIf
 }
 
 class Conditions {
-  readers;
-  writers;
+  readers = readersOf(this.kernel.instructions);
+  writers = writersOf(this.kernel.instructions);
   /** for each instruction the first one of its basic block */
   #start: number[] = [];
 
   constructor(public kernel: PtxKernel) {
     const { instructions, labels } = kernel;
-    this.readers = readersOf(instructions);
-    this.writers = writersOf(instructions);
     const starts = new Set(labels.values());
     let start = 0;
     for (const { index, parts } of instructions) {

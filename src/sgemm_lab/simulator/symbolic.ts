@@ -9,7 +9,7 @@ import type { Address, Instruction, Operand } from "./ptx.ts";
 import { TYPE_BYTES } from "./ptx.ts";
 
 // No vector access is wider than 16 bytes, so more than 4 known zero bits are of no use.
-const MAX_ZEROS = 4;
+export const MAX_ZEROS = 4;
 // Narrower conversions change the value.
 const WORD = 4;
 const NO_NUMBERS = ["f32", "f64", "pred"];
@@ -180,7 +180,7 @@ function joined(left: Linear, bits: bigint, values: BlockValues) {
   return bits >= 0n && bits < 1n << BigInt(zeros) ? left.plus(new Linear(new Map(), bits)) : null;
 }
 
-function trailingZeros(value: bigint) {
+export function trailingZeros(value: bigint) {
   for (let zeros = 0; zeros < MAX_ZEROS; zeros++) {
     if ((value >> BigInt(zeros)) & 1n) return zeros;
   }
@@ -235,13 +235,24 @@ function zerosWritten(
       : 0;
   };
   if (NO_NUMBERS.includes(parts[parts.length - 1])) return 0;
-  return Math.min(zerosOfResult(parts, operands.slice(1), of), MAX_ZEROS);
+  const [, ...sources] = operands;
+  const shift = sources[1]?.kind === "immediate" ? Number(sources[1].bits) : null;
+  return Math.min(zerosOfResult(parts, sources, of, shift), MAX_ZEROS);
 }
 
-function zerosOfResult(parts: string[], sources: Operand[], of: (operand: Operand) => number) {
+/**
+ * Zero bits that a result surely ends in.
+ * @param of those of an operand
+ * @param shift the second operand, where it is a constant
+ */
+export function zerosOfResult<One>(
+  parts: string[],
+  sources: One[],
+  of: (operand: One) => number,
+  shift: number | null,
+) {
   const [a, b, c] = sources;
   const low = !parts.includes("hi");
-  const shift = b?.kind === "immediate" ? Number(b.bits) : null;
   switch (`${parts[0]} ${sources.length}`) {
     case "mov 1":
     case "cvt 1":

@@ -1,21 +1,27 @@
-// Matrix multiply-accumulate of one warp, `mma.sync`.
+// Matrix multiply-accumulate of one warp, `mma.sync` and `wmma.mma`.
 //
-// Where each element of A, B and C sits among the lanes is fixed by the PTX manual ("Matrix
-// Fragments for mma.m16n8k8 / m16n8k16"). How the sums are rounded is not: see `sumOfProducts`.
+// How sums are rounded no manual says: see `sumOfProducts`. Those kept in half precision are
+// rounded once more, to the nearest. Whole numbers are exact.
 
 import { WARP } from "../hardware.py";
 import { FLOAT, FLOAT_BITS } from "./float_bits.ts";
+import {
+  BITS,
+  elementIn,
+  type Fragment,
+  fragmentOf,
+  itemsOf,
+  NUMBERS,
+  SHAPE,
+  type Sizes,
+} from "./fragments.ts";
 import type { ThreadGroup } from "./group.ts";
 import type { Match, Step } from "./operations.ts";
 import { operations } from "./operations.ts";
 import type { Instruction } from "./ptx.ts";
-import { PtxError } from "./ptx_text.ts";
 import type { RegisterRow } from "./registers.ts";
-import { fromHalf } from "./registers.ts";
-import { sentence } from "./sentences.ts";
+import { toHalf } from "./registers.ts";
 
-export const ROWS = 16;
-const COLUMNS = 8;
 /**
  * Of each product and of the sum so far, how many bits below the highest of all an H200 keeps.
  */
@@ -24,37 +30,6 @@ const KEPT_BITS = 25;
 const LOWEST = -298;
 /** The bits of the one NaN that a tensor core gives. */
 const NAN = 0x7fffffff;
-
-/** The rows of an operand in braces. */
-export function itemsOf(
-  group: ThreadGroup,
-  { operands, location, opcode }: Instruction,
-  position: number,
-) {
-  const operand = operands[position];
-  if (operand?.kind !== "vector") throw new PtxError(sentence("run.mma", { place: `${location}` }));
-  return operand.items.map((item) => {
-    const row = group.registers.source(item, 4);
-    if (!row) throw new TypeError(opcode);
-    return row;
-  });
-}
-
-function asFloat(bits: number) {
-  FLOAT_BITS[0] = bits;
-  return FLOAT[0];
-}
-
-/**
- * What an element of A or B is, by the type: the tensor core ignores the 13 lowest bits of a
- * float32; a register holds two elements of 16 bits, neighbours along k.
- */
-export const ELEMENTS: Record<string, (bits: number, half: number) => number> = {
-  f32: asFloat,
-  tf32: (bits) => asFloat(bits & 0xffffe000),
-  f16: (bits, half) => fromHalf((bits >>> (16 * half)) & 0xffff),
-  bf16: (bits, half) => asFloat(half ? bits & 0xffff0000 : bits << 16),
-};
 
 const [DOUBLE, DOUBLE_WORDS] = (() => {
   const doubles = new Float64Array(1);
@@ -151,80 +126,138 @@ export function put(into: Elements, at: number, value: number) {
   into.exponents[at] = exponentOf(value);
 }
 
+/**
+ * What puts the numbers of a warp's registers, whose first lane is `first`, into rows of A or
+ * columns of B. `place` says which of these, and where in it.
+ */
+export function filling(
+  into: Elements,
+  { rows, columns, count }: Fragment,
+  registers: RegisterRow[],
+  type: string,
+  place: (row: number, column: number) => [line: number, at: number],
+) {
+  const [bits, number] = [BITS[type], NUMBERS[type]];
+  const depth = into.values.length / into.empty.length;
+  const places = rows.map((row, at) => {
+    const [line, inLine] = place(row, columns[at]);
+    return line * depth + inLine;
+  });
+  return (first: number) => {
+    for (let lane = 0; lane < WARP; lane++) {
+      for (let element = 0; element < count; element++) {
+        const value = number(elementIn(registers, first + lane, element, bits));
+        put(into, places[lane * count + element], value);
+      }
+    }
+    look(into);
+  };
+}
+
 /** The bits of a number as a float32; NaN as a tensor core gives it. */
 export function floatBits(value: number) {
   FLOAT[0] = value;
   return Number.isNaN(value) ? NAN : FLOAT_BITS[0];
 }
 
-/** Fill A from the registers of a warp whose first lane is `first`. */
-export function fillA(into: Elements, a: RegisterRow[], first: number, type: string) {
-  const packed = type === "tf32" ? 1 : 2;
-  const depth = 2 * packed * a.length;
-  const element = ELEMENTS[type];
-  for (let lane = 0; lane < WARP; lane++) {
-    const [row, inside] = [lane >> 2, lane & 3];
-    for (let half = 0; half < packed; half++) {
-      a.forEach((register, number) => {
-        const k = packed * inside + half + 4 * packed * (number >> 1);
-        const value = element(register.u32[first + lane], half);
-        put(into, (row + 8 * (number & 1)) * depth + k, value);
-      });
-    }
-  }
-  look(into);
-}
+/** Products of TF32 that `wmma` sums at a time, as its results on an H200 show. */
+const TF32_STEP = 4;
+const RESULTS: Record<string, (value: number) => number> = {
+  f16: toHalf,
+  f32: floatBits,
+  s32: (value) => value | 0,
+};
 
-/** D = A·B + C, summed as a tensor core sums. */
-function multiplyAccumulate(group: ThreadGroup, instruction: Instruction, { type }: Match): Step {
-  const [a, b, c] = [1, 2, 3].map((position) => itemsOf(group, instruction, position));
+/** `wmma.mma` and `mma.sync`: D = A·B + C. */
+function multiply(group: ThreadGroup, instruction: Instruction, match: Match): Step {
+  const sizes = [match.m, match.n, match.k].map(Number) as Sizes;
+  const [m, n, k] = sizes;
+  const given = match.types.split(".").filter(Boolean);
+  // Of D and C; A and B are halves.
+  const [d, a, b, c] =
+    match.kind === "wmma" && given.length === 2 ? [given[0], "f16", "f16", given[1]] : given;
+  const words = [1, 2, 3].map((position) => itemsOf(group, instruction, position));
   const out = itemsOf(group, instruction, 0);
-  const packed = type === "tf32" ? 1 : 2;
-  const depth = 4 * packed * b.length;
-  const element = ELEMENTS[type];
-  const [matrixA, matrixB] = [elements(ROWS, depth), elements(COLUMNS, depth)];
-  const sums = new Uint32Array(4 * WARP);
-  const fill = (first: number) => {
-    for (let lane = 0; lane < WARP; lane++) {
-      const [row, inside] = [lane >> 2, lane & 3];
-      for (let half = 0; half < packed; half++) {
-        b.forEach((register, number) => {
-          const k = packed * inside + half + 4 * packed * number;
-          put(matrixB, row * depth + k, element(register.u32[first + lane], half));
-        });
-      }
-    }
-    fillA(matrixA, a, first, type);
-    look(matrixB);
-  };
-  const sumAt = (at: number, first: number) => {
-    const [lane, number] = [at >> 2, at & 3];
-    const row = (lane >> 2) + 8 * (number >> 1);
-    const column = 2 * (lane & 3) + (number & 1);
-    const addend = c[number].f32[first + lane];
-    return sumOfProducts(matrixA, row * depth, matrixB, column * depth, depth, addend);
-  };
+  const places = fragmentOf("c", sizes, 32);
+  const depth = match.kind === "wmma" && a === "tf32" ? TF32_STEP : k;
+  const steps = k / depth;
+  const [matrixA, matrixB] = [elements(steps * m, depth), elements(steps * n, depth)];
+  const fillings = [
+    filling(matrixA, fragmentOf("a", sizes, BITS[a]), words[0], a, (row, at) => [
+      Math.floor(at / depth) * m + row,
+      at % depth,
+    ]),
+    filling(matrixB, fragmentOf("b", sizes, BITS[b]), words[1], b, (at, column) => [
+      Math.floor(at / depth) * n + column,
+      at % depth,
+    ]),
+  ];
+  const sum = d === "s32" ? wholeSum : sumOfProducts;
+  const [bits, result, addend] = [BITS[d], RESULTS[d], NUMBERS[c]];
+  const packed = new Uint32Array(out.length);
   return (mask) => {
     for (let first = 0; first < group.lanes; first += WARP) {
-      fill(first);
-      for (let at = 0; at < 4 * WARP; at++) {
-        sums[at] = floatBits(sumAt(at, first));
-      }
-      for (let at = 0; at < 4 * WARP; at++) {
-        const lane = first + (at >> 2);
-        if (mask === null || mask[lane]) out[at & 3].u32[lane] = sums[at];
+      if (mask !== null && !mask.subarray(first, first + WARP).includes(1)) continue;
+      for (const fill of fillings) fill(first);
+      for (let lane = 0; lane < WARP; lane++) {
+        if (mask !== null && !mask[first + lane]) continue;
+        packed.fill(0);
+        for (let element = 0; element < places.count; element++) {
+          const at = lane * places.count + element;
+          const [row, column] = [places.rows[at], places.columns[at]];
+          let total = addend(elementIn(words[2], first + lane, element, BITS[c]));
+          for (let step = 0; step < steps; step++) {
+            const [inA, inB] = [(step * m + row) * depth, (step * n + column) * depth];
+            total = sum(matrixA, inA, matrixB, inB, depth, total);
+          }
+          const bit = element * bits;
+          packed[bit >> 5] |= result(total) << (bit & 31);
+        }
+        for (let number = 0; number < out.length; number++) {
+          out[number].u32[first + lane] = packed[number];
+        }
       }
     }
   };
 }
+
+/** As `sumOfProducts`, of whole numbers. */
+function wholeSum(
+  a: Elements,
+  row: number,
+  b: Elements,
+  column: number,
+  depth: number,
+  addend: number,
+) {
+  let total = addend;
+  for (let k = 0; k < depth; k++) {
+    total += a.values[row + k] * b.values[column + k];
+  }
+  return total;
+}
+
+const WHOLE = "\\.s32\\.(?:s8|u8)\\.(?:s8|u8)\\.s32";
 
 export const TENSOR_OPERATIONS = operations([
   [
-    "mma\\.sync\\.aligned\\.m16n8k8\\.row\\.col\\.f32\\.(?<type>tf32)\\.tf32\\.f32",
-    multiplyAccumulate,
+    `(?<kind>wmma)\\.mma\\.sync\\.aligned\\.(?:row|col)\\.(?:row|col)\\.${SHAPE}` +
+      `(?<types>(?:\\.(?:f16|f32)){2}|\\.f32\\.(?:bf16\\.bf16|tf32\\.tf32)\\.f32|${WHOLE})` +
+      "(?:\\.satfinite)?",
+    multiply,
   ],
   [
-    "mma\\.sync\\.aligned\\.m16n8k(?:8|16)\\.row\\.col\\.f32\\.(?<type>f16|bf16)\\.\\k<type>\\.f32",
-    multiplyAccumulate,
+    "mma\\.sync\\.aligned\\.m(?<m>16)n(?<n>8)k(?<k>8)\\.row\\.col(?<types>\\.f32\\.tf32\\.tf32\\.f32)",
+    multiply,
+  ],
+  [
+    "mma\\.sync\\.aligned\\.m(?<m>16)n(?<n>8)k(?<k>8|16)\\.row\\.col" +
+      "(?<types>\\.f(?:16|32)\\.f16\\.f16\\.f(?:16|32)|\\.f32\\.bf16\\.bf16\\.f32)",
+    multiply,
+  ],
+  [
+    "mma\\.sync\\.aligned\\.m(?<m>16)n(?<n>8)k(?<k>16|32)\\.row\\.col" +
+      `(?:\\.satfinite)?(?<types>${WHOLE})`,
+    multiply,
   ],
 ]);

@@ -2,6 +2,7 @@
 
 import type { Access, Kind, ThreadGroup } from "./group.ts";
 import { COPY_READ, LOAD } from "./group.ts";
+import { getOrInsert } from "./maps.ts";
 import type { NamedArray, TypedArray } from "./memory.ts";
 import type { Instruction } from "./ptx.ts";
 
@@ -50,19 +51,14 @@ const OF_PRODUCTS = "step block thread line window a b value".split(" ");
 
 /** Records every global and shared access, and every multiply-add. An observer. */
 export class TraceRecorder {
-  columns;
-  products;
+  columns = emptyColumns(NAMES);
+  products = emptyColumns(OF_PRODUCTS);
   /** number of each array, by space and name */
   arrays: Map<string, number> = new Map();
   described: TracedArray[] = [];
   step = 0;
   complete = true;
   faults: Map<number, Fault> = new Map();
-
-  constructor() {
-    this.columns = emptyColumns(NAMES);
-    this.products = emptyColumns(OF_PRODUCTS);
-  }
 
   /** Record the first fault of each block; `say` gives the sentence for a lane. */
   onFault(access: Access, lanes: Int32Array, say: (lane: number) => string) {
@@ -191,14 +187,10 @@ export class TraceRecorder {
 
   numberOf(space: string, { name, shape, bytes }: NamedArray, wordBytes: number) {
     const key = `${space} ${name}`;
-    let number = this.arrays.get(key);
-    if (number === undefined) {
-      number = this.described.length;
-      this.arrays.set(key, number);
+    return getOrInsert(this.arrays, key, () => {
       const sides = shape.length ? shape : [Math.floor(bytes / wordBytes)];
-      this.described.push({ name, space, shape: sides });
-    }
-    return number;
+      return this.described.push({ name, space, shape: sides }) - 1;
+    });
   }
 
   /** The trace of everything recorded. */

@@ -10,6 +10,7 @@
 import type { BasicBlock } from "./control_flow.ts";
 import { END, successors } from "./control_flow.ts";
 import type { ThreadGroup, UnsetReads } from "./group.ts";
+import { getOrInsert } from "./maps.ts";
 import { registersRead, registersWritten } from "./operands.ts";
 import type { Instruction, PtxKernel, Register } from "./ptx.ts";
 import type { Mask, RegisterFile } from "./registers.ts";
@@ -34,9 +35,7 @@ export function unsetReads(kernel: PtxKernel, blocks: BasicBlock[]): UnsetReads 
     let found = 0n;
     for (const { name } of registers) {
       if (name === "_" || kernel.registerType(name) === "pred") continue;
-      const bit = bits.get(name) ?? 1n << BigInt(bits.size);
-      bits.set(name, bit);
-      found |= bit;
+      found |= getOrInsert(bits, name, () => 1n << BigInt(bits.size));
     }
     return found;
   };

@@ -6,6 +6,7 @@
 // code, right for loops well below and well above it. `#pragma unroll` in the source leaves no
 // doubt: then the PTX has no loop.
 
+import { holds } from "./arithmetic.ts";
 import type { BasicBlock } from "./control_flow.ts";
 import { basicBlocks } from "./control_flow.ts";
 import { registersRead, registersWritten } from "./operands.ts";
@@ -16,24 +17,15 @@ interface Loop {
   start: bigint;
   step: bigint;
   limit: bigint;
-  holds: Compare;
+  compare: string;
   until: boolean;
 }
-
-type Compare = (a: bigint, b: bigint) => boolean;
 
 /** PTX instructions of all turns together, up to which a loop is unrolled. */
 const LONGEST = 450;
 const MOST_TURNS = 64;
 
-const COMPARE: ReadonlyMap<string, Compare> = new Map([
-  ["eq", (a, b) => a === b],
-  ["ne", (a, b) => a !== b],
-  ["lt", (a, b) => a < b],
-  ["le", (a, b) => a <= b],
-  ["gt", (a, b) => a > b],
-  ["ge", (a, b) => a >= b],
-]);
+const COMPARISONS = ["eq", "ne", "lt", "le", "gt", "ge"];
 
 /** The kernel with its short loops of one basic block written out. */
 export function unrollShortLoops(kernel: PtxKernel) {
@@ -148,8 +140,8 @@ function lastWriter(block: BasicBlock, register: string) {
 /** The register that the loop's condition compares with a constant, and how it goes on. */
 function counterOf(block: BasicBlock, guard: Guard) {
   const compare = lastWriter(block, guard.register.name);
-  const holds = compare?.parts[0] === "setp" ? COMPARE.get(compare.parts[1]) : undefined;
-  if (!compare || !holds || compare.parts.length !== 3) return null;
+  if (compare?.parts[0] !== "setp" || compare.parts.length !== 3) return null;
+  if (!COMPARISONS.includes(compare.parts[1])) return null;
   const counter = compare.operands[1];
   if (counter.kind !== "register") return null;
   const add = lastWriter(block, counter.name);
@@ -158,15 +150,15 @@ function counterOf(block: BasicBlock, guard: Guard) {
   const [limit, step] = [constantOf(compare.operands[2]), constantOf(add.operands[2])];
   const goesOn = from.kind === "register" && from.name === counter.name;
   if (!goesOn || limit === null || step === null) return null;
-  return { name: counter.name, step, limit, holds, until: guard.negated };
+  return { name: counter.name, step, limit, compare: compare.parts[1], until: guard.negated };
 }
 
 /** How often the loop runs; 0 where that is more than anyone would unroll. */
-function turnsOf({ start, step, limit, holds, until }: Loop) {
+function turnsOf({ start, step, limit, compare, until }: Loop) {
   let value = start;
   for (let turn = 1; turn <= MOST_TURNS; turn++) {
     value += step;
-    if (holds(value, limit) === until) return turn;
+    if (holds(compare, value, limit) === until) return turn;
   }
   return 0;
 }

@@ -6,6 +6,7 @@
 // among its requests, as a GPU has a cache of its own for them.
 
 import type { ShapedArray } from "./memory.ts";
+import { constantIn } from "./ptx_text.ts";
 
 /**
  * One `.global` or `.const` variable. `itemBytes`: of one element, as far as the PTX says: messages
@@ -43,7 +44,7 @@ export function moduleVariables(text: string): ModuleVariable[] {
     const values: ModuleVariable["values"] = [];
     const addresses: ModuleVariable["addresses"] = [];
     itemsOf(start).forEach((item, place) => {
-      const number = bitsOf(item);
+      const number = constantIn(item);
       if (number === null) addresses.push([place * width, item.replace(/^generic\((.*)\)$/, "$1")]);
       else if (number) values.push([place * width, width, number]);
     });
@@ -56,13 +57,6 @@ export function moduleVariables(text: string): ModuleVariable[] {
 function itemsOf(text = "") {
   const items = text.replace(/^[{}\s]+|[{}\s]+$/g, "").split(",");
   return items.map((item) => item.trim()).filter(Boolean);
-}
-
-function bitsOf(text: string) {
-  if (/^0[fFdD]/.test(text)) return BigInt(`0x${text.slice(2)}`);
-  const found = /^([+-]?)(0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]+|\d+)U*$/.exec(text);
-  if (!found) return null;
-  return found[1] === "-" ? -BigInt(found[2]) : BigInt(found[2]);
 }
 
 /** The variables that some symbols name, with those whose address they hold. */

@@ -42,11 +42,11 @@ export function synchronisesInParts(kernel: PtxKernel) {
  */
 export class VectorClocks {
   /** Number of the copy engine. */
-  engine: number;
-  window;
-  length;
+  engine = this.warps;
+  window = this.warps + 1;
+  length = this.warps + 2;
   /** A row for each cluster and warp. */
-  seen;
+  seen = new Int32Array(this.clusters * (this.warps + 1) * this.length);
   /** By where a warp's row begins: its clock at its last fence. */
   fenced: Map<number, Row> = new Map();
   /** In the same way what volatile variables have told a warp since its last fence. */
@@ -55,12 +55,8 @@ export class VectorClocks {
   /** @param warps of a cluster */
   constructor(
     public clusters: number,
-    warps: number,
+    public warps: number,
   ) {
-    this.engine = warps;
-    this.window = warps + 1;
-    this.length = warps + 2;
-    this.seen = new Int32Array(clusters * (warps + 1) * this.length);
     this.start();
   }
 

@@ -9,6 +9,7 @@ import { WARP } from "../hardware.py";
 import { beginAlone } from "./accesses.ts";
 import type { BasicBlock } from "./control_flow.ts";
 import { END, successors } from "./control_flow.ts";
+import { BITS, fragmentOf, itemsOf, NUMBERS, partOf } from "./fragments.ts";
 import type { TensorRead, ThreadGroup } from "./group.ts";
 import { LOAD, Site } from "./group.ts";
 import { registersOf, registersRead, registersWritten } from "./operands.ts";
@@ -18,24 +19,14 @@ import type { Instruction } from "./ptx.ts";
 import { PtxError } from "./ptx_text.ts";
 import { predicateOf } from "./registers.ts";
 import { sentence } from "./sentences.ts";
-import type { Elements } from "./tensor_operations.ts";
-import {
-  ELEMENTS,
-  elements,
-  fillA,
-  floatBits,
-  itemsOf,
-  look,
-  put,
-  ROWS,
-  sumOfProducts,
-} from "./tensor_operations.ts";
+import { elements, filling, floatBits, look, put, sumOfProducts } from "./tensor_operations.ts";
 
 /** Bytes that always stand together in shared memory. */
 export const PIECE = 16;
 /** Bytes of a row of the swizzle's pattern, by the two highest bits of a descriptor. */
 const SWIZZLES = [PIECE, 128, 64, 32];
-const GROUP_ROWS = 64;
+const ROWS = 16;
+/** Warps of a group, each of which has its rows. */
 const GROUP_WARPS = 4;
 const PRODUCT = "wgmma.mma_async";
 const OLDEST = 8;
@@ -53,31 +44,23 @@ const field = (descriptor: bigint, shift: bigint) =>
 
 /** A factor in shared memory: reads it for one warp by its descriptor. */
 class Factor {
-  packed;
-  depth;
   /** elements of a piece */
-  inPiece;
-  into: Elements;
+  inPiece = (8 * PIECE) / BITS[this.type];
+  depth = 2 * this.inPiece;
+  into = elements(this.rows, this.depth);
   /** what `into` holds now: slot and descriptor */
   held = "";
 
-  /** @param parts warps that share its rows */
+  /** @param rows of a warp, or columns of B */
   constructor(
     public type: string,
-    rows: number,
-    public parts: number,
+    public rows: number,
     public transposed: boolean,
-  ) {
-    this.packed = type === "tf32" ? 1 : 2;
-    this.depth = 8 * this.packed;
-    this.inPiece = 4 * this.packed;
-    this.into = elements(rows / parts, this.depth);
-  }
+  ) {}
 
   /** Addresses of the pieces of one warp, line after line: rows, or k where it is transposed. */
   addresses(descriptor: bigint, part: number) {
-    const { transposed, depth, inPiece } = this;
-    const rows = this.into.empty.length;
+    const { transposed, depth, inPiece, rows } = this;
     const width = SWIZZLES[Number(BigInt.asUintN(64, descriptor) >> 62n)];
     const [start, leading, stride] = [0n, 16n, 32n].map((shift) => field(descriptor, shift));
     const [lines, pieces] = transposed ? [depth, rows / inPiece] : [rows, depth / inPiece];
@@ -96,16 +79,16 @@ class Factor {
   }
 
   read(words: Int32Array, positions: Int32Array) {
-    const { transposed, depth, inPiece, packed, into } = this;
-    const pieces = transposed ? into.empty.length / inPiece : depth / inPiece;
-    const element = ELEMENTS[this.type];
+    const { transposed, depth, inPiece, into, rows } = this;
+    const pieces = (transposed ? rows : depth) / inPiece;
+    const [bits, number] = [BITS[this.type], NUMBERS[this.type]];
     for (let at = 0; at < positions.length; at++) {
       const line = Math.floor(at / pieces);
       const first = (at % pieces) * inPiece;
       for (let one = 0; one < inPiece; one++) {
-        const word = words[(positions[at] >> 2) + Math.floor(one / packed)];
+        const word = words[(positions[at] >> 2) + ((one * bits) >> 5)];
         const place = transposed ? (first + one) * depth + line : line * depth + first + one;
-        put(into, place, element(word, one % packed));
+        put(into, place, number(partOf(word, one * bits, bits)));
       }
     }
     look(into);
@@ -124,8 +107,15 @@ function multiply(group: ThreadGroup, instruction: Instruction, { type, n }: Mat
   const sign = settings[0] === settings[1] ? 1 : -1;
   // TF32 is never transposed, nor is A in registers.
   const turned = [...(held ? [false] : []), ...settings.slice(2), false, false];
-  const a = new Factor(type, GROUP_ROWS, GROUP_WARPS, turned[0]);
-  const b = new Factor(type, columns, 1, turned[1]);
+  const a = new Factor(type, ROWS, turned[0]);
+  const b = new Factor(type, columns, turned[1]);
+  const { depth } = a;
+  const fillA =
+    held &&
+    filling(a.into, fragmentOf("a", [ROWS, columns, depth], BITS[type]), held, type, (row, k) => [
+      row,
+      k,
+    ]);
   const starts = [1, 2].map((at) =>
     at === 1 && held ? null : reader(group, instruction, at, "u64"),
   );
@@ -154,10 +144,9 @@ function multiply(group: ThreadGroup, instruction: Instruction, { type, n }: Mat
       if (lanes.includes(0)) throw new PtxError(sentence("run.wmma", { place: `${location}` }));
       const part = Math.floor(group.thread[first] / WARP) % GROUP_WARPS;
       if (!starts[1] || !load(b, starts[1], first, 0)) continue;
-      if (held) fillA(a.into, held, first, type);
+      if (fillA) fillA(first);
       else if (!starts[0] || !load(a, starts[0], first, part)) continue;
       const add = (adds.row[first] ^ adds.flip) === 1;
-      const { depth } = a;
       for (let at = 0; at < ROWS * columns; at++) {
         const [lane, number] = [Math.floor(at / sums.length), at % sums.length];
         const row = (lane >> 2) + 8 * ((number >> 1) & 1);

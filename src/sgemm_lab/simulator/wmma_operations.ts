@@ -1,11 +1,8 @@
-// Matrix multiply-accumulate of one warp through fragments: `wmma` and more kinds of `mma`.
-//
-// How `wmma` spreads a matrix over the lanes is left to the GPU; here it is as in `mma`, which an
-// H200 makes of it. Sums are rounded as `sumOfProducts` says; those kept in half precision are
-// rounded once more, to the nearest. Whole numbers are exact.
+// Loads and stores of the matrices of a warp, `wmma.load` and `wmma.store`.
 
 import { WARP } from "../hardware.py";
 import { addressOf, begin } from "./accesses.ts";
+import { BITS, elementIn, Fragment, fragmentOf, itemsOf, SHAPE, type Sizes } from "./fragments.ts";
 import type { Access, Kind, ThreadGroup } from "./group.ts";
 import { countNonzero, LOAD, Site, STORE } from "./group.ts";
 import type { Memory } from "./memory.ts";
@@ -14,196 +11,13 @@ import type { Match, Step } from "./operations.ts";
 import { operations, reader } from "./operations.ts";
 import type { Instruction } from "./ptx.ts";
 import { PtxError } from "./ptx_text.ts";
-import type { Mask, RegisterRow } from "./registers.ts";
-import { fromHalf, toHalf } from "./registers.ts";
+import type { Mask } from "./registers.ts";
 import { sentence } from "./sentences.ts";
-import type { Elements } from "./tensor_operations.ts";
-import {
-  ELEMENTS,
-  elements,
-  floatBits,
-  itemsOf,
-  look,
-  put,
-  sumOfProducts,
-} from "./tensor_operations.ts";
 
-/** Row and column of an element of a lane. */
-type Place = (lane: number, element: number) => [row: number, column: number];
-type Sizes = [m: number, n: number, k: number];
-
-/** Products of TF32 that `wmma` sums at a time, as its results on an H200 show. */
-const TF32_STEP = 4;
 /** Rows and columns of 16-bit elements that one `ldmatrix` loads. */
 const SIDE = 16;
-const BITS: Record<string, number> = {
-  ...{ f16: 16, bf16: 16, tf32: 32, f32: 32, s8: 8, u8: 8, s32: 32 },
-};
-
-/** Where the elements of a fragment lie in its matrix: `count` for each lane. */
-class Fragment {
-  rows;
-  columns;
-
-  constructor(
-    public count: number,
-    place: Place,
-  ) {
-    const places = Array.from({ length: WARP * count }, (_, at) =>
-      place(Math.floor(at / count), at % count),
-    );
-    this.rows = Int32Array.from(places, ([row]) => row);
-    this.columns = Int32Array.from(places, ([, column]) => column);
-  }
-}
-
-/** A fragment of A of `mma.m16n8`, of B or of C, repeated below or beside itself. */
-function fragmentOf(matrix: string, [m, n, k]: Sizes, bits: number): Fragment {
-  if (m === 8) {
-    // m8n32: the product is made transposed.
-    const other = fragmentOf({ a: "b", b: "a" }[matrix] ?? matrix, [n, m, k], bits);
-    const at = (lane: number, element: number) => lane * other.count + element;
-    return new Fragment(other.count, (lane, element) => [
-      other.columns[at(lane, element)],
-      other.rows[at(lane, element)],
-    ]);
-  }
-  const packed = 32 / bits;
-  if (matrix === "a") {
-    const each = k / 2;
-    return new Fragment((each * m) / 16, (lane, element) => {
-      const [tile, register] = [Math.floor(element / each), Math.floor((element % each) / packed)];
-      const row = 16 * tile + (lane >> 2) + 8 * (register % 2);
-      return [row, packed * ((lane & 3) + 4 * (register >> 1)) + (element % packed)];
-    });
-  }
-  if (matrix === "b") {
-    const each = k / 4;
-    return new Fragment((each * n) / 8, (lane, element) => {
-      const [tile, register] = [Math.floor(element / each), Math.floor((element % each) / packed)];
-      return [packed * ((lane & 3) + 4 * register) + (element % packed), 8 * tile + (lane >> 2)];
-    });
-  }
-  const across = n / 8;
-  return new Fragment((4 * across * m) / 16, (lane, element) => {
-    const tile = element >> 2;
-    const row = 16 * Math.floor(tile / across) + (lane >> 2) + 8 * ((element >> 1) & 1);
-    return [row, 8 * (tile % across) + 2 * (lane & 3) + (element & 1)];
-  });
-}
-
 function shapeOf(matrix: string, [m, n, k]: Sizes) {
   return matrix === "a" ? [m, k] : matrix === "b" ? [k, n] : [m, n];
-}
-
-/** An element among the bits of a lane's registers. */
-function elementIn(registers: RegisterRow[], lane: number, element: number, bits: number) {
-  const at = element * bits;
-  const word = registers[at >> 5].u32[lane];
-  return bits === 32 ? word : (word >>> (at & 31)) & (2 ** bits - 1);
-}
-
-/** What bits stand for. */
-const NUMBERS: Record<string, (bits: number) => number> = {
-  f16: fromHalf,
-  bf16: (bits) => ELEMENTS.bf16(bits, 0),
-  tf32: (bits) => ELEMENTS.tf32(bits, 0),
-  f32: (bits) => ELEMENTS.f32(bits, 0),
-  s8: (bits) => (bits << 24) >> 24,
-  u8: (bits) => bits,
-  s32: (bits) => bits | 0,
-};
-
-const RESULTS: Record<string, (value: number) => number> = {
-  f16: toHalf,
-  f32: floatBits,
-  s32: (value) => value | 0,
-};
-
-/** `wmma.mma` and `mma.sync`: D = A·B + C. */
-function multiply(group: ThreadGroup, instruction: Instruction, match: Match): Step {
-  const sizes = [match.m, match.n, match.k].map(Number) as Sizes;
-  const [m, n, k] = sizes;
-  const given = match.types.split(".").filter(Boolean);
-  // Of D and C; A and B are halves.
-  const [d, a, b, c] =
-    match.kind === "wmma" && given.length === 2 ? [given[0], "f16", "f16", given[1]] : given;
-  const words = [1, 2, 3].map((position) => itemsOf(group, instruction, position));
-  const out = itemsOf(group, instruction, 0);
-  const places = fragmentOf("c", sizes, 32);
-  const depth = a === "tf32" ? TF32_STEP : k;
-  const parts = Array.from({ length: k / depth }, () => [elements(m, depth), elements(n, depth)]);
-  const fillA = filling(fragmentOf("a", sizes, BITS[a]), words[0], a, (row, at, value) =>
-    put(parts[Math.floor(at / depth)][0], row * depth + (at % depth), value),
-  );
-  const fillB = filling(fragmentOf("b", sizes, BITS[b]), words[1], b, (at, column, value) =>
-    put(parts[Math.floor(at / depth)][1], column * depth + (at % depth), value),
-  );
-  const addend = new Float64Array(m * n);
-  const fillC = filling(places, words[2], c, (row, column, value) => {
-    addend[row * n + column] = value;
-  });
-  const sum = d === "s32" ? wholeSum : floatSum;
-  return (mask) => {
-    for (let first = 0; first < group.lanes; first += WARP) {
-      if (mask !== null && !mask.subarray(first, first + WARP).includes(1)) continue;
-      fillA(first);
-      fillB(first);
-      fillC(first);
-      for (const one of parts.flat()) look(one);
-      for (let lane = 0; lane < WARP; lane++) {
-        if (mask !== null && !mask[first + lane]) continue;
-        const packed = new Uint32Array(out.length);
-        for (let element = 0; element < places.count; element++) {
-          const at = lane * places.count + element;
-          const [row, column] = [places.rows[at], places.columns[at]];
-          const value = sum(parts, row, column, depth, addend[row * n + column]);
-          const bit = element * BITS[d];
-          packed[bit >> 5] |= RESULTS[d](value) << (bit & 31);
-        }
-        out.forEach((register, number) => {
-          register.u32[first + lane] = packed[number];
-        });
-      }
-    }
-  };
-}
-
-/** What puts the numbers of a warp's registers into a matrix; `first` is its first lane. */
-function filling(
-  { rows, columns, count }: Fragment,
-  registers: RegisterRow[],
-  type: string,
-  set: (row: number, column: number, value: number) => void,
-) {
-  const [bits, number] = [BITS[type], NUMBERS[type]];
-  return (first: number) => {
-    rows.forEach((row, at) => {
-      const lane = first + Math.floor(at / count);
-      set(row, columns[at], number(elementIn(registers, lane, at % count, bits)));
-    });
-  };
-}
-
-function floatSum(parts: Elements[][], row: number, column: number, depth: number, addend: number) {
-  return parts.reduce(
-    (total, [a, b]) => sumOfProducts(a, row * depth, b, column * depth, depth, total),
-    addend,
-  );
-}
-
-function wholeSum(
-  [[a, b]]: Elements[][],
-  row: number,
-  column: number,
-  depth: number,
-  addend: number,
-) {
-  let total = addend;
-  for (let k = 0; k < depth; k++) {
-    total += a.values[row * depth + k] * b.values[column * depth + k];
-  }
-  return total;
 }
 
 /**
@@ -434,9 +248,7 @@ function checkWholeWarps(group: ThreadGroup, { location }: Instruction, mask: Ma
   }
 }
 
-const SHAPE = "m(?<m>8|16|32)n(?<n>8|16|32)k(?<k>8|16|32)";
 const SPACE = "(?<space>\\.global|\\.shared(?:::cta)?)?";
-const WHOLE = "\\.s32\\.(?:s8|u8)\\.(?:s8|u8)\\.s32";
 
 export const WMMA_OPERATIONS = operations([
   [
@@ -448,21 +260,5 @@ export const WMMA_OPERATIONS = operations([
     `wmma\\.store\\.d\\.sync\\.aligned\\.(?<layout>row|col)\\.${SHAPE}${SPACE}` +
       "\\.(?<type>f16|f32|s32)",
     store,
-  ],
-  [
-    `(?<kind>wmma)\\.mma\\.sync\\.aligned\\.(?:row|col)\\.(?:row|col)\\.${SHAPE}` +
-      `(?<types>(?:\\.(?:f16|f32)){2}|\\.f32\\.(?:bf16\\.bf16|tf32\\.tf32)\\.f32|${WHOLE})` +
-      "(?:\\.satfinite)?",
-    multiply,
-  ],
-  [
-    "(?<kind>mma)\\.sync\\.aligned\\.m(?<m>16)n(?<n>8)k(?<k>8|16)\\.row\\.col" +
-      "(?<types>\\.f16\\.f16\\.f16\\.f16|\\.f32\\.f16\\.f16\\.f16|\\.f16\\.f16\\.f16\\.f32)",
-    multiply,
-  ],
-  [
-    "(?<kind>mma)\\.sync\\.aligned\\.m(?<m>16)n(?<n>8)k(?<k>16|32)\\.row\\.col" +
-      `(?:\\.satfinite)?(?<types>${WHOLE})`,
-    multiply,
   ],
 ]);

@@ -3,6 +3,7 @@
 import { LINES_PER_LOOKUP, WARP, WAVEFRONT_BYTES } from "../../hardware.py";
 import type { Access, Observer } from "../group.ts";
 import { COPY_READ, COPY_WRITE, LOAD } from "../group.ts";
+import { getOrInsert } from "../maps.ts";
 import { RequestCosts } from "../request_costs.ts";
 
 /**
@@ -48,8 +49,8 @@ function lookups(addresses: Float64Array, lanes: Int32Array) {
   const lines: Map<number, Set<number>> = new Map();
   for (const [i, lane] of lanes.entries()) {
     const warp = Math.floor(lane / WARP);
-    if (!lines.has(warp)) lines.set(warp, new Set());
-    lines.get(warp)?.add(Math.floor(addresses[i] / WAVEFRONT_BYTES));
+    const own = getOrInsert(lines, warp, () => new Set<number>());
+    own.add(Math.floor(addresses[i] / WAVEFRONT_BYTES));
   }
   let found = 0;
   for (const { size } of lines.values()) found += Math.ceil(size / LINES_PER_LOOKUP);

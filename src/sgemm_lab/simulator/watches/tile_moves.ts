@@ -3,6 +3,7 @@
 import { FLOAT_BYTES } from "../../hardware.py";
 import type { Access, BulkCopy, Observer } from "../group.ts";
 import { STORE } from "../group.ts";
+import { getOrInsert } from "../maps.ts";
 
 /** Threads of a warp group. */
 const GROUP = 128;
@@ -43,11 +44,11 @@ export class TileMoves implements Observer {
       const block = group.batch.blocks[group.slot[lane]];
       const warpGroup = Math.floor(group.thread[lane] / GROUP);
       const key = `${block} ${warpGroup}`;
-      const known = this.#stores.get(key) ?? { block, warpGroup, first: width, last: 0 };
+      const none = { block, warpGroup, first: width, last: 0 };
+      const known = getOrInsert(this.#stores, key, () => none);
       const column = Math.floor((positions[i] - c.start) / FLOAT_BYTES) % width;
       known.first = Math.min(known.first, column);
       known.last = Math.max(known.last, column + site.words - 1);
-      this.#stores.set(key, known);
     }
   }
 

@@ -2,6 +2,7 @@
 // large matrices.
 
 import type { Access, Observer } from "../group.ts";
+import { getOrInsert } from "../maps.ts";
 import { registersRead, writersOf } from "../operands.ts";
 import type { Instruction, Register } from "../ptx.ts";
 import { TYPE_BYTES } from "../ptx.ts";
@@ -47,17 +48,15 @@ export class WidestIndices implements Observer {
     for (const [narrow, register] of this.#of(group.launch.kernel.instructions, site.instruction)) {
       const read = group.registers.reader(register, narrow.readAs);
       const key = `${narrow.location} ${narrow.bits} ${narrow.most} ${narrow.readAs}`;
-      const known = this.#narrow.get(key) ?? { ...narrow, largest: 0 };
+      const known = getOrInsert(this.#narrow, key, () => ({ ...narrow, largest: 0 }));
       for (const lane of looked) known.largest = Math.max(known.largest, Number(read(lane)));
-      this.#narrow.set(key, known);
     }
   }
 
   #of(instructions: Instruction[], access: Instruction) {
     this.#writers ??= writersOf(instructions);
-    const found = this.#sources.get(access.index) ?? [...narrowSources(access, this.#writers)];
-    this.#sources.set(access.index, found);
-    return found;
+    const writers = this.#writers;
+    return getOrInsert(this.#sources, access.index, () => [...narrowSources(access, writers)]);
   }
 }
 

@@ -3,12 +3,14 @@
 from typing import NamedTuple
 
 from sgemm_lab.catalogue import current_name
+from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Size
 from sgemm_lab.lab import session
+from sgemm_lab.lab.each_gpu import each_gpu
 from sgemm_lab.lab.output import Output, table
 from sgemm_lab.models.difference import NO_DIFFERENCE, comparison
 from sgemm_lab.models.ladder import SIZE
-from sgemm_lab.records.gpu_record import Measurement, Record
+from sgemm_lab.records.gpu_record import Record
 from sgemm_lab.text import number, size_text
 
 
@@ -51,11 +53,10 @@ TRIED: dict[int | str, tuple[Idea, ...]] = {
         Idea("Persistent blocks with whole tiles", "persistent", "quads", "the quads"),
         Idea(
             "Bands: blocks walk neighbouring tiles, so that L2 serves more",
-            "bands",
-            "own_windows",
-            "an earlier per_warp_stages",
+            "per_warp_stages:BAND=8",
+            "per_warp_stages",
         ),
-        Idea("Bands, at a larger size", "bands", "own_windows", "the same", 16384),
+        Idea("Bands, at a larger size", "per_warp_stages:BAND=8", "per_warp_stages", side=16384),
     ),
     "the old tile": (
         Idea(
@@ -92,27 +93,28 @@ TRIED: dict[int | str, tuple[Idea, ...]] = {
 
 
 def tried(of: int | str) -> Output:
-    """Return a table of ``TRIED`` of a chapter or a kernel, each idea without and with it."""
-    records = session.book_records()
-    lines, notes = [], []
-    for idea in TRIED[of]:
+    """Return a table of ``TRIED`` of a chapter or a kernel, each idea without and with it.
+
+    Raises:
+        LabError: no GPU has all of them in its record.
+    """
+    return each_gpu(lambda: _table(TRIED[of]))
+
+
+def _table(ideas: tuple[Idea, ...]) -> Output:
+    record = session.book_records()[0]
+    lines, sizes = [], []
+    for idea in ideas:
         size = (idea.side, idea.side, idea.side)
-        pairs = [(_latest(one, idea.name, size), _latest(one, idea.before, size), one)
-                 for one in records]  # fmt: skip
-        found, base, record = next((pair for pair in pairs if pair[0] and pair[1]), pairs[0])
-        compared = idea.compared or idea.before
-        notes.append(f"{record.gpu.name}, {size_text(size)}")
-        if found is None or base is None:
-            lines.append([idea.words, compared, "not measured", "", ""])
-            continue
-        ratio = found.gflops / base.gflops
-        speeds = [number(base.gflops), number(found.gflops)]
-        lines.append([idea.words, compared, *speeds, comparison(ratio)])
+        base, found = _pair(record, idea, size)
+        speeds = [number(base), number(found)]
+        lines.append([idea.words, idea.compared or idea.before, *speeds, comparison(found / base)])
+        sizes.append(size_text(size))
     return table(
         ["idea", "compared with", "GFLOP/s of that", "with it", ""],
         lines,
         numbers=2,
-        note=f"{' and '.join(dict.fromkeys(notes))}, the latest run of each.",
+        note=f"{record.gpu.name}, {' and '.join(dict.fromkeys(sizes))}, each pair in one run.",
     )
 
 
@@ -121,10 +123,15 @@ def no_difference() -> float:
     return NO_DIFFERENCE
 
 
-def _latest(record: Record, name: str, size: Size) -> Measurement | None:
-    """Return the latest measurement of a kernel, in the book or not, whatever its code."""
-    runs = sorted(record.runs, key=lambda run: run.date, reverse=True)
-    found = (one for run in runs for one in run.measurements)
-    return next(
-        (one for one in found if (one.kernel, one.size) == (current_name(name), size)), None
-    )
+def _pair(record: Record, idea: Idea, size: Size) -> tuple[float, float]:
+    """Return GFLOP/s without and with an idea, of the latest run that has both, whatever the code.
+
+    Raises:
+        LabError: no run has both.
+    """
+    for run in sorted(record.runs, key=lambda run: run.date, reverse=True):
+        speeds = {one.kernel: one.gflops for one in run.measurements if one.size == size}
+        names = (current_name(idea.before), current_name(idea.name))
+        if speeds.keys() >= {*names}:
+            return speeds[names[0]], speeds[names[1]]
+    raise LabError(f"{record.gpu.name} has no run of both '{idea.before}' and '{idea.name}'.")

@@ -102,10 +102,63 @@ def errors(program: Program) -> list[str]:
     return [one["message"] for one in every if one["severity"] == "error"]
 
 
+PARTS = """
+#include <cooperative_groups.h>
+#include <cstdio>
+namespace cg = cooperative_groups;
+__device__ int parts[40];
+__device__ unsigned arrived;
+__device__ int add(cg::thread_block_tile<32> tile, int a) {
+    for (int by = 16; by; by /= 2) a += tile.shfl_down(a, by);
+    return a;
+}
+__global__ void sum(const int *x, int *result) {
+    auto tile = cg::tiled_partition<32>(cg::this_thread_block());
+    int all = add(tile, x[blockIdx.x * 32 + threadIdx.x]);
+    if (threadIdx.x) return;
+    parts[blockIdx.x] = all;
+    __threadfence();
+    if (atomicAdd(&arrived, 1u) < gridDim.x - 1) return;
+    __threadfence();
+    all = 0;
+    for (int i = 0; i < gridDim.x; i++) all += parts[i];
+    *result = all;
+}
+int main() {
+    int h[1280], *x, *result, made;
+    for (int i = 0; i < 1280; i++) h[i] = i % 7;
+    cudaMalloc(&x, sizeof(h));
+    cudaMalloc(&result, 4);
+    cudaMemcpy(x, h, sizeof(h), cudaMemcpyHostToDevice);
+    sum<<<40, 32>>>(x, result);
+    cudaMemcpy(&made, result, 4, cudaMemcpyDeviceToHost);
+    printf("blocks 40 sum %d\\n", made);
+}
+"""
+
+HALVES = """
+#include <cuda_fp16.h>
+#include <cstdio>
+#include <vector>
+__global__ void twice(__half *x, int n) {
+    if (threadIdx.x < n) x[threadIdx.x] = __hadd(x[threadIdx.x], x[threadIdx.x]);
+}
+int main() {
+    std::vector<__half> h(64);
+    for (int i = 0; i < 64; i++) h[i] = (float)i;
+    __half *x;
+    cudaMalloc(&x, 128);
+    cudaMemcpy(x, h.data(), 128, cudaMemcpyHostToDevice);
+    twice<<<1, 64>>>(x, 64);
+    cudaMemcpy(h.data(), x, 128, cudaMemcpyDeviceToHost);
+    printf("%f\\n", (float)h[5]);
+}
+"""
+
 LARGE = SCALE.replace("n = 1000;", "n = 1 << 24;")
 
 
-@pytest.mark.parametrize("text", [SCALE, LINES, TABLE, MARK])
+@pytest.mark.parametrize("text", [SCALE, LINES, TABLE, MARK, PARTS, HALVES])
 def test_nothing_is_found_in_a_right_program(tmp_path: Path, text: str) -> None:
     program = followed(tmp_path, text)
     assert not program["stopped"]
@@ -125,6 +178,13 @@ def test_nothing_is_found_in_a_right_program(tmp_path: Path, text: str) -> None:
         (SCALE, "(r, y, n * sizeof(float)", "(r, y, n * 8", "takes 8000 bytes of r"),
         (LINES, "blockDim.x * gridDim.x", "blockDim.x", "letters (expected 5000)"),
         (TABLE, "size_t base = (size_t)", "int base = ", "element -"),
+        (PARTS, "    __threadfence();\n", "", "reads parts[0], which thread 0 of block 0 accesses"),
+        (
+            HALVES,
+            "vector<__half> h",
+            "vector<float> h",
+            "Line 14: The copy puts elements of type float",
+        ),
         (MARK, "level[i] != now", "level[i] < 0", "accesses at line"),
     ],
 )
@@ -134,6 +194,29 @@ def test_what_the_program_comes_to_is_an_error(
     assert right in text
     found = errors(followed(tmp_path, text.replace(right, wrong)))
     assert any(says in one for one in found), found
+
+
+@pytest.mark.parametrize(
+    ("says", "is_wrong"),
+    [
+        ('"in 629 bad %d", bad', False),
+        ('"size %d bad=%d", 4, bad', False),
+        ('"0 errors %d", n', False),
+        ('"%d bad", bad + 1', True),
+        ('"n=%d bad: %d", 0, 3', True),
+        ('"0 bad, errors 2"', True),
+    ],
+)
+def test_what_a_program_counts_is_read_with_its_word(
+    tmp_path: Path, says: str, is_wrong: bool
+) -> None:
+    program = followed(tmp_path, SCALE.replace('"%d bad\\n", bad', says))
+    assert bool(errors(program)) == is_wrong
+
+
+def test_a_seed_is_no_size(tmp_path: Path) -> None:
+    text = LARGE.replace("int bad = 0;", "int bad = 0; srand(70000);")
+    assert "n is 65,536" in followed(tmp_path, text)["sizes"]
 
 
 def test_constants_that_are_made_smaller_are_named(tmp_path: Path) -> None:
@@ -276,6 +359,37 @@ def test_a_missing_wait_is_named(tmp_path: Path, missing: str, line: int, says: 
         assert found == []
         return
     assert any(one.startswith(f"Line {line}: {says}") for one in found), found
+
+
+UNCHECKED = STREAMS.replace("bad += h[i] != 2 * i", "bad += h[i]").replace("bad != 0", "0")
+UNCHECKED = UNCHECKED.replace("%d bad", "sum %d")
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "says"),
+    [
+        ("", "", ""),
+        ("(filled, one)", "(filled, other)", '" or "sum 4032"'),
+        # Who waits for the first stream first need not see that the other was earlier.
+        (
+            "cudaStreamSynchronize(other)",
+            "cudaStreamSynchronize(one), cudaStreamSynchronize(other)",
+            "thread 0 of block 0 reads x[0], which nothing has written",
+        ),
+    ],
+)
+def test_an_order_that_nothing_ensures_shows_without_a_comparison(
+    tmp_path: Path, right: str, wrong: str, says: str
+) -> None:
+    text = UNCHECKED
+    if right:
+        assert right in text
+        text = text.replace(right, wrong).replace("(other, filled, 0)", "(one, filled, 0)")
+    found = errors(followed(tmp_path, text))
+    if not says:
+        assert found == []
+        return
+    assert any("Nothing makes" in one and says in one for one in found), found
 
 
 @pytest.mark.parametrize(

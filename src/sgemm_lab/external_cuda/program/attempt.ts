@@ -17,6 +17,7 @@ import { Launcher, NeededKernel } from "./launcher.ts";
 import { DeviceMemory } from "./memory.ts";
 import type { Asked, Unwritten } from "./runtime.ts";
 import { Runtime } from "./runtime.ts";
+import type { Order } from "./streams.ts";
 import { Streams } from "./streams.ts";
 import { ProgramEnd, Wasi } from "./wasi.ts";
 
@@ -36,14 +37,15 @@ export interface Attempt {
   unwritten: Unwritten[];
   /** what may have run earlier or later than the program needs it, if anything */
   late: { line: number; text: string } | null;
+  /** whether work may be done in another order */
+  isLoose: boolean;
 }
 
 /** How a run differs from others of the same program. */
 interface Way {
   /** what memory of the device holds before anything is written */
   garbage: number;
-  /** whether work in streams is done at once */
-  isEager: boolean;
+  order: Order;
 }
 
 /** What a module gives. */
@@ -93,7 +95,7 @@ class Run {
   ) {
     this.end = secondsNow() + seconds;
     this.device = new DeviceMemory(way.garbage);
-    this.streams = new Streams(way.isEager);
+    this.streams = new Streams(way.order);
     this.calls = new Calls(file);
     this.wasi = new Wasi(this.memory, () => this.onOutput());
     this.runtime = new Runtime({
@@ -133,7 +135,7 @@ class Run {
     const late = this.late();
     return {
       ...{ needs, stopped, isTooLarge, status, output, runs, findings: this.findings },
-      ...{ unwritten, late },
+      ...{ unwritten, late, isLoose: this.streams.isLoose || late !== null },
     };
   }
 

@@ -4,7 +4,7 @@ const FAILED = /\b(fail(ed|ure)?|mismatch(es)?|incorrect|wrong|different|not ok|
 const PASSED = /\b(pass(ed)?|ok|success\w*|correct|same|match(es)?)\b/i;
 const NONE = /\b(0|no|none)\b/i;
 const COUNTED =
-  /(?<![\d.e-])(\d+) (?:bad|errors?|mismatch(?:es)?|wrong|failures?|differences?)\b|(?:bad|errors?|mismatch(?:es)?|wrong|failures?)[:= ]+(\d+)(?![\d.e])/i;
+  /(?:(?<![\d.e-])(\d+) )?\b(?:bad|errors?|mismatch(?:es)?|wrong|failures?|differences?)\b(?:([:= ]+)(\d+)(?![\d.e]))?/gi;
 const NUMBER = "(-?\\d+(?:\\.\\d*)?(?:e[-+]?\\d+)?)";
 const EXPECTED = new RegExp(
   `${NUMBER}[^\\d\\n]*?\\b(?:expect(?:ed|s)?|want(?:ed)?|should be|reference|ref|cpu)\\b[:= ]*${NUMBER}`,
@@ -17,12 +17,11 @@ export function complaint(output: string) {
   for (const line of output.split("\n")) {
     const text = line.trim();
     if (PASSED.test(line) && !FAILED.test(line)) continue;
-    const [, before, after] = COUNTED.exec(line) ?? [];
-    const count = before ?? after;
-    if (count !== undefined) {
-      if (Number(count) > 0) return { text, isCertain: true };
-      continue;
-    }
+    const counts = [...line.matchAll(COUNTED)].flatMap(([, before, sign, after]) =>
+      countOf(before, sign, after),
+    );
+    if (counts.some(Boolean)) return { text, isCertain: true };
+    if (counts.length) continue;
     if (FAILED.test(line) && !NONE.test(line)) return { text, isCertain: true };
     const [, one, other] = EXPECTED.exec(line) ?? [];
     if (one === undefined) continue;
@@ -32,4 +31,11 @@ export function complaint(output: string) {
     }
   }
   return null;
+}
+
+/** The number that belongs to a word: in "4 bad=0" what is behind it; in "629 bad 0" it may be either. */
+function countOf(before: string | undefined, sign: string | undefined, after: string | undefined) {
+  if (before === undefined && after === undefined) return [];
+  if (before === undefined || (after !== undefined && sign?.trim())) return [Number(after)];
+  return [Math.min(Number(before), Number(after ?? before))];
 }

@@ -58,6 +58,11 @@ const LINK = [
   ...["--export=__heap_base", "--export-table", "-o", OUTPUT],
 ];
 const LEAN = "_LIBCPP_REMOVE_TRANSITIVE_INCLUDES";
+/** Errors that other headers of the libraries, or another `long`, do not change. */
+const NOT_OF_HEADERS =
+  /error: (?:'.*' file not found|.*\b(?:cuda|cu[a-z]+[A-Z]\w*|thrust|cub|nvcuda)\b)/;
+const NOT_OF_WIDTHS =
+  /error: (?:'.*' file not found|use of undeclared|unknown type|no (?:member|template|type) named)/;
 const ERROR = /^(.*?):(\d+):\d+: (?:fatal )?error: (.*)$/m;
 
 /** Compile and link the host code of a file. Throws an UnfollowedError where that is not possible. */
@@ -73,10 +78,12 @@ export function compileHost(file: CudaFile, clang: Package): HostProgram {
 /** With `long` of 8 bytes; where that does not fit the libraries, of 4. */
 function objectOf(file: CudaFile, clang: Package, name: string) {
   // Headers that include no others than they need are read in half the time.
-  const { made: quick } = compiled(file, clang, name, true, [`-D${LEAN}`]);
+  const { made: quick, messages: first } = compiled(file, clang, name, true, [`-D${LEAN}`]);
   if (quick) return quick;
+  if (NOT_OF_HEADERS.test(first)) throw new UnfollowedError(reason(first, name));
   const { made, messages } = compiled(file, clang, name, true);
   if (made) return made;
+  if (NOT_OF_WIDTHS.test(messages)) throw new UnfollowedError(reason(messages, name));
   const { made: narrow } = compiled(file, clang, name, false);
   if (!narrow) throw new UnfollowedError(reason(messages, name));
   return narrow;

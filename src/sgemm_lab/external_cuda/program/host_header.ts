@@ -425,14 +425,29 @@ typedef curandStatePhilox4_32_10 curandStatePhilox4_32_10_t;
 struct cudaPos { lab_size_t x, y, z; };
 struct CUtensorMap;
 namespace cooperative_groups {
-struct thread_block;
-struct grid_group;
-struct coalesced_group;
-template <unsigned, class = void> struct thread_block_tile;
+struct thread_block {};
+struct grid_group {};
+struct coalesced_group {};
+template <unsigned, class = void> struct thread_block_tile {};
 }
 namespace nvcuda { namespace wmma {} namespace experimental {} }
-namespace cuda { template <class> struct pipeline_shared_state; }
+namespace cuda {
+template <class> struct pipeline_shared_state;
+enum thread_scope { thread_scope_system, thread_scope_device, thread_scope_block, thread_scope_thread };
+enum memory_order { memory_order_relaxed, memory_order_acquire, memory_order_release, memory_order_acq_rel, memory_order_seq_cst };
+template <class T, thread_scope = thread_scope_system> struct atomic_ref { T& held; };
+template <class T, thread_scope = thread_scope_system> struct atomic {
+  T held;
+  atomic() = default;
+  __host__ __device__ constexpr atomic(T a) : held(a) {}
+  T load(memory_order = memory_order_seq_cst) const { return *(volatile const T*)&held; }
+  void store(T a, memory_order = memory_order_seq_cst) { *(volatile T*)&held = a; }
+};
+}
 `;
+
+/** Types of numbers with a fraction; their places are their codes. */
+export const REALS = ["", "float", "double", "__half", "__nv_bfloat16"];
 
 /** Functions of `runtime.ts`: what they take before the line. */
 const FUNCTIONS: Record<string, string> = {
@@ -474,6 +489,21 @@ int lab_static_shared(const void*);
 void lab_launch_at(int line);
 void* lab_symbol(const void*);
 lab_size_t lab_symbol_bytes(const void*);
+// What the elements of a copy are on both sides, where those are numbers with a fraction.
+void lab_copies(int to, int from);
+}
+template <class T> struct lab_real { enum { code = 0 }; };
+template <class T> struct lab_real<const T> : lab_real<T> {};
+${each(REALS.slice(1), (type) => `template <> struct lab_real<${type}> { enum { code = ${REALS.indexOf(type)} }; };`)}
+template <class T, class U>
+cudaError_t cudaMemcpy(T* to, const U* from, lab_size_t bytes, cudaMemcpyKind kind, LAB_LINE) {
+  lab_copies(lab_real<T>::code, lab_real<U>::code);
+  return cudaMemcpy((void*)to, (const void*)from, bytes, kind, line);
+}
+template <class T, class U>
+cudaError_t cudaMemcpyAsync(T* to, const U* from, lab_size_t bytes, cudaMemcpyKind kind, cudaStream_t stream = 0, LAB_LINE) {
+  lab_copies(lab_real<T>::code, lab_real<U>::code);
+  return cudaMemcpyAsync((void*)to, (const void*)from, bytes, kind, stream, line);
 }
 #define LAB_OK { return cudaSuccess; }
 ${each(

@@ -99,6 +99,7 @@ export class Launcher {
     const { key, name, line } = launch;
     const compiled = this.kernels[key];
     const given = this.#arguments(launch);
+    this.#checkTypes(launch, given.blocks);
     for (const block of given.blocks.values()) block.usedBy = name;
     const isSketch = !this.runs.length && !this.#isFilled();
     const variables = this.#ofVariables(compiled);
@@ -259,6 +260,25 @@ export class Launcher {
     return { reads, writes };
   }
 
+  /** Find copies of floats, say, into an array of __half that a kernel takes for such. */
+  #checkTypes({ name, signature }: Launch, blocks: Map<string, Block>) {
+    const typesOf = (block: Block) =>
+      signature.parameters.flatMap((one) =>
+        blocks.get(one.name) === block ? one.type.replace(/ const\b|[*&]|\s/g, "") : [],
+      );
+    for (const block of new Set(blocks.values())) {
+      if (!block.mixed) continue;
+      const { own, held, line } = block.mixed;
+      const types = typesOf(block);
+      block.mixed = null;
+      if (!types.includes(own) || types.includes(held)) continue;
+      const message =
+        `The copy puts elements of type ${held} into ${block.name}, bit by bit. ${name} takes them ` +
+        `for elements of type ${own}. Convert them first.`;
+      this.find("wrong result", message, { line, kernel: name });
+    }
+  }
+
   #arguments(launch: Launch) {
     const starts: Record<string, number> = {};
     const blocks = new Map<string, Block>();
@@ -280,7 +300,12 @@ export class Launcher {
         argumentOf(one, launch.given[at], blockAt),
       ]),
     );
-    const watched = [...new Map([...blocks].map(([own, one]) => [one, own])).values()];
+    const { ptx, entry } = this.kernels[launch.key];
+    const variables = (parse(ptx).get(entry)?.variables ?? []).filter(({ constant }) => !constant);
+    const watched = [
+      ...new Map([...blocks].map(([own, one]) => [one, own])).values(),
+      ...variables.map(({ name }) => name),
+    ];
     return { args, starts, blocks, watched };
   }
 

@@ -23,6 +23,8 @@ export class Block {
   freed = false;
   /** the kernel that ran last with it */
   usedBy = "";
+  /** a copy of elements of another type than its own, until a kernel has used them */
+  mixed: { own: string; held: string; line: number } | null = null;
 
   constructor(
     public address: number,

@@ -4,6 +4,7 @@
 
 import type { Package } from "../../clang/compiler.ts";
 import type { Hazard } from "../../simulator/hazard.ts";
+import { UNWRITTEN } from "../../simulator/hazards.ts";
 import type { CudaFile } from "../cuda_file.ts";
 import { lastName } from "../kernels.ts";
 import type { Finding, Severity } from "../severity.ts";
@@ -15,6 +16,7 @@ import { UnfollowedError } from "./faults.ts";
 import type { HostProgram } from "./host_compiler.ts";
 import { compileHost } from "./host_compiler.ts";
 import type { Kernels, LaunchRun } from "./launcher.ts";
+import type { Order } from "./streams.ts";
 
 export interface Followed {
   /** a kernel that has to be compiled before the program can be followed */
@@ -56,23 +58,18 @@ export function follow(
 ): Followed {
   const program = compiled(file, clang);
   if (program instanceof UnfollowedError) return nothing(program.message);
-  const first = attempt(program, file, kernels, seconds, { garbage: GARBAGE, isEager: false });
+  const run = (order: Order, garbage = GARBAGE) =>
+    attempt(program, file, kernels, seconds, { garbage, order });
+  const first = run("late");
   if (first.needs !== null) return { ...nothing(""), needs: first.needs };
   const findings = [...first.findings];
-  if (!first.stopped) {
-    const verdict = verdictOf(first);
-    if (first.unwritten.length) {
-      const given = { garbage: OTHER_GARBAGE, isEager: false };
-      const isOther = () => differ(first, attempt(program, file, kernels, seconds, given));
-      if (verdict || isOther()) findings.push(unwritten(first));
-    }
-    if (verdict) {
-      const given = { garbage: GARBAGE, isEager: true };
-      const eager = first.late && attempt(program, file, kernels, seconds, given);
-      const isLate = eager && !eager.stopped && !verdictOf(eager);
-      findings.push(isLate ? tooEarly(verdict, first) : verdict);
-    }
+  const verdict = verdictOf(first);
+  if (!first.stopped && first.unwritten.length) {
+    if (verdict || differ(first, run("late", OTHER_GARBAGE))) findings.push(unwritten(first));
   }
+  const found = first.isLoose ? inOtherOrder(first, run) : null;
+  const shown = found ?? verdict;
+  if (shown) findings.push(shown);
   return report(first, findings, file);
 }
 
@@ -98,10 +95,10 @@ const nothing = (stopped: string): Followed => ({
 });
 
 /** What a program that ended says of itself, if it is not content. */
-function verdictOf({ status, output, runs }: Attempt): HostFinding | null {
+function verdictOf({ status, output, runs, stopped }: Attempt): HostFinding | null {
   const launch = runs.at(-1);
   const said = complaint(output);
-  if (!launch || (!status && !said)) return null;
+  if (!launch || stopped || (!status && !said)) return null;
   const prints = said ? `prints "${said.text}"` : "";
   const ends = status ? `ends with status ${status}` : "";
   const message = `The file's own main, followed on its own data, ${[prints, ends].filter(Boolean).join(" and ")}.`;
@@ -127,11 +124,50 @@ function unwritten({ unwritten: [first] }: Attempt): HostFinding {
   };
 }
 
-/** A verdict that holds only where work is done as late as the program allows. */
-function tooEarly(verdict: HostFinding, { late, runs }: Attempt): HostFinding {
-  const kernel = runs.length ? ofKernel(runs[runs.length - 1]) : "";
-  const message = `Line ${late?.line}: ${late?.text} ${verdict.message}`;
-  return { ...verdict, kind: "wrong result", message, line: late?.line ?? verdict.line, kernel };
+/** What depends on an order of streams, or of a stream and the host, that nothing ensures. */
+function inOtherOrder(first: Attempt, run: (order: Order) => Attempt): HostFinding | null {
+  const orders: Order[] = first.late ? ["early", "others first"] : ["others first"];
+  for (const order of orders) {
+    const other = run(order);
+    const late = other.late ?? first.late;
+    const shown = late && shownBy(first, other);
+    if (!shown) continue;
+    const kernel = other.runs.length ? ofKernel(other.runs[other.runs.length - 1]) : "";
+    const message = `Line ${late.line}: ${late.text} ${shown}`;
+    return { kind: "wrong result", message, line: late.line, kernel, isCertain: true };
+  }
+  return null;
+}
+
+/** What one of two orders shows and the other does not, in a sentence; "" if nothing. */
+function shownBy(first: Attempt, other: Attempt) {
+  const [unset, known] = [other, first].map(({ runs }) =>
+    runs.flatMap(({ hazards }) => hazards.filter(({ kind }) => kind === UNWRITTEN)),
+  );
+  if (unset.length && !known.length) return unset[0].message;
+  if (first.stopped || other.stopped) return "";
+  const [one, two] = [first, other].map(verdictOf);
+  if (!one !== !two) return (one ?? two)?.message ?? "";
+  const apart = differingLines(first.output, other.output);
+  return apart ? `What it prints depends on that: "${apart.join('" or "')}".` : "";
+}
+
+/** The first lines of two outputs that differ by more than rounding. */
+function differingLines(one: string, other: string) {
+  const [lines, others] = [one, other].map((text) => text.split("\n"));
+  const at = lines.findIndex((line, at) => isApart(line, others[at] ?? ""));
+  return at < 0 ? null : [lines[at].trim(), (others[at] ?? "").trim()];
+}
+
+const NUMBER = /-?\d+(?:\.\d*)?(?:e[-+]?\d+)?/gi;
+const TOLERANCE = 1e-3;
+
+function isApart(one: string, other: string) {
+  if (one.replace(NUMBER, "0") !== other.replace(NUMBER, "0")) return true;
+  const [numbers, others] = [one, other].map((text) => (text.match(NUMBER) ?? []).map(Number));
+  return numbers.some(
+    (number, at) => Math.abs(number - others[at]) > TOLERANCE * Math.max(1, Math.abs(number)),
+  );
 }
 
 const ofKernel = ({ kernel }: LaunchRun) => lastName(kernel.split("<")[0]);

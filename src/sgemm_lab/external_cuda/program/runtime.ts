@@ -4,6 +4,7 @@ import { UNWRITTEN } from "../../simulator/memory.ts";
 import type { Calls } from "./calls.ts";
 import { ProgramFault, TooLargeError, UnfollowedError } from "./faults.ts";
 import type { Heap } from "./heap.ts";
+import { REALS } from "./host_header.ts";
 import type { Block, DeviceMemory, Where } from "./memory.ts";
 import type { Streams, Work } from "./streams.ts";
 
@@ -63,6 +64,8 @@ export interface World {
 type Function = (...given: never[]) => number | bigint | undefined;
 
 export class Runtime {
+  /** types of the elements of the next copy, of its target and its source */
+  copied: string[] = [];
   /** variables of the device, by name */
   symbols = new Map<string, Block>();
   /** kernels by the place of their stubs, as the compiler calls them */
@@ -169,6 +172,10 @@ export class Runtime {
       return SUCCESS;
     },
     lab_static_shared: (stub: number) => this.world.staticShared(stub),
+    lab_copies: (to: number, from: number) => {
+      this.copied = [REALS[to], REALS[from]];
+      return undefined;
+    },
     lab_symbol: (at: number) => this.symbol(at).address,
     lab_symbol_bytes: (at: number) => BigInt(this.symbol(at).size),
     lab_allocate_device: (to: number, bytes: bigint, kind: number, line: number) =>
@@ -392,11 +399,17 @@ export class Runtime {
     const called = /^cudaMemcpy/;
     const name = this.world.calls.name(this.at(line), called, "cudaMemcpy");
     const second = name.startsWith("cudaMemcpy2D") ? 2 : 1;
+    const [own, other] = this.copied;
+    this.copied = [];
     if (!count) return;
     const target = this.span(to >>> 0, line, called, 0);
     const source = this.span(from >>> 0, line, called, second);
     this.check(name, target, count, way(kind, TO_DEVICE));
     this.check(name, source, count, way(kind, TO_HOST));
+    if (target.block) {
+      const isMixed = own && other && own !== other && !source.block;
+      target.block.mixed = isMixed ? { own, held: other, line } : null;
+    }
     // Memory that is not pinned is read before the call ends.
     const held = source.block ? null : source.bytes(count).slice();
     const run = () => {

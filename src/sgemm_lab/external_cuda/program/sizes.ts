@@ -9,6 +9,8 @@ import { tokensOf } from "../tokens.ts";
 const LARGEST_KEPT = 1024;
 const LEAST = 256;
 const TYPES = /^(int|long|unsigned|size_t|u?int(32|64)_t|auto|short|uint)$/;
+/** What takes a number that stands for no size. */
+const SEEDED = /^(srand(48)?|seed|mt19937(_64)?|minstd_rand0?|default_random_engine)$/;
 const PLAIN = /^(?:\d[\d']*[uUlLzZ]*|<<|<|[-+*()])$/;
 
 interface Change {
@@ -47,6 +49,7 @@ function isTied({ start, end, own, value }: Change, { files: [{ declarations }] 
   return declarations.some(({ tokens }) =>
     tokens.some((token, at) => {
       if (token.kind !== "number" || (start <= token.start && token.start < end)) return false;
+      if (tokens.slice(Math.max(0, at - 3), at).some(({ text }) => SEEDED.test(text))) return false;
       const number = numberOf([token]) ?? 0;
       if (number > LARGEST_KEPT && value < number && number < own) return true;
       const isNamed = /log|bits|depth|levels/i.test(tokens[at - 2]?.text ?? "");

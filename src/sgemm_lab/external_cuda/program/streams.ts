@@ -18,6 +18,12 @@ export interface Work {
 
 type Asked = Pick<Work, "stream" | "line" | "what" | "reads" | "writes" | "run">;
 
+/**
+ * When work is done: where something waits for it; at once; or where something waits, but after all in
+ * other streams that may come before it.
+ */
+export type Order = "late" | "early" | "others first";
+
 /** The stream without a name: others wait for it, and it for them. */
 const LEGACY = 0;
 const FIRST = 16;
@@ -25,14 +31,15 @@ const FIRST = 16;
 export class Streams {
   /** one that ran before another of an earlier line, though both use the same array */
   overtaken: [Work, Work] | null = null;
+  /** whether two streams used the same array, and neither waited for the other */
+  isLoose = false;
   #last = new Map<number, Work>();
   #apart = new Set<number>();
   #pending = new Set<Work>();
   count = 0;
   next = FIRST;
 
-  /** @param isEager whether all is done at once, as it is asked for */
-  constructor(public isEager: boolean) {}
+  constructor(public order: Order) {}
 
   /** A new stream. @param isApart whether it does not wait for the one without a name */
   create(isApart: boolean) {
@@ -56,8 +63,16 @@ export class Streams {
     const work = { ...asked, stream, number: this.count++, before, isDone: false };
     this.#last.set(stream, work);
     this.#pending.add(work);
-    if (this.isEager) this.finish(work);
+    if (this.order === "early") this.finish(work);
+    else this.#look(work);
     return work;
+  }
+
+  #look(work: Work) {
+    const apart = this.pending.filter((one) => one.stream !== work.stream && clash(one, work));
+    if (this.isLoose || !apart.length) return;
+    const known = this.#until(work);
+    this.isLoose = apart.some((one) => !known.has(one));
   }
 
   /** Make what comes next in a stream wait for some work of another. */
@@ -73,6 +88,15 @@ export class Streams {
   /** Do some work, after all that it waits for. */
   finish(work: Work | undefined) {
     if (!work || work.isDone) return;
+    const found = this.#until(work);
+    for (const one of this.order === "others first" ? this.pending : []) {
+      if (!found.has(one) && one.before.every(({ isDone }) => isDone)) this.#run(one);
+    }
+    for (const one of [...found].sort((a, b) => a.number - b.number)) this.#run(one);
+  }
+
+  /** Some work and what it waits for. */
+  #until(work: Work) {
     const found = new Set<Work>();
     const waiting = [work];
     for (let one = waiting.pop(); one; one = waiting.pop()) {
@@ -80,7 +104,7 @@ export class Streams {
       found.add(one);
       waiting.push(...one.before);
     }
-    for (const one of [...found].sort((a, b) => a.number - b.number)) this.#run(one);
+    return found;
   }
 
   #run(work: Work) {

@@ -132,7 +132,16 @@ def test_a_listing_numbers_its_lines_as_the_file_does():
     assert numbered
     for number, line in numbered:
         plain = unescape(re.sub(r"<[^>]+>", "", line))
-        assert source[int(number) - 1].rstrip() == plain.rstrip()
+        assert source[int(number) - 1].strip() == plain.strip()
+
+
+def test_a_listing_cuts_the_blanks_that_its_lines_begin_with():
+    """A phone has room for forty letters."""
+    shown = lab.show("stages", "const int now =", "for (int j = 0; j < TN; ++j) {")
+    lines = [line[2:] for line in shown.text.splitlines()[1:]]
+    assert lines[0].startswith("const int now")
+    assert "#pragma unroll" in lines
+    assert "    for (int j = 0; j < TN; ++j) {" in lines
 
 
 def test_counts_stand_beside_the_hardware_s():

@@ -1,7 +1,7 @@
 """The exercises of chapter 11, one product, many kernels."""
 
 from sgemm_lab.catalogue import load_kernel
-from sgemm_lab.exercises.criteria import Case, Counted, Criteria
+from sgemm_lab.exercises.criteria import always
 from sgemm_lab.exercises.lines import Lines
 from sgemm_lab.exercises.model import Estimate, Number
 from sgemm_lab.exercises.quantities import times_as_fast
@@ -9,14 +9,17 @@ from sgemm_lab.formulas.tile import Tile
 from sgemm_lab.formulas.wave_quantization import Product
 from sgemm_lab.simulator.formulas import sharing
 
-_ONE_BLOCK = (64, 64, 16)
 _SMALL = (256, 256, 256)
 _SMS = 132
 """Of an H200, which the exercises name."""
 _SIDE = 3072
-_LANES = (
-    "    const int ty = lane % LANES_M;             // my group of rows in it\n"
-    "    const int tx = lane / LANES_M ^ lane % 4;  // my group of columns in it"
+_BEGIN = (
+    "    const int kBegin = {begin};\n"
+    "    A += kBegin; B += size_t(kBegin) * N;\n"
+    "    K = {end} - kBegin;"
+)
+_PART_OF_K = _BEGIN.format(
+    begin="windows * block / SPLIT * BK", end="min(K, windows * (block + 1) / SPLIT * BK)"
 )
 
 
@@ -29,30 +32,6 @@ def _share_of_time() -> float:
 def _busy_sms() -> int:
     x, y = load_kernel("cluster_split:SPLIT=8").launch_shape(*_SMALL).grid
     return min(_SMS, x * y)
-
-
-_NOTHING_MERGED = Criteria(
-    (
-        Case(
-            False,
-            "C is right, but {made:comma} wavefronts read shared memory instead of {apart:comma}: "
-            "some requests are still merged.",
-            "made",
-            below="apart",
-        ),
-        Case(
-            False,
-            "C is right, but {made:comma} wavefronts are more than the {apart:comma} needed.",
-            "made",
-            above="apart",
-        ),
-        Case(True, "no request is merged, and each lane has a place of its own."),
-    ),
-    {
-        "made": Counted("shared_load_wavefronts", _ONE_BLOCK),
-        "apart": Counted("shared_load_wavefronts", _ONE_BLOCK, of="small_tile"),
-    },
-)
 
 
 EXERCISES = (
@@ -81,11 +60,11 @@ EXERCISES = (
     ),
     Lines(
         name="11.3",
-        kernel="small_tile",
-        place=_LANES,
-        start="    const int ty = lane / LANES_N;\n    const int tx = lane % LANES_N;",
-        criteria=_NOTHING_MERGED,
-        sizes=((64, 64, 8),),
+        kernel="cluster_split",
+        place=_PART_OF_K,
+        start=_BEGIN.format(begin="0", end="K"),
+        criteria=always("each K tile is multiplied by one block of the cluster."),
+        sizes=((8, 8, 64), (8, 8, 65)),
     ),
 )
 

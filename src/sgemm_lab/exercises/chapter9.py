@@ -1,7 +1,7 @@
 """The exercises of chapter 9, async copy."""
 
 from sgemm_lab.catalogue import load_kernel
-from sgemm_lab.exercises.criteria import Case, Constant, Criteria, LeastInPtx, always
+from sgemm_lab.exercises.criteria import Case, Constant, Criteria, LeastInPtx
 from sgemm_lab.exercises.lines import Lines
 from sgemm_lab.exercises.model import Choice, Estimate, Number, Range
 from sgemm_lab.exercises.quantities import times_as_fast
@@ -10,7 +10,6 @@ from sgemm_lab.hardware import FLOAT_BYTES
 
 _SQUARE = (4096, 4096, 4096)
 _WAIT = "        waitForGroups<STAGES - 2>();  // my part of this K tile is there"
-_FETCH = "        fetch(later, later / BK % STAGES);"
 _LEFT = r"cp\.async\.wait_group\s+(\d+)"
 
 _WAITS_FOR_ONE_ONLY = Criteria(
@@ -26,8 +25,6 @@ _WAITS_FOR_ONE_ONLY = Criteria(
     ),
     {"left": LeastInPtx(_LEFT), "may": Constant("STAGES", plus=-2)},
 )
-
-_THE_RIGHT_STAGE = always("no thread reads the stage that is filled.")
 
 
 def _held() -> float:
@@ -75,17 +72,8 @@ EXERCISES = (
         start="        waitForGroups<STAGES - 1>();",
         criteria=_WAITS_FOR_ONE_ONLY,
     ),
-    Lines(
-        name="9.4",
-        kernel="stages",
-        place=_FETCH,
-        start="        fetch(later, now);",
-        criteria=_THE_RIGHT_STAGE,
-        solution="        fetch(later, (now + STAGES - 1) % STAGES);",
-        sizes=((8, 8, 64), (8, 8, 65)),
-    ),
     Number(
-        name="9.5",
+        name="9.4",
         unit="stages",
         expected=_stages_that_fit,
         because="A stage takes 24,832 bytes.",

@@ -22,8 +22,9 @@ Place = int | str | None
 def show(name: str | Kernel, first: Place = None, last: Place = None) -> Output:
     """Show a kernel's source, or lines of it; lines that its parent lacks are marked.
 
-    ``first`` and ``last`` are line numbers, or pieces of the text of those lines. Lines inlined
-    from ``device.cuh`` are left out, unless the lines begin or end among them.
+    ``first`` and ``last`` are line numbers, or pieces of the text of those lines. Blanks that all
+    lines begin with are cut. Lines inlined from ``device.cuh`` are left out, unless the lines begin
+    or end among them.
 
     Raises:
         LabError: no line contains the text of ``first`` or ``last``.
@@ -58,8 +59,9 @@ def _listing(
     start = _line_number(kernel, first, 1) or body_start(kernel.source) + 1
     end = _line_number(kernel, last, start) or len(lines)
     # Highlighted as a whole, then cut: a comment may run over several lines.
-    coloured = highlight(kernel.source, lexer, HtmlFormatter(nowrap=True))
-    html_lines = coloured.splitlines()
+    texts = kernel.source.splitlines()
+    texts[start - 1 : end] = _dedented(texts[start - 1 : end])
+    html_lines = highlight("\n".join(texts), lexer, HtmlFormatter(nowrap=True)).splitlines()
     if inlined and start not in inlined and end not in inlined:
         html_lines[inlined.start - 1] = highlight(
             INCLUDE, lexer, HtmlFormatter(nowrap=True)
@@ -80,8 +82,18 @@ def _listing(
         f'<figure class="lab-source"><figcaption>{caption}</figcaption>'
         f'<pre tabindex="0"><code>{body}</code></pre></figure>'
     )
-    text = "\n".join(f"{'+' if line.changed else ' '} {line.text}" for line in shown)
+    text = "\n".join(
+        f"{'+' if line.changed else ' '} {plain}"
+        for line, plain in zip(shown, _dedented([line.text for line in shown]), strict=True)
+    )
     return Output(html, f"{kernel.title}\n{text}")
+
+
+def _dedented(lines: list[str]) -> list[str]:
+    """Cut the blanks that all lines begin with, except empty ones and those of the preprocessor."""
+    code = [line for line in lines if line and not line.startswith("#")]
+    blanks = min((len(line) - len(line.lstrip()) for line in code), default=0)
+    return [line if line.startswith("#") else line[blanks:] for line in lines]
 
 
 def _line_number(kernel: Kernel, place: Place, start: int) -> int | None:

@@ -33,6 +33,8 @@ _DASHES = (("Dashed", "--"), ("Dotted", ":"), ("Dash-dotted", "-."))
 _MOST_CURVES = 5
 _LINE_POINTS = 11.0
 """Height of a line of a label beside a curve."""
+_LETTER_POINTS, _AXIS_POINTS = 5.2, 430
+"""About the width of a letter of such a label, and of the plot."""
 _COLOURS = (
     style.CUBLAS,
     *(style.LEVEL_COLOURS[level] for level in ("dram", "shared", "l2", "register")),
@@ -238,7 +240,8 @@ def _draw_curves(
             ax.plot(list(yours), list(yours.values()), "D:", color=colour, markersize=7,
                     markerfacecolor="none", linewidth=1.0)  # fmt: skip
         shown = [*sizes, *(score.m for score in here)]
-        ax.set_xlim(min(shown) * 0.85, max(shown) * (1.15 if phone else 4.5))
+        longest = max(len(line) for label, *_ in ends for line in label.split("\n"))
+        ax.set_xlim(min(shown) * 0.85, max(shown) * (1.15 if phone else _room(longest, shown)))
         ax.set_xticks(sizes, [str(size) for size in sizes])
         ax.xaxis.set_minor_locator(NullLocator())
         if shares:
@@ -255,6 +258,12 @@ def _draw_curves(
         else:
             _label_ends(ax, ends)
     return fig
+
+
+def _room(letters: int, sizes: Sequence[int]) -> float:
+    """Return by which factor the axis goes on behind the largest size, for labels there."""
+    share = (letters * _LETTER_POINTS + 14) / _AXIS_POINTS
+    return math.pow(max(sizes) / min(sizes), share / (1 - share))
 
 
 def _label_ends(ax: Axes, ends: list[tuple[str, str, tuple[float, float]]]) -> None:

@@ -115,5 +115,6 @@ def barrier_ring(name: str | Kernel, *, stages: int, tiles: int) -> BarrierRing:
         note=f"By the overlap model, with the times of a K tile of {kernel.name} on "
         f"{measured_card().device.name}. In a stage's row a K tile is requested (dashed), arrives "
         "(solid), is ready (faint) and is multiplied (with its number); what happens now is "
-        "framed. In a box, the faint part has landed. It shrinks as the K tile is multiplied.",
+        "framed. In a box, the faint part has landed. It shrinks as the K tile is multiplied. "
+        "Warps wait for a framed bit.",
     )

@@ -24,6 +24,15 @@ interface Ring {
   events: number[];
 }
 
+type Barrier = "emptied" | "filled";
+
+/** A barrier for which warps wait, and the bit that it will show when they may go on. */
+interface Wait {
+  barrier: Barrier;
+  stage: number;
+  bit: number;
+}
+
 /** What is in a stage: a K tile that is copied, ready, multiplied, or nothing. */
 interface Held {
   tile: TimedWindow | undefined;
@@ -37,7 +46,10 @@ const STATE = ["times", "note", "time"] as const;
 const GUTTER = 92; // px beside the lanes and the rows
 const NARROWEST = 290;
 const INSTANT = 1e-6; // closer events are one
-const [BOX, GAP, LANE] = [58, 10, 112]; // px: a stage, between stages, from lane to lane
+const [BOX, GAP, LANE] = [58, 10, 118]; // px: a stage, between stages, from lane to lane
+const ARROWS = { emptied: "▲", filled: "▼" };
+const BARRIERS = ["emptied", "filled"] as const;
+const [LAMP, LAMP_ROW] = [16, 18]; // px: the bit of a barrier, from one to the other
 const [TOP, ROW] = [24, 20]; // px: above the upper lane, a row of the timeline
 
 export function render({ model, el }: View<State>) {
@@ -85,23 +97,52 @@ function heldBy({ tiles }: Ring, stage: number, time: number): Held {
   return { tile, does: "multiplied", level: 1 - share(begins, done) };
 }
 
+/** The bit of a barrier: 1 at first, and flipped by each completion. */
+function bitOf({ tiles }: Ring, { stage, barrier }: Omit<Wait, "bit">, time: number) {
+  const completes = barrier === "filled" ? "there" : "done";
+  const over = tiles.filter((one) => one.buffer === stage && one[completes] <= time);
+  return (over.length + 1) % 2;
+}
+
+/** What producers and multiplying warps wait for; neither where they are at work or done. */
+function waitsOf({ tiles, stages }: Ring, time: number) {
+  const toAsk = tiles.find(({ asked }) => asked > time);
+  const copies = tiles.some(({ asked, there }) => asked <= time && time < there);
+  const toRead = tiles.find(({ done }) => done > time);
+  const waits: { producers?: Wait; readers?: Wait } = {};
+  const odd = (tile: TimedWindow) => Math.floor(tile.number / stages) % 2;
+  if (toAsk && !copies) {
+    waits.producers = { barrier: "emptied", stage: toAsk.buffer, bit: 1 - odd(toAsk) };
+  }
+  if (toRead && toRead.begins > time) {
+    waits.readers = { barrier: "filled", stage: toRead.buffer, bit: odd(toRead) };
+  }
+  return waits;
+}
+
+const waitWords = ({ barrier, stage, bit }: Wait) => `wait until ${barrier}[${stage}] shows ${bit}`;
+
 /** What both kinds of warps do at one time, and which barrier they wait for. */
 function momentWords(ring: Ring, time: number) {
-  const { tiles, stages, end } = ring;
+  const { stages, end } = ring;
   if (time >= end) return `At ${number(time)} clocks: all K tiles are multiplied.`;
   const held = range(0, stages - 1).map((stage) => heldBy(ring, stage, time));
   const copied = held.filter(({ does }) => does === "copied").map(({ tile }) => tile);
   const busy = held.find(({ does }) => does === "multiplied")?.tile;
-  const next = tiles.find(({ begins }) => begins > time);
+  const { producers, readers } = waitsOf(ring, time);
   const names = copied.map((one) => one?.number).sort((a, b) => Number(a) - Number(b));
-  const more = tiles.some(({ asked }) => asked > time);
-  let copy = more ? `wait for emptied[${busy?.buffer ?? 0}]` : "have copied the last K tile";
+  let copy = producers ? waitWords(producers) : "have copied the last K tile";
   if (names.length === 1) copy = `copy K tile ${names[0]} into stage ${copied[0]?.buffer}`;
   if (names.length > 1) copy = `copy K tiles ${names[0]} to ${names.at(-1)}`;
   const multiply = busy
     ? `multiply K tile ${busy.number} from stage ${busy.buffer}`
-    : `wait for filled[${next?.buffer ?? 0}]`;
+    : readers && waitWords(readers);
   return `At ${number(time)} clocks: producers ${copy}; multiplying warps ${multiply}.`;
+}
+
+/** Where the words of a barrier stand, between the lanes. */
+function lampRow(barrier: Barrier) {
+  return TOP + BOX + 25 + LAMP_ROW * BARRIERS.indexOf(barrier);
 }
 
 /** Two lanes of stages, and below the time of each stage in a row. */
@@ -127,8 +168,17 @@ class Drawing extends OverTime {
     for (const stage of range(0, ring.stages - 1)) this.drawStage(stage);
     if (this.narrow) {
       this.scene.text("key-stage", "lab-barrier", GUTTER - 12, 11, "stage", "end");
-      this.scene.text("key-up", "lab-barrier", GUTTER - 12, TOP + BOX + 25, "emptied ▲", "end");
-      this.scene.text("key-down", "lab-barrier", GUTTER - 12, TOP + BOX + 40, "filled ▼", "end");
+      for (const barrier of BARRIERS) {
+        const words = `${barrier} ${ARROWS[barrier]}`;
+        this.scene.text(
+          `key-${barrier}`,
+          "lab-barrier",
+          GUTTER - 12,
+          lampRow(barrier),
+          words,
+          "end",
+        );
+      }
     }
     const rows = TOP + LANE + BOX + 36;
     for (const tile of ring.tiles) this.drawTile(tile, rows + tile.buffer * ROW);
@@ -154,17 +204,34 @@ class Drawing extends OverTime {
     this.scene.text(`${id}-2`, "lab-lane-name", GUTTER - 12, y + BOX / 2 + 13, second, "end");
   }
 
-  /** A stage in the lane of those whom it belongs to, and the barrier that gave it to them. */
+  /** The bits of a stage's two barriers, framed where warps wait for them. */
+  drawLamps(stage: number, x: number, wide: number) {
+    const { scene, ring, time, narrow } = this;
+    const awaited = Object.values(waitsOf(ring, time));
+    for (const barrier of BARRIERS) {
+      const [id, y] = [`${barrier}${stage}`, lampRow(barrier)];
+      const left = narrow ? x + (wide - LAMP) / 2 : x + wide - LAMP - 4;
+      const bit = bitOf(ring, { stage, barrier }, time);
+      const waits = awaited.some((one) => one.stage === stage && one.barrier === barrier);
+      const look = `lab-lamp${bit ? " lab-on" : ""}${waits ? " lab-awaited" : ""}`;
+      const shape = { x: left, y: y - 12.5, width: LAMP, height: LAMP, rx: 3 };
+      scene.draw(`lamp-${id}`, "rect", { class: look, ...shape });
+      const ink = bit ? "lab-bit lab-on" : "lab-bit";
+      scene.text(`bit-${id}`, ink, left + LAMP / 2, y, `${bit}`, "middle");
+      if (narrow) continue;
+      const words = `${ARROWS[barrier]} ${barrier}[${stage}]`;
+      scene.text(`name-${id}`, "lab-barrier", left - 6, y, words, "end");
+    }
+  }
+
+  /** A stage in the lane of those whom it belongs to, and its barriers. */
   drawStage(stage: number) {
     const { scene, ring, time, width } = this;
     const each = (width - GUTTER - 12 + GAP) / ring.stages;
     const [x, wide] = [GUTTER + 4 + stage * each, each - GAP];
     const { tile, does, level } = heldBy(ring, stage, time);
     const below = does === "ready" || does === "multiplied";
-    const middle = TOP + BOX + (LANE - BOX) / 2 + 4;
-    const barrier = below ? `▼ filled[${stage}]` : `▲ emptied[${stage}]`;
-    const short = this.narrow ? barrier[0] : barrier;
-    this.scene.text(`barrier${stage}`, "lab-barrier", x + wide / 2, middle, short);
+    this.drawLamps(stage, x, wide);
     const called = this.narrow ? `${stage}` : `stage ${stage}`;
     this.scene.text(`stage-name${stage}`, "lab-barrier", x + wide / 2, 11, called);
     const node = scene.draw(`stage${stage}`, "g", {

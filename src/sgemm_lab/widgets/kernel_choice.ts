@@ -40,6 +40,7 @@ const PRESETS: [words: string, size: Size][] = [
   ["long K", [300, 500, 7000]],
   ["thin K", [4096, 4096, 8]],
 ];
+const LONGEST = 4; // times that the fastest takes: what goes beyond is cut
 /** Terms that kernels without tiles count in other units. */
 const UNTILED: Record<string, string> = {
   work: "products of the busiest SM",
@@ -60,7 +61,7 @@ export function render({ model, el }: View<State>) {
   );
   const readout = [html("p"), html("p")];
   const list = html("div", { class: "lab-candidates" });
-  const heading = html("p", { class: "lab-heading" });
+  const heading = html("summary");
   const body = html("tbody");
   const heads = ["term of the model", "count", "µs"].map((head) =>
     html("th", { scope: "col" }, head),
@@ -72,8 +73,13 @@ export function render({ model, el }: View<State>) {
     html("div", { class: "lab-chips", role: "group", "aria-label": "M×N×K" }, presets),
     controls(sliders),
     html("div", { class: "lab-verdict", role: "status" }, readout),
-    [list, heading],
-    html("table", { class: "lab-table" }, html("thead", {}, html("tr", {}, heads)), body),
+    list,
+    html(
+      "details",
+      { class: "lab-terms" },
+      heading,
+      html("table", { class: "lab-table" }, html("thead", {}, html("tr", {}, heads)), body),
+    ),
   );
   const rows = new Map(kernelsOf(model).map((kernel) => [kernel, candidateRow(kernel, pick)]));
   list.append(...[...rows.values()].map(({ element }) => element));
@@ -113,7 +119,7 @@ function bestOf(kernel: string, candidates: Candidate[], size: Size, sms: number
     .reduce((a, b) => (b.time < a.time ? b : a), { kernel, best: own[0], time: Infinity });
 }
 
-/** A bar as long as a candidate is fast, as a button that shows its terms. */
+/** A bar as long as a candidate takes, faded where it goes on, as a button that shows its terms. */
 function candidateRow(kernel: string, pick: (kernel: string) => void) {
   const [name, fill, value] = [html("span"), html("span"), html("span", { class: "lab-value" })];
   fill.className = "lab-bar-fill";
@@ -126,7 +132,10 @@ function candidateRow(kernel: string, pick: (kernel: string) => void) {
       const has = time < Infinity;
       const words = has ? [best.label, timeWords(time, first.time)] : [kernel, "not for this size"];
       say([name, value], words);
-      fill.style.width = `${(100 * first.time) / time}%`;
+      const part = time / (LONGEST * first.time);
+      fill.style.width = `${100 * Math.min(1, part)}%`;
+      fill.classList.toggle("lab-goes-on", part > 1);
+      track.classList.toggle("lab-none", !has);
       element.disabled = !has;
       element.classList.toggle("lab-pick", kernel === first.kernel);
       element.setAttribute("aria-pressed", String(kernel === shown.kernel));

@@ -89,6 +89,8 @@ const EVEN_KEY: [string, string][] = [
 ];
 const [GUTTER, MARGIN] = [44, 12]; // px beside the pictures
 const FIELD = 270; // px, about, for the rows of all SMs
+const FEW = 8; // SMs whose even shares are drawn
+const NAMED = 34; // px from which on a part of a row has room for the name of its tile
 const [CURVE_TOP, CURVE_HEIGHT] = [10, 150];
 const APART = 4; // px from one line to the next, or they are left out
 
@@ -99,6 +101,7 @@ export function render({ model, el }: View<State>) {
   const curve = svg("svg", { class: "lab-chart lab-curve-chart", role: "img" });
   const keys = [key(WHOLE_KEY), key(EVEN_KEY)];
   const [readout, measured] = [html("p"), html("p")];
+  const rows = html("p", { class: "lab-heading" });
   const heading = html(
     "p",
     { class: "lab-heading" },
@@ -109,7 +112,7 @@ export function render({ model, el }: View<State>) {
     "lab-waves",
     chosen.bar,
     controls([chosen.size, chosen.shares]),
-    [facts, field, ...keys],
+    [facts, rows, field, ...keys],
     html("div", { class: "lab-verdict", role: "status" }, readout, measured),
     [heading, curve, chosen.key],
   );
@@ -126,7 +129,7 @@ export function render({ model, el }: View<State>) {
     new Field(fieldScene, plan, width).draw(field);
     new Curve(curveScene, plan, width).draw(curve);
     const words = sharingWords(plan.product, plan.sms, plan.even);
-    say([readout, measured], [words, measuredWords(plan)]);
+    say([rows, readout, measured], [rowWords(plan), words, measuredWords(plan)]);
     setAttributes(field, { "aria-label": `When each SM works. ${words}` });
     setAttributes(curve, { "aria-label": curveWords(plan) });
   }
@@ -223,14 +226,19 @@ function factsOf({ product, sms, found, even }: Plan): [string, string][] {
   ];
 }
 
-/** What 100 % stands for where there are measurements. */
-function measuredWords({ measured, full, product }: Plan) {
+/** Which SMs are drawn: of even shares, which are all alike, a few. */
+function rowsOf({ even, sms }: Plan) {
+  return even ? Math.min(FEW, sms) : sms;
+}
+
+function rowWords(plan: Plan) {
+  const rows = rowsOf(plan);
+  return rows < plan.sms ? `The first ${rows} of ${plan.sms} SMs` : `All ${plan.sms} SMs`;
+}
+
+function measuredWords({ measured }: Plan) {
   if (!measured.length) return "";
-  const kTile = `${product.bm} × ${product.bn} × ${product.bk}`;
-  return (
-    `Marks are measured: 100 % is ${number(full)} GFLOP/s, what the fastest kernel with K tiles of ` +
-    `${kTile} would reach with no SM idle${measured[0].note ? ` (${measured[0].note})` : ""}.`
-  );
+  return `Marks are measured${measured[0].note ? ` (${measured[0].note})` : ""}.`;
 }
 
 function curveWords({ product, sms }: Plan) {
@@ -241,11 +249,12 @@ function curveWords({ product, sms }: Plan) {
   );
 }
 
-/** All SMs as rows, and time to the right. */
+/** SMs as rows, and time to the right. */
 class Field {
   top = 6;
-  row = Math.max(2, Math.round(FIELD / this.plan.sms)); // px of an SM
-  height = this.row * this.plan.sms;
+  rows = rowsOf(this.plan);
+  row = Math.max(2, Math.min(30, Math.round(FIELD / this.rows))); // px of an SM
+  height = this.row * this.rows;
   /** @param time in times of one tile */
   x = (time: number) => GUTTER + ((this.width - GUTTER - MARGIN) * time) / this.plan.most;
 
@@ -261,10 +270,20 @@ class Field {
     else this.drawWaves();
     this.drawRows();
     this.drawAxis(top + height);
-    this.scene.text("sms", "lab-tick", GUTTER - 8, top + 10, "SM 0", "end");
-    this.scene.text("last", "lab-tick", GUTTER - 8, top + height, `${plan.sms - 1}`, "end");
+    if (plan.even) this.nameRows();
+    else {
+      this.scene.text("sms", "lab-tick", GUTTER - 8, top + 10, "SM 0", "end");
+      this.scene.text("last", "lab-tick", GUTTER - 8, top + height, `${plan.sms - 1}`, "end");
+    }
     fit(picture, width, top + height + 24);
     scene.finish();
+  }
+
+  nameRows() {
+    for (const sm of range(0, this.rows - 1)) {
+      const y = this.top + (sm + 0.5) * this.row + 4;
+      this.scene.text(`sm${sm}`, "lab-tick", GUTTER - 8, y, `SM ${sm}`, "end");
+    }
   }
 
   /** Whole tiles, wave after wave, and which SMs are idle at the end. */
@@ -301,7 +320,8 @@ class Field {
     const total = tiles * kTiles;
     let [whole, parts] = ["", ""];
     const ends = [];
-    for (let sm = 0; sm < plan.sms; sm++) {
+    const names: { id: string; x: number; y: number; name: string }[] = [];
+    for (let sm = 0; sm < this.rows; sm++) {
       const [begin, end] = [sm, sm + 1].map((one) => Math.floor((total * one) / plan.sms));
       const y = top + sm * row;
       const at = (kTile: number) => x((kTile - begin) / kTiles);
@@ -311,10 +331,21 @@ class Field {
       if (last > first) whole += box(at(first), at(last), y, row);
       if (end > last) parts += box(at(last), at(end), y, row);
       for (let edge = first; edge < end; edge += kTiles) ends.push(box(at(edge), at(edge), y, row));
+      for (let from = begin; from < end; ) {
+        const tile = Math.floor(from / kTiles);
+        const to = Math.min(end, (tile + 1) * kTiles);
+        const wide = at(to) - at(from);
+        if (wide > NAMED) {
+          const name = wide > 2 * NAMED ? `tile ${tile}` : `${tile}`;
+          names.push({ id: `of${sm}-${tile}`, x: at(from) + wide / 2, y: y + row / 2 + 4, name });
+        }
+        from = to;
+      }
     }
     this.scene.draw("whole", "path", { class: "lab-wave", d: whole || "M0 0" });
     this.scene.draw("parts", "path", { class: "lab-cut", d: parts || "M0 0" });
     if (x(1) - x(0) > 2 * APART) this.lines(ends);
+    for (const { id, x, y, name } of names) this.scene.text(id, "lab-of-tile", x, y, name);
     const saved = plan.most - plan.found.time;
     if (saved > 0) {
       const d = `M${x(plan.most)} ${top}V${top + height}`;
@@ -330,7 +361,7 @@ class Field {
   drawRows() {
     const { plan, row, top, x } = this;
     if (row < 2) return;
-    const rows = range(1, plan.sms - 1).map((sm) => `M${GUTTER} ${top + sm * row}H${x(plan.most)}`);
+    const rows = range(1, this.rows - 1).map((sm) => `M${GUTTER} ${top + sm * row}H${x(plan.most)}`);
     this.scene.draw("rows", "path", { class: "lab-rows", d: rows.join("") || "M0 0" });
   }
 

@@ -3,6 +3,7 @@
 from sgemm_lab.lab.output import Output
 from sgemm_lab.lab.pictures.frame import (
     PANEL_WIDTH,
+    beside,
     drawing,
     outline,
     panel,
@@ -19,8 +20,7 @@ _PIECE_BANKS = 4
 _SHOWN = 2
 """The piece that is read."""
 _LEFT, _TOP, _ROW = 44, 38, 20
-_ROWS = 2 * PIECES
-"""Rows of a tile that ``descriptor_steps`` draws: two patterns of the swizzle."""
+_WIDE = (PANEL_WIDTH - _LEFT) / PIECES
 
 
 def swizzle(title: str, *, swizzled: bool) -> Output:
@@ -30,33 +30,36 @@ def swizzle(title: str, *, swizzled: bool) -> Output:
         title: of the panel.
         swizzled: whether row r keeps piece q at place q ^ r, as the 128-byte swizzle does.
     """
-    wide = (PANEL_WIDTH - _LEFT) / PIECES
-    parts = [words(_LEFT, 12, "banks", hue="muted")]
+    parts = _rows({_SHOWN}, swizzled=swizzled)
+    places = [_SHOWN ^ row if swizzled else _SHOWN for row in range(PIECES)]
+    waves = max(places.count(place) for place in places)
+    banks = _PIECE_BANKS * len(set(places))
+    described = f"Piece {_SHOWN} of {PIECES} rows lies in {banks} banks."
+    says = f"Piece {_SHOWN} of all rows: {banks} banks, **{plural(waves, 'wavefront')}**"
+    parts.append(words(_LEFT, 12, "banks", hue="muted"))
     parts += [
-        words(_LEFT + (place + 0.5) * wide, 30, f"{_PIECE_BANKS * place}–", anchor="middle")
+        words(_LEFT + (place + 0.5) * _WIDE, 30, f"{_PIECE_BANKS * place}–", anchor="middle")
         for place in range(PIECES)
     ]
-    read = []
+    return panel(title, drawing(parts, _TOP + PIECES * _ROW + 4, described), described, says)
+
+
+def _rows(read: set[int], *, swizzled: bool) -> list[str]:
+    """Draw the pieces of 8 rows where they are stored; those that are read are filled."""
+    parts = []
     for row in range(PIECES):
         y = _TOP + row * _ROW
         parts.append(words(_LEFT - 6, y + 14, f"row {row}", anchor="end"))
         for place in range(PIECES):
-            piece = place ^ row if swizzled else place
-            x = _LEFT + place * wide
-            if piece == _SHOWN:
-                read.append(place)
-                parts.append(rectangle(x + 1, y + 1, wide - 2, _ROW - 2, "shared"))
-            parts.append(outline(x + 1, y + 1, wide - 2, _ROW - 2))
-            hue = "bg" if piece == _SHOWN else "fg"
-            middle = x + wide / 2
-            parts.append(
-                words(middle, y + 14, f"{piece}", hue=hue, anchor="middle", bold=piece == _SHOWN)
-            )
-    waves = max(read.count(place) for place in read)
-    banks = _PIECE_BANKS * len(set(read))
-    described = f"Piece {_SHOWN} of {PIECES} rows lies in {banks} banks."
-    says = f"Piece {_SHOWN} of all rows: {banks} banks, **{plural(waves, 'wavefront')}**"
-    return panel(title, drawing(parts, _TOP + PIECES * _ROW + 4, described), described, says)
+            piece = swizzled_place(128 * row + 16 * place) if swizzled else place
+            x, now = _LEFT + place * _WIDE, piece in read
+            if now:
+                parts.append(rectangle(x + 1, y + 1, _WIDE - 2, _ROW - 2, "shared"))
+            parts.append(outline(x + 1, y + 1, _WIDE - 2, _ROW - 2))
+            hue = "bg" if now else "fg"
+            middle = x + _WIDE / 2
+            parts.append(words(middle, y + 14, f"{piece}", hue=hue, anchor="middle", bold=now))
+    return parts
 
 
 def swizzled_place(address: int) -> int:
@@ -76,29 +79,22 @@ def descriptor_steps() -> dict[str, Output]:
 
 
 def _descriptor(step: int) -> Output:
-    high, right = 14, 78
-    wide = (PANEL_WIDTH - _LEFT - right) / PIECES
-    parts = [words(_LEFT, 12, "128 bytes of a row, in shared memory", hue="muted")]
-    for row in range(_ROWS):
-        y = 20 + row * high
-        parts.append(words(_LEFT - 6, y + 11, f"row {row}", anchor="end", size=11))
-        read = {swizzled_place(128 * row + 32 * step + 16 * half): half for half in range(2)}
-        for place in range(PIECES):
-            x = _LEFT + place * wide
-            if place in read:
-                parts.append(rectangle(x + 1, y + 1, wide - 2, high - 2, "shared"))
-            piece = swizzled_place(128 * row + 16 * place)
-            hue = "bg" if place in read else "fg"
-            parts.append(words(x + wide / 2, y + 11, f"{piece}", hue=hue, anchor="middle", size=11))
-            parts.append(outline(x + 1, y + 1, wide - 2, high - 2))
-    x, end = PANEL_WIDTH - right + 6, 20 + PIECES * high
-    parts.append(stroke(f"M{x} 21h5V{end}h-5M{x + 5} {end}h-5", "fg", thick=1.5))
-    parts += [
-        words(x + 11, (20 + end) / 2 + dy, text) for dy, text in ((-3, "stride"), (13, "1,024 B"))
-    ]
-    described = (
-        f"Pieces {2 * step} and {2 * step + 1} of each row are read, where the swizzle put them."
-    )
+    read = {2 * step, 2 * step + 1}
+    height = _TOP + PIECES * _ROW + 4
+    end = _LEFT + 2 * step * _WIDE
+    asked = [*_rows(read, swizzled=False), words(_LEFT, 12, "start", hue="muted")]
+    if step:
+        asked.append(words(end + 4, 12, f"+ {32 * step} bytes", bold=True))
+        asked.append(stroke(f"M{_LEFT} 26H{end}m-6 -4l6 4l-6 4", "fg", thick=1.5))
+    described = f"The descriptor points to pieces {2 * step} and {2 * step + 1} of each row."
     says = f"The descriptor's address: start + **{32 * step} bytes**, {2 * step} units of 16"
-    height = 20 + _ROWS * high + 4
-    return panel(f"k = {8 * step}", drawing(parts, height, described), described, says)
+    found = "The pieces are read where the swizzle put them."
+    return beside(
+        panel("What the descriptor says", drawing(asked, height, described), described, says),
+        panel(
+            "What is read: the address swizzled",
+            drawing(_rows(read, swizzled=True), height, found),
+            found,
+            "The hardware swizzles **each row's** address",
+        ),
+    )

@@ -95,6 +95,12 @@ def panel(title: str, picture: str, described: str, says: str = "") -> Output:
     return Output(html, f"{title}: {described} {_plain(says)}".rstrip())
 
 
+def beside(*panels: Output) -> Output:
+    """Set panels side by side as one; on a phone they stand below each other."""
+    drawn = "".join(one.html for one in panels)
+    return Output(f'<div class="lab-panels">{drawn}</div>', "\n".join(one.text for one in panels))
+
+
 def figure(*panels: Output, conclusion: str = "", question: str = "", origin: str = "") -> Output:
     """Set one or two panels side by side, with their conclusion below them.
 
@@ -103,8 +109,7 @@ def figure(*panels: Output, conclusion: str = "", question: str = "", origin: st
     conclusion. ``origin`` says where numbers come from.
     """
     asked = f'<p class="lab-opener-question">{escape(question)}</p>' if question else ""
-    drawn = "".join(one.html for one in panels)
-    side_by_side = f'<div class="lab-panels">{drawn}</div>' if drawn else ""
+    side_by_side = beside(*panels).html if panels else ""
     kind = "lab-opener lab-beside" if len(panels) == 1 else "lab-opener"
     html = figure_html(f"{asked}{side_by_side}", conclusion, origin=origin, kind=kind)
     lines = [question, *(one.text for one in panels), _plain(conclusion), origin]

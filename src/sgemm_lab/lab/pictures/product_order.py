@@ -4,12 +4,22 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from sgemm_lab.lab.output import Output
-from sgemm_lab.lab.pictures.frame import drawing, outline, panel, rectangle, stroke, words
+from sgemm_lab.lab.pictures.frame import (
+    PANEL_WIDTH,
+    beside,
+    drawing,
+    outline,
+    panel,
+    rectangle,
+    stroke,
+    words,
+)
 from sgemm_lab.lab.pictures.matrices import PALE
 
 _SIDE = 8
 """Rows and columns of the thread tile that is drawn."""
-_CELL, _LEFT, _TOP, _HALF = 18, 24, 46, 172
+_LEFT, _TOP, _HIGH = 30, 24, 20
+_WIDE = (PANEL_WIDTH - _LEFT - 2) / _SIDE
 _SHOWN = 3 * _SIDE
 """Products that are drawn: three columns show the turns."""
 
@@ -37,20 +47,19 @@ def product_steps() -> dict[str, Output]:
 
 
 def _step(step: int) -> Output:
-    parts: list[str] = []
-    said, lost = [], []
-    for half, (name, serpentine) in enumerate((("from the top", False), ("serpentine", True))):
-        order = column_order(serpentine=serpentine)
-        parts += _grid(half * _HALF, name, order[: step + 1])
-        said.append(f"{name}: {_factors(order[: step + 1])}.")
-        lost.append(unshared(order[: step + 1]))
-    described = f"Product {step + 1}. {' '.join(said)}"
-    says = (
-        f"Products so far that share no factor with the one before: **{lost[0]}** from the top, "
-        f"**{lost[1]}** in serpentine order"
+    return beside(
+        *(
+            _order(name, column_order(serpentine=serpentine)[: step + 1])
+            for name, serpentine in (("Each column from the top", False), ("Serpentine", True))
+        )
     )
-    height = _TOP + _SIDE * _CELL + 24
-    return panel(f"Product {step + 1}", drawing(parts, height, described), described, says)
+
+
+def _order(name: str, order: list[Place]) -> Output:
+    described = f"Product {len(order)}: {_factors(order)}."
+    says = f"Products that share no factor with the one before: **{unshared(order)}**"
+    picture = drawing(_grid(order), _TOP + _SIDE * _HIGH + 24, described)
+    return panel(name, picture, described, says)
 
 
 def _factors(order: list[Place]) -> str:
@@ -61,27 +70,29 @@ def _factors(order: list[Place]) -> str:
     return f"keeps b{b}, reads a{a}" if b == before[1] else kept
 
 
-def _grid(x: float, name: str, order: list[Place]) -> Iterator[str]:
+def _grid(order: list[Place]) -> Iterator[str]:
     a, b = order[-1]
     before = order[-2] if len(order) > 1 else (-1, -1)
-    left, size = x + _LEFT, _SIDE * _CELL
-    yield words(left, 12, name, bold=True)
+    across, down = _SIDE * _WIDE, _SIDE * _HIGH
     for at in range(_SIDE):
-        for own, kept, place in (
-            (at == b, b == before[1], (left + at * _CELL, _TOP - 20)),
-            (at == a, a == before[0], (x, _TOP + at * _CELL)),
+        for own, kept, left, above, wide, high in (
+            (at == b, b == before[1], _LEFT + at * _WIDE, _TOP - 20, _WIDE, 18),
+            (at == a, a == before[0], 0, _TOP + at * _HIGH, _LEFT - 4, _HIGH),
         ):
             if own:
-                yield rectangle(*place, _CELL, _CELL, "register", 1 if kept else 0)
-                yield outline(*place, _CELL, _CELL, "register")
+                yield rectangle(left, above, wide, high, "register", 1 if kept else 0)
+                yield outline(left, above, wide, high, "register")
         hues = ["bg" if now else "fg" for now in (at == b == before[1], at == a == before[0])]
-        yield words(left + (at + 0.5) * _CELL, _TOP - 8, f"b{at}", anchor="middle", hue=hues[0])
-        yield words(x + _CELL / 2, _TOP + at * _CELL + 13, f"a{at}", anchor="middle", hue=hues[1])
-    yield rectangle(left, _TOP, size, size, "register", PALE / 2)
-    yield outline(left, _TOP, size, size, "register")
+        yield words(_LEFT + (at + 0.5) * _WIDE, _TOP - 7, f"b{at}", anchor="middle", hue=hues[0])
+        y = _TOP + (at + 0.5) * _HIGH + 4
+        yield words(_LEFT / 2 - 2, y, f"a{at}", anchor="middle", hue=hues[1])
+    yield rectangle(_LEFT, _TOP, across, down, "register", PALE / 2)
+    yield outline(_LEFT, _TOP, across, down, "register")
     walk = "L".join(
-        f"{left + (column + 0.5) * _CELL:g} {_TOP + (row + 0.5) * _CELL:g}" for row, column in order
+        f"{_LEFT + (column + 0.5) * _WIDE:g} {_TOP + (row + 0.5) * _HIGH:g}"
+        for row, column in order
     )
     yield stroke(f"M{walk}", "register", thick=2)
-    yield rectangle(left + b * _CELL + 2, _TOP + a * _CELL + 2, _CELL - 4, _CELL - 4, "register")
-    yield words(left, _TOP + size + 18, _factors(order))
+    x, y = _LEFT + b * _WIDE, _TOP + a * _HIGH
+    yield rectangle(x + 9, y + 2, _WIDE - 18, _HIGH - 4, "register")
+    yield words(_LEFT, _TOP + down + 18, _factors(order))

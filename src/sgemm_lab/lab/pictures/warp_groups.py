@@ -6,6 +6,7 @@ copy brings says where it is from.
 
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,7 +38,13 @@ _K = 8
 """k of one ``wgmma`` in TF32."""
 _HALVES = 64
 """FP16 numbers in a row of the 128-byte swizzle: the width of a box of B."""
+_BAND = 16
+"""Columns of C of a warp."""
+_LANE = 5
+"""The lane whose numbers of B are marked."""
 _LETTER, _GAP = 16, 14
+_TOP_OF_A, _BETWEEN, _PER_K, _PER_COLUMN = 22, 34, 3, 2
+"""px: above A, between the matrices, of a k, of a column of B."""
 
 
 class Part(NamedTuple):
@@ -105,7 +112,7 @@ def warp_group_steps(name: str | Kernel) -> dict[str, Output]:
     """Draw a block at work on a K tile: its part of C, the copies, each ``wgmma`` of one group.
 
     Drawn as ``wgmma`` multiplies, transposed: columns of B and C go down, rows of A and C across.
-    To scale, one px for an element. They are for ``frames``.
+    They are for ``frames``.
     """
     kernel = kernel_of(name)
     tile = Tile.from_constants(kernel.values)
@@ -130,12 +137,12 @@ def warp_group_steps(name: str | Kernel) -> dict[str, Output]:
                 f"k = {k} to {k + _K - 1}",
                 f"k {k} to {k + _K - 1} of {wide} columns of B times those of {tile.bm} rows of A.",
                 f"One `wgmma`: **{wide} columns of B**, in registers, times **{tile.bm} rows of "
-                "A**, in shared memory.",
+                f"A**, in shared memory. Dots: what lane {_LANE} of warp 0 reads.",
             )
             for k in range(0, tile.bk, _K)
         ),
     ]
-    height = _LETTER + tile.bk + _GAP + tile.bn + 4
+    height = _TOP_OF_A + _PER_K * tile.bk + _BETWEEN + _PER_COLUMN * tile.bn + 4
     return {
         step: panel(
             step, drawing(_tile_at_work(tile, groups, at), height, described), described, says
@@ -146,27 +153,46 @@ def warp_group_steps(name: str | Kernel) -> dict[str, Output]:
 
 def _tile_at_work(tile: Tile, groups: list[tuple[int, int]], step: int) -> Iterator[str]:
     """Draw B, A and C, transposed, in a step: 0 the tile, 1 the copies, then each ``wgmma``."""
-    left = top = _LETTER
-    x, y = left + tile.bk + _GAP, top + tile.bk + _GAP
-    yield words(left - 14, y + 12, "B", bold=True, size=14)
-    yield words(x - 14, top + 12, "A", bold=True, size=14)
+    deep = _PER_K * tile.bk
+    x, y = _LETTER + deep + _BETWEEN, _TOP_OF_A + deep + _BETWEEN
+    per_row = (PANEL_WIDTH - x - 2) / tile.bm
+    across, down = tile.bm * per_row, tile.bn * _PER_COLUMN
+    yield words(_LETTER - 14, y + 12, "B", bold=True, size=14)
+    yield words(x, _TOP_OF_A - 8, "A", bold=True, size=14)
+    yield words(x + across, _TOP_OF_A - 8, f"{tile.bm} rows", anchor="end")
     level = PALE if step else 0.0
-    yield rectangle(left, y, tile.bk, tile.bn, "shared", level)
-    yield rectangle(x, top, tile.bm, tile.bk, "shared", level)
-    for number, (first, last) in enumerate(groups):
-        wide, now = last - first + 1, step > 1 and not number
-        if step != 1:
-            yield rectangle(x, y + first, tile.bm, wide, "register", 0.7 if now else PALE / 2)
-        said = f"C: {wide} columns down, {tile.bm} rows across"
-        ink = "bg" if now else "fg"
-        yield words(x + tile.bm / 2, y + first + wide / 2 + 4, said, anchor="middle", hue=ink)
-        yield outline(x, y + first, tile.bm, wide, "register")
-        if now:
-            k = (step - 2) * _K
-            yield rectangle(left + k, y + first, _K, wide, "register")
-            yield rectangle(x, top + k, tile.bm, _K, "shared")
-    yield outline(left, y, tile.bk, tile.bn)
-    yield outline(x, top, tile.bm, tile.bk)
+    yield rectangle(_LETTER, y, deep, down, "shared", level)
+    yield rectangle(x, _TOP_OF_A, across, deep, "shared", level)
+    for k in range(0, tile.bk, _K):
+        at = k * _PER_K
+        yield words(_LETTER + at, y - 4, f"{k}", anchor="middle")
+        yield words(x - 5, _TOP_OF_A + at + 8, f"{k}", anchor="end")
+    yield words(_LETTER, y - 18, "k", hue="muted")
+    yield words(x - 28, _TOP_OF_A + 8, "k", hue="muted", anchor="end")
+    done = max(0, step - 1)
+    for first, last in groups:
+        for band in range(first, last + 1, _BAND):
+            top, high = y + band * _PER_COLUMN, _BAND * _PER_COLUMN
+            mine = done if first == groups[0][0] else 0
+            yield rectangle(x, top, across, high, "register", mine * _K / tile.bk * 0.9)
+            ink = "bg" if 2 * mine * _K > tile.bk else "fg"
+            warp = band // _BAND
+            said = f"C: {_BAND} columns of warp {warp}" if not warp else f"warp {warp}"
+            yield words(x + across / 2, top + high / 2 + 4, said, anchor="middle", hue=ink)
+            yield outline(x, top, across, high, "register")
+    if done:
+        k, (first, last) = (done - 1) * _K, groups[0]
+        high = (last - first + 1) * _PER_COLUMN
+        yield rectangle(
+            _LETTER + k * _PER_K, y + first * _PER_COLUMN, _K * _PER_K, high, "register"
+        )
+        yield rectangle(x, _TOP_OF_A + k * _PER_K, across, _K * _PER_K, "shared")
+        group, t = divmod(_LANE, 4)
+        for column, own in product((group, group + 8), (t, t + 4)):
+            left, top = _LETTER + (k + own) * _PER_K - 1, y + column * _PER_COLUMN - 1
+            yield rectangle(left, top, _PER_K + 2, _PER_COLUMN + 2, "bg")
+    yield outline(_LETTER, y, deep, down)
+    yield outline(x, _TOP_OF_A, across, deep)
 
 
 def _copies_in_words(seen: Watched) -> str:

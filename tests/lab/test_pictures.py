@@ -248,3 +248,22 @@ def test_a_cluster_divides_the_k_tiles_of_a_tile() -> None:
     assert lab.k_split_lengths("small_tile", **few) == [4, 4, 0, 0]
     assert lab.k_split_lengths("cluster_split", **few) == [2, 2, 2, 2]
     assert "SM 4 is idle." in lab.k_split("Tiles", "small_tile", **few).text
+
+
+def test_in_serpentine_order_every_product_shares_a_factor_with_the_one_before() -> None:
+    from_the_top, serpentine = lab.product_steps()["17 of 24"].text.splitlines()
+    assert from_the_top.endswith(
+        "reads a0 and b2. Products that share no factor with the one before: 2"
+    )
+    assert serpentine.endswith(
+        "keeps a0, reads b2. Products that share no factor with the one before: 0"
+    )
+
+
+def test_a_wgmma_darkens_c_by_its_share_of_the_k_tile() -> None:
+    steps = lab.warp_group_steps("wgmma_minimal")
+    assert [steps[f"k = {k} to {k + 7}"].html.count('fill-opacity="0.45"') for k in (0, 8)] == [
+        0,
+        4,
+    ]
+    assert "Dots: what lane 5 of warp 0 reads." in steps["k = 8 to 15"].text

@@ -11,22 +11,12 @@ from sgemm_lab.formulas.wave_quantization import Product, most_on_one
 _SQUARE = (4096, 4096, 4096)
 _SMS = 132
 """Of an H200, which the exercises name."""
-_REGISTERS = 65536
-"""Of an SM, which exercise 10.2 gives."""
-_KEPT = 40
-"""Registers of a copying thread in exercise 10.2."""
 _ADD = "        const bool add = last < windows;"
 
 
 def _sharing_a_factor() -> int:
     tile = load_kernel("column_order").values
     return (tile["TM"] - 1) * tile["TN"]
-
-
-def _left_for_the_others() -> int:
-    values = load_kernel("producers").computed_constants
-    left = _REGISTERS - _KEPT * values["PRODUCERS"]
-    return left // 256 // 8 * 8
 
 
 def _k_tiles_of_the_busiest() -> int:
@@ -51,18 +41,6 @@ EXERCISES = (
     ),
     Number(
         name="10.2",
-        unit="registers",
-        expected=_left_for_the_others,
-        because="65,536 − 128 · 40 are 60,416, over 256 threads 236; rounded down to 8s, 232.",
-        hint="Take what the producers keep from 65,536, and divide the rest among 256 threads.",
-        hints=(
-            (236, "Nearly: setmaxnreg takes multiples of 8."),
-            (224, "That is with 56 registers for a producer; here they keep 40."),
-            (168, "That is 65,536 over all 384 threads alike, rounded down to a multiple of 8."),
-        ),
-    ),
-    Number(
-        name="10.3",
         unit="K tiles",
         expected=_k_tiles_of_the_busiest,
         because="512 tiles of 512 K tiles are 262,144; over 132 SMs 1,985.9, so some have 1,986.",
@@ -75,7 +53,7 @@ EXERCISES = (
         ),
     ),
     Lines(
-        name="10.4",
+        name="10.3",
         kernel="stream_k",
         place=_ADD,
         start="        const bool add = false;",

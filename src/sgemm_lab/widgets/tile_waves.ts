@@ -361,7 +361,9 @@ class Field {
   drawRows() {
     const { plan, row, top, x } = this;
     if (row < 2) return;
-    const rows = range(1, this.rows - 1).map((sm) => `M${GUTTER} ${top + sm * row}H${x(plan.most)}`);
+    const rows = range(1, this.rows - 1).map(
+      (sm) => `M${GUTTER} ${top + sm * row}H${x(plan.most)}`,
+    );
     this.scene.draw("rows", "path", { class: "lab-rows", d: rows.join("") || "M0 0" });
   }
 

@@ -128,7 +128,7 @@ class Converter:
             return constants_table()
         if name == "ledger":
             return _LEDGER.format(title=self._title_of(self._chapter.name))
-        if name == "symbols":
+        if name in ("symbols", "container"):
             return self._plain(body)
         if name == "dropdown":
             return f"<details><summary>{title}</summary>\n\n{self._plain(body)}\n\n</details>"

@@ -16,7 +16,6 @@ from sgemm_lab.gemm.strassen.error import (
     expected_growth,
 )
 from sgemm_lab.gemm.strassen.model import (
-    WORTH,
     Machine,
     Prediction,
     best_plan,
@@ -77,11 +76,6 @@ class StrassenResults:
         """The factor by which a level is expected to make the error larger."""
         return expected_growth()
 
-    @property
-    def worth(self) -> float:
-        """By which factor a level must be predicted to be faster, or it is not taken."""
-        return WORTH
-
     def at(self, n: int) -> SizeTimes:
         """Return the times of n×n matrices."""
         return self.run.at(n)
@@ -113,11 +107,6 @@ class StrassenResults:
     def predicted(self, n: int, way: MeasuredPlan) -> Prediction:
         """Return what the model foretells of a plan of n×n matrices."""
         return predict(Plan((n, n, n), way.schedules), self.machine)
-
-    def miss(self, n: int, way: MeasuredPlan) -> float:
-        """Return by what share of the measured time the model errs; 0 if it predicts none."""
-        predicted, measured = self.predicted(n, way).seconds, statistics.median(way.seconds)
-        return abs(predicted - measured) / measured if math.isfinite(predicted) else 0.0
 
     def tflops(self, n: int, way: MeasuredPlan) -> float:
         """Return 2·n³ over the median time of a plan, in TFLOP/s."""
@@ -183,12 +172,6 @@ class StrassenResults:
         heads = ["schedules", "workspace", "bytes moved", "additions, ms", "all, ms", "TFLOP/s"]
         return table(heads, rows, note=self.note)
 
-    def leaf_ms(self, n: int, levels: int) -> tuple[float, float]:
-        """Return the milliseconds of a leaf, measured among all and by the table of one alone."""
-        way = self.levels(n)[levels]
-        measured = statistics.median(way.products or way.seconds) / 7**levels
-        return 1e3 * measured, 1e3 * self.machine.leaf_seconds(self.predicted(n, way).plan.leaf)
-
     def errors(self, n: int, inputs: str = UNIFORM) -> Errors:
         """Return the errors of n×n matrices of a class."""
         return self.run.error_at(n, inputs)
@@ -235,8 +218,8 @@ class StrassenResults:
         leaves = left * 2 * n**3 / products / 1e12 / self.peak
         bound = (
             "arithmetic",
-            f"{speeds[1] * left / self.peak:.0%} of full rate. The leaves reach {leaves:.0%}, and "
-            f"the additions take {took / total:.0%} of the time.",
+            f"the leaves reach {leaves:.0%} of full rate. The additions take {took / total:.0%} of "
+            "the time.",
         )
         rows = [
             ("Before", f"no levels: arithmetic, {speeds[0] / self.peak:.0%} of full rate."),

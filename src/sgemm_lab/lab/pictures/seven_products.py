@@ -18,6 +18,7 @@ def seven_products() -> Frames:
     return frames(
         "Product",
         {f"{one}, {at + 1} of {len(names)}": _frame(names, at) for at, one in enumerate(names)},
+        frame=3,
     )
 
 

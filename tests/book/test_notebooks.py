@@ -187,7 +187,7 @@ def make_environment_like_colabs(folder: Path) -> None:
 
 # Every cell of every chapter runs when the book is built, and once more without a compiler. These
 # pages use, between them, all that the wheel must carry and each of Colab's packages.
-FROM_THE_WHEEL = ("00_start", "03_sliding_window", "15_several_gpus", "A6_your_gpu",
+FROM_THE_WHEEL = ("00_start", "02_tiling", "15_several_gpus", "A6_your_gpu",
                   "A7_your_kernel")  # fmt: skip
 
 

@@ -74,7 +74,7 @@ def test_where_the_compiler_is_missing_whatever_is_asked_says_so(
     assert "NVRTC is not installed" in repr(counted_mine)
     with pytest.raises(LabError, match="NVRTC is not installed"):
         counted_mine.of("mine")
-    assert lab.count("sliding_window:TILE=2,BK=2", size=4).of("sliding_window:TILE=2,BK=2").flop
+    assert lab.count("tiled", size=64).of("tiled").flop
 
 
 def test_a_warp_waits_its_whole_time_for_all_reasons_together() -> None:

@@ -25,7 +25,7 @@ def test_a_word_that_two_quarter_warps_want_comes_twice_and_the_words_say_why(sh
     assert len(halves.wavefronts) == 4
     words = said(show(halves))
     assert "No bank is asked for two different words" in words
-    assert "These do not merge, so each of them fetches it." in words
+    assert "do not merge, and each fetches it." in words
     assert "do not merge" not in said(show(Banks(stride=0)))
 
 

@@ -15,13 +15,12 @@ def page(show: Opener) -> Page:
     return show(Turns(CASES))
 
 
-def test_blocks_have_what_was_measured_beside_the_model(show: Opener) -> None:
+def test_a_second_block_fills_the_gap_of_the_first(show: Opener) -> None:
     one, two = (
         show(Turns(BLOCKS, kind="block", workers=many)).locator(".lab-verdict") for many in (1, 2)
     )
     expect(one).to_contain_text("The banks are idle 43 % of the time")
-    expect(one).not_to_contain_text("Measured")
-    expect(two).to_contain_text("Measured, they are busy 84 % of the time")
+    expect(two).to_contain_text("In this picture the banks are never idle.")
 
 
 def test_the_book_shows_the_latencies_of_its_card_and_the_instructions_of_naive() -> None:

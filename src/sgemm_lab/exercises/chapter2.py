@@ -1,12 +1,9 @@
 """The exercises of chapter 2, tiling."""
 
-import math
-
 from sgemm_lab.exercises.criteria import BLOCK, Case, Counted, Criteria, always
 from sgemm_lab.exercises.lines import Lines
-from sgemm_lab.exercises.model import Choice, Estimate, Number, Range
+from sgemm_lab.exercises.model import Choice, Estimate, Number
 from sgemm_lab.exercises.quantities import times_as_fast
-from sgemm_lab.gpu import find_gpu
 
 _TWO_WINDOWS = (32, 32, 64)
 
@@ -77,25 +74,8 @@ EXERCISES = (
         start="        As[ty][tx] = A[size_t(row) * K + k0 + tx];",
         criteria=_GUARDED,
     ),
-    Number(
-        name="2.4",
-        expected=lambda: math.ceil(4 * find_gpu("H200").ridge),
-        because="T / 4 must reach the ridge, peak over bandwidth. So wide a tile has more elements "
-        "than a block has threads, and shared memory would be the limit long before.",
-        hint="Set T / 4 equal to peak over bandwidth, both of the data sheet, and round up.",
-        hints=(
-            (Range(above=55.1, below=55.95), "Nearly: a whole T is wanted. Round up."),
-            (
-                Range(above=58, below=62),
-                "That follows from the measured bandwidth. The data sheet's is asked for here.",
-            ),
-            (Range(above=13, below=15), "That is the ridge in FLOP/B. A tile has T / 4."),
-            (math.floor(4 * find_gpu("H200").ridge), "Almost: round up, not down."),
-            (32, "At 32 the intensity is 8 FLOP/B, still left of the ridge."),
-        ),
-    ),
     Choice(
-        name="2.5",
+        name="2.4",
         found=times_as_fast("tiled", "naive", (1, 4096, 4096)),
     ),
 )

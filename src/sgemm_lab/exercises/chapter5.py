@@ -2,8 +2,8 @@
 
 from sgemm_lab.exercises.criteria import Case, Compiled, Criteria, per_turn
 from sgemm_lab.exercises.lines import Lines
-from sgemm_lab.exercises.model import Choice, Estimate, Number, Range
-from sgemm_lab.exercises.quantities import registers, times_as_fast
+from sgemm_lab.exercises.model import Choice, Estimate, Number
+from sgemm_lab.exercises.quantities import times_as_fast
 from sgemm_lab.formulas.occupancy import LIMITS, Launch, occupancy
 
 _SIZE = (128, 128, 32)
@@ -114,20 +114,8 @@ EXERCISES = (
         criteria=_FEW_WAVEFRONTS,
         solution=_constants(64, 64, 8, 8, 4),
     ),
-    Estimate(
-        name="5.4",
-        unit="registers",
-        found=registers("register_cache:TM=8,TN=4"),
-        hints=(
-            (
-                Range(below=110),
-                "The compiler reads four k of each of 8 rows of As at once: 32 registers for A "
-                "alone, besides 32 sums, the numbers being copied, and addresses.",
-            ),
-        ),
-    ),
     Number(
-        name="5.5",
+        name="5.4",
         unit="%",
         expected=lambda: 100 * occupancy(LIMITS["9.0"], Launch(256, 96, 6144)).share,
         tolerance=0.005,

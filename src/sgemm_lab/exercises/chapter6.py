@@ -9,7 +9,6 @@ from sgemm_lab.simulator.formulas import shared_wavefronts
 
 _SIZE = (128, 128, 32)
 _SQUARE = (4096, 4096, 4096)
-_STORE = "store4(&C[size_t(row) * N + col], v, row < M ? N - col : 0, alignedC);"
 
 
 def _wavefronts_of_stride(stride: int) -> int:
@@ -53,14 +52,6 @@ _FEW_STORE_WAVEFRONTS = Criteria(
     },
 )
 
-_WIDE_STORE = no_more(
-    Counted("global_store_requests", _SIZE),
-    "double_buffer",
-    "C is right, but it takes {made:comma} store requests where {enough:comma} are "
-    "enough: no store is a float4.",
-    "full groups leave as float4, and nothing is written outside C.",
-)
-
 
 def _tile(pad: str) -> str:
     return f"    __shared__ float As[BK][BM{pad}];  // the K tile's k × rows of A: transposed"
@@ -96,18 +87,8 @@ EXERCISES = (
         start=_column("tx * TN + j"),
         criteria=_NO_CONFLICT_IN_READS,
     ),
-    Lines(
-        name="6.4",
-        kernel="double_buffer",
-        place=f"            {_STORE}",
-        start="""\
-            float4* out = reinterpret_cast<float4*>(&C[size_t(row) * N + col]);
-            if (row < M && col < N) *out = v;""",
-        criteria=_WIDE_STORE,
-        sizes=((5, 6, 3), (4, 132, 5)),
-    ),
     Choice(
-        name="6.5",
+        name="6.4",
         found=times_as_fast("split", "register_cache", (1024, 1024, 1024), _SQUARE),
     ),
 )

@@ -74,19 +74,6 @@ EXERCISES = (
     ),
     Number(
         name="8.4",
-        unit="wavefronts",
-        expected=_wavefronts_the_other_way,
-        because="As then costs 2 · 4 wavefronts and Bs 4 · 2.",
-        hint="As is read twice and Bs four times; a read takes two wavefronts where neighbouring "
-        "lanes want the same address, and four where they do not.",
-        hints=(
-            (20, "That is the kernel as it stands, where neighbours agree about As."),
-            (12, "That would be two wavefronts for each read; neighbours agree about Bs only."),
-            (24, "That would be four wavefronts for each read; about Bs neighbours agree now."),
-        ),
-    ),
-    Number(
-        name="8.5",
         unit="%",
         expected=lambda: 100 * 2 / 2.5,
         because="Two instructions in 2.5 clocks.",

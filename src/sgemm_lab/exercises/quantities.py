@@ -4,7 +4,6 @@ from collections.abc import Callable
 
 from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.counting.cached_counts import launch
-from sgemm_lab.cuda.compiler import compile_kernel
 from sgemm_lab.exercises.model import Found, Machine
 from sgemm_lab.hardware import WARP
 from sgemm_lab.kernel import Kernel, Size
@@ -100,15 +99,5 @@ def speed(name: str, size: Size) -> Callable[[Machine], Found]:
         speeds, source = machine.speeds([load_kernel(name)], size)
         says = f"That is what `{name}` reaches at {size_text(size)}."
         return Found(speeds[name], source, says)
-
-    return found
-
-
-def registers(name: str) -> Callable[[Machine], Found]:
-    """Return what finds the registers that the compiler gives a thread of a kernel."""
-
-    def found(_: Machine) -> Found:
-        compiled = compile_kernel(load_kernel(name))
-        return Found(compiled.registers, f"Compiled by NVRTC for {compiled.target}.")
 
     return found

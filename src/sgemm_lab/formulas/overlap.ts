@@ -1,8 +1,10 @@
 // Model of a software pipeline of one block on an SM: K tiles are loaded into a buffer of shared
 // memory, then multiplied from there. Rules, with all times in clocks of the SM:
 //
-// - K tile w uses buffer w mod `stages`. Its load is issued when K tile w - `stages` has been
-//   multiplied. One buffer is a serial kernel, two are double buffering.
+// - K tile w uses buffer w mod `stages`. One buffer is a serial kernel, two are double buffering.
+// - `early` K tiles are requested at once. With as many as stages, as by warps that only copy, each
+//   later one is requested when K tile w - `stages` has been multiplied. With one fewer, as by
+//   warps that do both, when the product of K tile w - `early` begins.
 // - After `latency` the data arrive and occupy the memory pipe of the SM for `load`. Latencies of
 //   several loads overlap; the pipe serves the loads in order of issue.
 // - K tiles are multiplied in order, each for `compute` clocks.
@@ -29,11 +31,15 @@ export interface TimedWindow {
 }
 
 /** What happens to every K tile, in order. */
-export function schedule({ latency, load, compute, windows, stages }: Pipeline): TimedWindow[] {
+export function schedule(
+  { latency, load, compute, windows, stages }: Pipeline,
+  early = stages,
+): TimedWindow[] {
   const found: TimedWindow[] = [];
   let [pipeFree, done] = [0, 0];
   for (let number = 0; number < windows; number++) {
-    const asked = number < stages ? 0 : found[number - stages].done;
+    const free = number < early ? 0 : found[number - early].begins;
+    const asked = early < stages || number < early ? free : found[number - stages].done;
     const comes = Math.max(asked + latency, pipeFree);
     const there = comes + load;
     pipeFree = there;

@@ -14,7 +14,8 @@ Bounds
     ``hardware`` (counters of a launch), ``request`` (cost of one load of a warp).
 Figures
     ``figure`` of panels: ``one_element``, ``owns``, ``reads``, ``l1_queue``, ``copies``,
-    ``copy_path``, ``copy_counts``, ``bank_phases``, ``bytes_moved``, ``stage_ring``,
+    ``copy_path``, ``copy_counts``, ``bank_phases``, ``bank_clocks``, ``lane_columns``,
+    ``bytes_moved``, ``stage_ring``,
     ``issue_slots``, ``time_bars``, ``k_split``, ``k_split_lengths``, ``formats``,
     ``swizzle``, ``multicast``, ``tf32_split``, ``gpu_layout``, ``share_bars``,
     ``warp_group_rows``, ``warp_group_sums``; for ``frames``:
@@ -75,7 +76,7 @@ from sgemm_lab.lab.output import code, say, table, written
 from sgemm_lab.lab.own_kernels import kernel, mine, source
 from sgemm_lab.lab.pick_costs import wrong_picks
 from sgemm_lab.lab.pictures.bank_rows import descriptor_steps, swizzle
-from sgemm_lab.lab.pictures.banks import bank_phases
+from sgemm_lab.lab.pictures.banks import bank_clocks, bank_phases
 from sgemm_lab.lab.pictures.bars import share_bars
 from sgemm_lab.lab.pictures.cancellation import cancellation_steps
 from sgemm_lab.lab.pictures.copy_paths import copy_counts, copy_path
@@ -84,6 +85,7 @@ from sgemm_lab.lab.pictures.formats import formats, tf32_split
 from sgemm_lab.lab.pictures.frame import figure, frames
 from sgemm_lab.lab.pictures.gpus import gpu_layout
 from sgemm_lab.lab.pictures.l1_queue import l1_queue
+from sgemm_lab.lab.pictures.lane_columns import lane_columns
 from sgemm_lab.lab.pictures.machine_map import machine_map
 from sgemm_lab.lab.pictures.matrices import reads
 from sgemm_lab.lab.pictures.ownership import one_element, owns

@@ -7,6 +7,7 @@ from sgemm_lab.hardware import WARP, WAVEFRONT_BYTES
 from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.lab import session
 from sgemm_lab.lab.arguments import AnySize, kernel_of, size_of
+from sgemm_lab.lab.bound_table import bound
 from sgemm_lab.lab.output import Output
 from sgemm_lab.lab.pictures.issue_slots import slots_panel
 from sgemm_lab.lab.pictures.levels import levels_panel
@@ -102,14 +103,17 @@ def bytes_moved(title: str, before: str | Kernel, after: str | Kernel, *, says: 
 def issue_slots(title: str, *names: str | Kernel) -> Output:
     """Draw a bar per kernel: the shares of issue slots that start multiply-adds, others, nothing.
 
-    By the GPU's counters of a launch at 4096³.
+    Of all slots of a launch at 4096³, as in a closing box: instructions as the GPU counted them,
+    over its time.
 
     Raises:
         LabError: a kernel's counters were not recorded.
     """
     bars = {}
     for name in names:
-        found = hardware(name)
+        found, limits = hardware(name), bound(name)
         products = found.ffma_thread_instructions / WARP / found.warp_instructions
-        bars[kernel_of(name).display_name] = (found.issue_active * products, found.issue_active)
+        slots = next(cap for cap in limits.bound.caps if cap.label == "issue slots")
+        filled = limits.speed / slots.gflops
+        bars[kernel_of(name).display_name] = (filled * products, filled)
     return slots_panel(title, bars)

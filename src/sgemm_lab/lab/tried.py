@@ -27,10 +27,6 @@ class Idea(NamedTuple):
 
 
 TRIED: dict[int | str, tuple[Idea, ...]] = {
-    6: (
-        Idea("Padding alone", "padded", "float4_tile"),
-        Idea("C stored as float4", "vector_store", "split"),
-    ),
     8: (
         Idea(
             "The loops that a larger tile needs, with the old tile of 128 × 128",
@@ -57,13 +53,6 @@ TRIED: dict[int | str, tuple[Idea, ...]] = {
             "per_warp_stages",
         ),
         Idea("Bands, at a larger size", "per_warp_stages:BAND=8", "per_warp_stages", side=16384),
-    ),
-    "the old tile": (
-        Idea(
-            "All steps of this page, with the old tile of 128 × 128",
-            "column_order:BN=128,TN=8,WM=32",
-            "column_order",
-        ),
     ),
     "register_prefetch": (
         Idea("Two stages", "register_prefetch:STAGES=2", "register_prefetch"),

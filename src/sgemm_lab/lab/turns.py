@@ -64,6 +64,5 @@ def block_turns(name: str | Kernel = "tiled") -> Turns:
         work=round(work),
         wait=round(window - work),
         most=blocks_per_sm(kernel, _CUBE, card.record),
-        measured=now.share,
     )
     return Turns([case], kind="block")

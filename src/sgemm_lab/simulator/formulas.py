@@ -78,9 +78,13 @@ class Window(NamedTuple):
     done: float
 
 
-def schedule(pipeline: Pipeline) -> list[Window]:
-    """Return the K tiles of a pipeline, in order."""
-    return [Window(**one) for one in _ask("schedule", asdict(pipeline))]
+def schedule(pipeline: Pipeline, early: int | None = None) -> list[Window]:
+    """Return the K tiles of a pipeline, in order.
+
+    ``early`` of them are requested before the first arrives, by default as many as stages.
+    """
+    early = pipeline.stages if early is None else early
+    return [Window(**one) for one in _ask("schedule", asdict(pipeline), early)]
 
 
 def sharing(product: Product, sms: int, even: bool = False) -> dict[str, float]:

@@ -23,7 +23,7 @@ const WORD_BITS = 8 * WORD_BYTES;
 const FLOAT4 = "float4"; // the choice of four words a lane
 const CHOICES = { 0: "0", 1: "1", 2: "2", 3: "3", 8: "8", 16: "16", 32: "32", 33: "33" };
 const NARROW = 480; // px: below, two rows of 16 banks leave room for the numbers of lanes
-/** Rows of banks, and in px the margin and the height of the longest queue. */
+/** Rows of banks, and in px the margin and the height of the longest queue; a short one takes less. */
 const WIDE = { halves: 1, gutter: 50, queue: 32 * 7 };
 const PHONE = { halves: 2, gutter: 44, queue: 32 * 5 };
 const TALLEST = 22; // px, of a row of a short one
@@ -64,11 +64,11 @@ export function render({ model, el }: View<State>) {
   const root = tool(
     el,
     "lab-painter lab-banks",
+    model.get("requests").length > 0 && html("div", { class: "lab-bar" }, chooser.field),
+    chooser.source,
     stride.element,
     html("div", { class: "lab-steps" }, play, scrub.element),
     [picture, verdict],
-    model.get("requests").length > 0 && html("div", { class: "lab-bar" }, chooser.field),
-    chooser.source,
   );
   const scene = new Scene(picture);
 
@@ -124,13 +124,21 @@ function drawBanks(scene: Scene, picture: SVGSVGElement, now: Painted, width: nu
   const inRow = BANKS / halves;
   const cell = (width - gutter - 2) / inRow;
   const tall = within(queue / Math.max(1, wavefronts.length), queue / BANKS, TALLEST);
-  const [below, box] = [queue + 10, TALLEST + 4]; // the banks stand below the queue
-  const part = below + box + 22;
-  fit(picture, width, halves * part);
+  const box = TALLEST + 4;
+  /** the top of the banks of each row: below its longest queue */
+  const tops: number[] = [];
+  let height = 0;
+  for (const half of range(0, halves - 1)) {
+    const waits = ({ words }: Wavefront) =>
+      [...words.keys()].some((word) => Math.floor((word % BANKS) / inRow) === half);
+    tops.push(height + (wavefronts.findLastIndex(waits) + 1) * tall + 20);
+    height = tops[half] + box + 22;
+  }
+  fit(picture, width, height);
   /** the left edge and the top of a bank */
   const place = (bank: number) => ({
     x: gutter + (bank % inRow) * cell,
-    top: Math.floor(bank / inRow) * part + below,
+    top: tops[Math.floor(bank / inRow)],
   });
   const name = { class: "lab-tick", x: gutter - 6, "text-anchor": "end" };
   for (const half of range(0, halves - 1)) {

@@ -12,6 +12,9 @@ _MOST_CLOCKS = 100_000
 class Timeline(LabWidget):
     """When K tiles are copied and multiplied, by the model of ``formulas/overlap.ts``.
 
+    Warps that copy and multiply: before the first product they request one K tile fewer than there
+    are buffers, and one more at the beginning of each product.
+
     Args:
         latency: clocks from the request of a K tile until its first data arrive.
         load: clocks that a K tile keeps the memory pipe busy.
@@ -44,7 +47,7 @@ class Timeline(LabWidget):
                 f"{window.buffer + 1}",
                 *(f"{t:,.0f}" for t in (window.asked, window.there, window.begins, window.done)),
             ]
-            for window in schedule(self.pipeline)
+            for window in schedule(self.pipeline, max(1, self.stages - 1))
         ]
         heads = ["K tile", "Buffer", "Requested", "There", "Multiplied from", "to"]
         return html_table("Clocks at which each K tile passes", heads, rows)

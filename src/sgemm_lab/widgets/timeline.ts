@@ -65,7 +65,8 @@ function planOf(model: Model<State>): Plan {
     windows: model.get("windows"),
     stages: model.get("stages"),
   };
-  const [items, alone] = [schedule(pipeline), schedule({ ...pipeline, stages: 1 })];
+  const items = schedule(pipeline, Math.max(1, pipeline.stages - 1));
+  const alone = schedule({ ...pipeline, stages: 1 });
   return { ...pipeline, items, total: items.at(-1)?.done ?? 0, serial: alone.at(-1)?.done ?? 0 };
 }
 
@@ -75,7 +76,7 @@ function planWords({ items, total, serial, stages, windows, compute }: Plan) {
   const time = `${number(total)} clocks, and the arithmetic runs ${percent(share)} of them`;
   if (stages === 1 || !total) return `${time}.`;
   const runs = items.every(({ begins }, i) => i === 0 || begins === items[i - 1].done);
-  const never = runs ? " Once it runs, the arithmetic never waits." : "";
+  const never = runs ? " In this model, the arithmetic never waits once it runs." : "";
   return `${time}: ${number(serial / total)} times as fast as with one buffer.${never}`;
 }
 

@@ -1,7 +1,7 @@
 """Warps or blocks that take turns at one unit: how many of them keep it busy."""
 
 from collections.abc import Sequence
-from typing import Any, NotRequired, TypedDict
+from typing import Any, TypedDict
 
 import traitlets
 
@@ -23,7 +23,6 @@ class Case(TypedDict):
     work: int  # that a worker keeps the unit busy
     wait: int  # until it needs the unit again
     most: int  # workers that there is room for
-    measured: NotRequired[float | None]  # share of the time that the unit is busy, with ``most``
 
 
 class Turns(LabWidget):
@@ -42,7 +41,7 @@ class Turns(LabWidget):
     workers = traitlets.Int(1, min=1).tag(sync=True)
 
     def __init__(self, cases: Sequence[Case], **state: Any) -> None:
-        super().__init__(cases=[{"measured": None, **case} for case in cases], **state)
+        super().__init__(cases=[{**case} for case in cases], **state)
 
     @property
     def case(self) -> dict[str, Any]:

@@ -17,7 +17,6 @@ interface Case {
   work: number;
   wait: number;
   most: number;
-  measured: number | null;
 }
 
 interface State {
@@ -68,14 +67,11 @@ export function render({ model, el }: View<State>) {
 }
 
 function words(now: Case, kind: State["kind"], workers: number): string {
-  const { work, wait, most, measured } = now;
+  const { work, wait, most } = now;
   const share = busy(work, wait, workers);
   const enough = Math.ceil((work + wait) / work);
   const state = share >= 1 ? "full" : enough <= most ? "idle" : "never";
-  const values = { ...now, workers, idle: 1 - share, enough, measured: measured ?? 0 };
-  const said = sentence(`turns.${kind}.${state}`, values);
-  if (measured === null || workers < most) return said;
-  return `${said} ${sentence("turns.measured", values)}`;
+  return sentence(`turns.${kind}.${state}`, { ...now, workers, idle: 1 - share, enough });
 }
 
 /** A row for each worker, and below them the unit. */

@@ -61,7 +61,7 @@ const marking: StateEffectType<Marks> = StateEffect.define();
 
 const CONTROL = /Mac|iP(hone|ad)/.test(navigator.platform) ? "Cmd" : "Ctrl";
 const KEYS =
-  `${CONTROL}+Enter runs it, ${CONTROL}+/ makes lines comments, ${CONTROL}+Z takes back. ` +
+  `${CONTROL}+Enter runs it, ${CONTROL}+/ makes lines comments, ${CONTROL}+Z undoes. ` +
   "Tab leaves the editor.";
 
 /** How scripts find it, and checkers see that the keyboard reaches what scrolls. */

@@ -19,6 +19,7 @@ from sgemm_lab.lab.pictures.frame import (
     words,
 )
 from sgemm_lab.lab.request_painters import one_block
+from sgemm_lab.simulator.formulas import shared_wavefronts
 from sgemm_lab.text import plural
 
 PHASE_LANES = 8
@@ -114,6 +115,34 @@ def bank_phases(title: str, name: str | Kernel, line: str, *, says: str = "") ->
         f"{plural(len(phase.wavefronts), 'wavefront')}, which use {used} of {BANKS} banks."
     )
     return panel(title, drawing(parts, y + 2, described), described, says)
+
+
+def bank_clocks(title: str, name: str | Kernel, line: str, *, says: str = "") -> Output:
+    """Draw the banks that a warp's first request at a source line uses, clock by clock.
+
+    Args:
+        line: a piece of the source line that makes the request, such as "fragA[".
+        says: the line below.
+    """
+    kernel = kernel_of(name)
+    request = warp_requests(kernel, one_block(kernel), space="shared", line=line)[0]
+    wavefronts = shared_wavefronts(request["addresses"], request["bits"] // 8, is_load=True)
+    parts = [words(_LEFT, 11, "bank 0"), words(_LEFT + BANKS * _CELL, 11, "31", anchor="end")]
+    said = []
+    for clock, wavefront in enumerate(wavefronts):
+        y = 16.0 + clock * _ROW
+        each = request["bits"] // 8 // FLOAT_BYTES
+        banks = {(word + i) % BANKS for word in wavefront.words for i in range(each)}
+        parts.append(words(0, y + 14, f"clock {clock + 1}"))
+        parts.append(outline(_LEFT, y + 0.5, BANKS * _CELL, _ROW - 3, "grid"))
+        parts += [
+            rectangle(_LEFT + first * _CELL, y, (last - first + 1) * _CELL, _ROW - 2, "shared", 0.8)
+            for first, last in intervals(banks)
+        ]
+        said.append(f"clock {clock + 1} uses {plural(len(banks), 'bank')}")
+    described = f"A read of a warp of '{kernel.display_name}': {', '.join(said)}."
+    height = 18 + _ROW * len(wavefronts)
+    return panel(title, drawing(parts, height, described), described, says)
 
 
 def _runs(banks: set[int], y: float, number: int) -> list[str]:

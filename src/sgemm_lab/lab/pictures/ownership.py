@@ -7,11 +7,14 @@ from sgemm_lab.kernel import Kernel
 from sgemm_lab.lab.arguments import kernel_of
 from sgemm_lab.lab.output import Output
 from sgemm_lab.lab.pictures.frame import (
+    PANEL_WIDTH,
+    colour,
     drawing,
     lattice,
     outline,
     panel,
     rectangle,
+    stroke,
     words,
 )
 from sgemm_lab.lab.pictures.matrices import PALE, cells_drawn, reading
@@ -24,6 +27,7 @@ _WARP = 8
 """Number of the warp that is drawn; the thread is in its middle."""
 _SIDE = 250
 """Width of the corner of C that is drawn, in px."""
+_PITCH = PANEL_WIDTH / WARP
 
 
 def one_element(
@@ -72,7 +76,7 @@ def one_element(
 
 
 def owns(title: str, name: str | Kernel, *, says: str = "") -> Output:
-    """Draw a corner of C in blocks of a kernel, with one block, one warp and one thread in it."""
+    """Draw a corner of C in blocks of a kernel, a warp in one of them, and the warp's threads."""
     kernel = kernel_of(name)
     rows, columns = _block_of(kernel)
     size = (rows, columns, 8)
@@ -81,7 +85,9 @@ def owns(title: str, name: str | Kernel, *, says: str = "") -> Output:
     one = reading(kernel, size, "thread", number=warp * WARP + WARP // 2).owned
     cell = _SIDE / (2 * columns)
     wide, high, top = columns * cell, rows * cell, 24
-    below = top + (max(row for row, _ in many) + 1) * cell + 15
+    rows_of_warp = {row for row, _ in many}
+    first, below = top + min(rows_of_warp) * cell, top + (max(rows_of_warp) + 1) * cell
+    dots = top + 2 * high + 34
     parts = [
         rectangle(0, top, wide, high, "register", PALE),
         *(
@@ -89,8 +95,7 @@ def owns(title: str, name: str | Kernel, *, says: str = "") -> Output:
             for x in (0, 1)
             for y in (0, 1)
         ),
-        cells_drawn(many, 0, top, cell, cell, "register", 0.45),
-        cells_drawn(one, 0, top, cell, cell, "register", 1),
+        cells_drawn(many, 0, top, cell, cell, "register", 1),
         words(0, 14, f"a block: {rows} × {columns} of C", bold=True),
         *(
             words(
@@ -102,14 +107,22 @@ def owns(title: str, name: str | Kernel, *, says: str = "") -> Output:
             )
             for x, y in ((1, 0), (0, 1), (1, 1))
         ),
-        words(6, below, "light: a warp"),
-        words(6, below + 17, "dot: a thread"),
+        stroke(
+            f"M1 {below:g}V{dots - 12}M{wide:g} {first:g}L{PANEL_WIDTH - 2} {dots - 12}", "line"
+        ),
+        *(_dot(lane, dots, now=lane == WARP // 2) for lane in range(WARP)),
+        words(0, dots + 24, f"a warp: {WARP} threads", bold=True),
+        words(WARP // 2 * _PITCH, dots + 24, "a thread"),
     ]
+    if len(many) == len(rows_of_warp) * columns:  # a warp is whole rows
+        step = len(rows_of_warp) * cell
+        lines = (f"M0 {top + n * step:g}h{wide:g}" for n in range(1, round(high / step)))
+        parts.insert(1, stroke("".join(lines), "register", thick=0.4))
     described = (
         f"In '{kernel.name}' a thread owns {plural(len(one), 'element')} of C, a warp "
         f"{len(many):,} and a block {rows * columns:,}."
     )
-    return panel(title, drawing(parts, top + 2 * high + 6, described), described, says)
+    return panel(title, drawing(parts, dots + 30, described), described, says)
 
 
 def _block_of(kernel: Kernel) -> tuple[int, int]:
@@ -117,3 +130,12 @@ def _block_of(kernel: Kernel) -> tuple[int, int]:
     values = kernel.values
     side = values.get("TILE", 1)
     return values.get("BM", side), values.get("BN", side)
+
+
+def _dot(lane: int, y: float, *, now: bool) -> str:
+    """A thread in the row of a warp."""
+    opacity = 1 if now else 0.4
+    return (
+        f'<circle cx="{(lane + 0.5) * _PITCH:g}" cy="{y:g}" r="4" fill="{colour("register")}" '
+        f'fill-opacity="{opacity:g}"/>'
+    )

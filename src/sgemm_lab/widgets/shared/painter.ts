@@ -2,6 +2,7 @@
 // reader's pattern, and the names of lanes.
 
 import "./painter.css";
+import { WARP } from "../../hardware.py";
 import { chooser, segments } from "./controls.ts";
 import { html } from "./dom.ts";
 import { textWidth } from "./labels.ts";
@@ -84,14 +85,15 @@ export function lanesText(lanes: number[]) {
 }
 
 /**
- * What a token of a width in px is called: its lanes, or where there is no room how many they are.
+ * What a token of a width in px is called: its lanes, "all", or where there is no room how many.
  * @param lanes in order
  * @param size of the letters, px
  */
 export function tokenText(lanes: number[], width: number, size: number) {
   const text = lanesText(lanes);
   const fits = lanes.length === 1 || textWidth(text, size) <= width - 4;
-  return fits ? text : `×${lanes.length}`;
+  if (fits) return text;
+  return lanes.length === WARP ? "all" : `×${lanes.length}`;
 }
 
 /** A zigzag from (x, y) to the right: what lies between is not drawn. */

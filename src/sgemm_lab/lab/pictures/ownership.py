@@ -100,7 +100,7 @@ def owns(title: str, name: str | Kernel, *, says: str = "") -> Output:
         *(
             words(
                 (x + 0.5) * wide,
-                top + (y + 0.5) * high,
+                top + (y + 0.5 if y else 0.2) * high,
                 "another block",
                 hue="register",
                 anchor="middle",

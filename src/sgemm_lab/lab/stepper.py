@@ -7,10 +7,13 @@ from sgemm_lab.widgets import Steps
 
 
 @without_tool
-def step(kernel: str | Kernel, size: Size) -> Steps:
+def step(kernel: str | Kernel, size: Size, *, at: int | None = None) -> Steps:
     """Step through every access that a kernel makes at a toy size.
 
     M and N go up to 12, and K with the larger of the two up to 24. Where the compiler is missing,
     the output says what to install.
+
+    Args:
+        at: how many steps have been made when it opens. Default: none, or all up to a fault.
     """
-    return Steps(trace_steps(kernel_of(kernel), size))
+    return Steps(trace_steps(kernel_of(kernel), size), step=at)

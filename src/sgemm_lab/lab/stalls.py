@@ -12,7 +12,7 @@ NAMES = {
     "mio_throttle": "the queue to shared memory (MIO throttle)",
     "barrier": "other warps (barrier)",
     "dispatch_stall": "register banks (dispatch stall)",
-    "wait": "the result of the instruction before (wait)",
+    "wait": "the previous instruction's result (wait)",
     "math_pipe_throttle": "a busy arithmetic pipe (math pipe throttle)",
     "no_instruction": "instruction fetch (no instruction)",
     "branch_resolving": "a branch (branch resolving)",

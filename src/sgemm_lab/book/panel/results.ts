@@ -157,7 +157,7 @@ function boundOf({ mine, book, gpu }: { mine: Counted; book: Counted | null; gpu
   return html(
     "p",
     { "data-lab": "bound" },
-    html("b", {}, `Bound at 4096³ on ${gpu}: ${number(gflops)} GFLOP/s, by ${label}.`),
+    html("b", {}, `Limit at 4096³ on ${gpu}: ${number(gflops)} GFLOP/s, by ${label}.`),
     ` A multiply-add of a warp takes ${number(demand)} ${countedIn}.${beside} Not all ` +
       "instructions are counted, so issue slots may limit it further. Its speed takes a GPU to measure.",
   );

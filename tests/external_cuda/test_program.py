@@ -89,6 +89,16 @@ int main() {
 }
 """
 
+MARK_VARIABLE = (
+    MARK.replace("__global__", "__device__ int level[300];\n__global__")
+    .replace("int *level, ", "")
+    .replace("(d, 300", "(300")
+    .replace("cudaMemcpy(d, h,", "cudaMemcpyToSymbol(level, h,")
+    .replace("sizeof(h), cudaMemcpyHostToDevice", "sizeof(h)")
+    .replace("cudaMemcpy(h, d,", "cudaMemcpyFromSymbol(h, level,")
+    .replace("sizeof(h), cudaMemcpyDeviceToHost", "sizeof(h)")
+)
+
 
 def followed(folder: Path, text: str) -> Program:
     path = folder / "file.cu"
@@ -158,7 +168,7 @@ int main() {
 LARGE = SCALE.replace("n = 1000;", "n = 1 << 24;")
 
 
-@pytest.mark.parametrize("text", [SCALE, LINES, TABLE, MARK, PARTS, HALVES])
+@pytest.mark.parametrize("text", [SCALE, LINES, TABLE, MARK, MARK_VARIABLE, PARTS, HALVES])
 def test_nothing_is_found_in_a_right_program(tmp_path: Path, text: str) -> None:
     program = followed(tmp_path, text)
     assert not program["stopped"]

@@ -59,10 +59,10 @@ const LINK = [
 ];
 const LEAN = "_LIBCPP_REMOVE_TRANSITIVE_INCLUDES";
 /** Errors that other headers of the libraries, or another `long`, do not change. */
-const NOT_OF_HEADERS =
-  /error: (?:'.*' file not found|.*\b(?:cuda|cu[a-z]+[A-Z]\w*|thrust|cub|nvcuda)\b)/;
-const NOT_OF_WIDTHS =
-  /error: (?:'.*' file not found|use of undeclared|unknown type|no (?:member|template|type) named)/;
+const UNKNOWN = "use of undeclared|unknown type|no (?:member|template|type) named";
+const OF_CUDA = "\\b(?:cuda|cu[a-z]+[A-Z]\\w*|thrust|cub|nvcuda)\\b";
+const NOT_OF_HEADERS = new RegExp(`error: (?:'.*' file not found|(?:${UNKNOWN}).*${OF_CUDA})`);
+const NOT_OF_WIDTHS = new RegExp(`error: (?:'.*' file not found|${UNKNOWN})`);
 const ERROR = /^(.*?):(\d+):\d+: (?:fatal )?error: (.*)$/m;
 
 /** Compile and link the host code of a file. Throws an UnfollowedError where that is not possible. */

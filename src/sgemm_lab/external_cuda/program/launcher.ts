@@ -127,7 +127,7 @@ export class Launcher {
     }
     const known = hazards.filter((one) => same.isHarmless(one));
     const others = hazards.filter((one) => !known.includes(one));
-    const isSettled = this.#isSettled(launch, others, given.blocks, result, again);
+    const isSettled = this.#isSettled(launch, others, given.watched, result, again);
     const harmless = isSettled ? hazards : known;
     this.#keep(given.blocks, result);
     this.#keepVariables(compiled, result.arrays);
@@ -199,12 +199,12 @@ export class Launcher {
   #isSettled(
     launch: Launch,
     hazards: Hazard[],
-    blocks: Map<string, Block>,
+    watched: string[],
     first: Result,
     again: (options: Options) => Result,
   ) {
     const isOpen = ({ kind, array, message }: Hazard) =>
-      kind === RACE && array !== null && blocks.has(array) && / writes /.test(message);
+      kind === RACE && array !== null && watched.includes(array) && / writes /.test(message);
     const arrays = new Set(hazards.filter(isOpen).map(({ array }) => array));
     const ofArrays = (one: Hazard) => one.kind === RACE && arrays.has(one.array);
     if (!hazards.length || !hazards.every(ofArrays)) return false;

@@ -7,7 +7,7 @@ import pytest
 from compiler_here import compiled
 
 from sgemm_lab.catalogue import load_kernel
-from sgemm_lab.cuda.shipped_ptx import shipped_text
+from sgemm_lab.cuda.shipped_ptx import kernel_ptx
 from sgemm_lab.simulator import worker
 
 
@@ -36,7 +36,7 @@ def statement(trace: Any, line: int) -> int:
 )
 def test_each_step_is_that_of_the_books_code(name: str, size: tuple[int, int, int]) -> None:
     kernel = load_kernel(name)
-    texts = [shipped_text(kernel), compiled(kernel.source)["ptx"]]
+    texts = [kernel_ptx(kernel), compiled(kernel.source)["ptx"]]
     given = {"kernel": name, "source": kernel.source, "size": size, "timeLimit": 60}
     theirs, mine = (worker.ask("trace_steps", {**given, "ptx": ptx}) for ptx in texts)
     assert mine["names"] == theirs["names"]

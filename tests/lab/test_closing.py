@@ -121,7 +121,7 @@ def test_what_a_box_prints_multiplies_to_its_factor(name: str, size: AnySize | N
             product, *factors = map(float, re.findall(r"(?:^|[=×] )([\d.]+)", text))
             assert product == heading
             assert prod(factors) == pytest.approx(product, rel=0.012), text
-            assert all(abs(factor - 1) >= 0.005 for factor in factors)
+            assert all(round(abs(factor - 1), 3) >= 0.005 for factor in factors)
         elif said := re.search(r"is ([\d.]+)× as high", text):
             assert float(said[1]) == pytest.approx(heading, rel=0.01)
 
@@ -140,12 +140,12 @@ def test_the_product_of_a_box_names_its_factors(name: str, words: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["unrolled", "column_order", "producers", "stream_k"])
-def test_the_counters_and_the_clock_divide_the_factor_into_four(name: str) -> None:
+def test_the_counters_and_the_clock_divide_the_factor(name: str) -> None:
     box = lab.closing(name, CHANGED)
     assert box.measured is not None
     counted = lines(box)["By counters"]
     *parts, product = map(float, re.findall(r"\d\.\d{3}", counted))
-    assert len(parts) == 4
+    assert len(parts) == 3 + ("by the clock" in counted)  # left out where both ran at the same
     assert prod(parts) == pytest.approx(product, abs=0.002)
     assert product == pytest.approx(box.measured.value, rel=0.01)
 

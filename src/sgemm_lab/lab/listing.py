@@ -1,11 +1,14 @@
 """A kernel's source on the page, with the lines that its parent does not have marked."""
 
+from collections.abc import Iterable, Iterator
 from html import escape
 
 from pygments import highlight
+from pygments.filter import Filter
 from pygments.formatters import HtmlFormatter
 from pygments.lexer import Lexer
 from pygments.lexers import CudaLexer, WgslLexer
+from pygments.token import Punctuation, Text, Whitespace, _TokenType
 
 from sgemm_lab.catalogue import file_name, load_kernel
 from sgemm_lab.errors import LabError
@@ -17,6 +20,16 @@ from sgemm_lab.wgsl.programs import load_program
 
 Place = int | str | None
 """A line of a source: its number, or a piece of its text."""
+
+Tokens = Iterable[tuple[_TokenType, str]]
+
+
+class _Uncoloured(Filter):
+    """Leaves what has the text's colour without an element: half the elements of a listing."""
+
+    def filter(self, lexer: Lexer | None, stream: Tokens) -> Iterator[tuple[_TokenType, str]]:
+        plain = (Punctuation, Whitespace)
+        return ((Text if kind in plain else kind, text) for kind, text in stream)
 
 
 def show(name: str | Kernel, first: Place = None, last: Place = None) -> Output:
@@ -58,6 +71,7 @@ def _listing(
     inlined = inlined_lines(kernel.source)
     start = _line_number(kernel, first, 1) or body_start(kernel.source) + 1
     end = _line_number(kernel, last, start) or len(lines)
+    lexer.add_filter(_Uncoloured())
     # Highlighted as a whole, then cut: a comment may run over several lines.
     texts = kernel.source.splitlines()
     texts[start - 1 : end] = _dedented(texts[start - 1 : end])

@@ -193,7 +193,7 @@ def test_nothing_is_found_in_a_right_program(tmp_path: Path, text: str) -> None:
             HALVES,
             "vector<__half> h",
             "vector<float> h",
-            "Line 14: The copy puts elements of type float",
+            "Line 13: The copy puts elements of type float",
         ),
         (MARK, "level[i] != now", "level[i] < 0", "accesses at line"),
     ],

@@ -234,7 +234,7 @@ function hideResult(box: Box, data: JudgingData) {
       const others = (part.getAttribute("data-lab-after") ?? "").split(" ");
       part.setAttribute("data-lab-after", [...new Set([...others, box.name])].join(" ").trim());
       if (part.hasAttribute("data-lab-hides")) continue;
-      const section = part.closest("section");
+      const section = part.parentElement?.closest("section") ?? null; // a closing box is one itself
       const silent = as === "later" && (section === own || noted.has(section));
       part.setAttribute("data-lab-hides", silent ? "silently" : as);
       if (silent || part.matches("tr")) continue;

@@ -452,6 +452,16 @@ def test_a_report_has_what_the_program_showed(tmp_path: Path) -> None:
     assert "it launches scale 1 time" in " ".join(report.said)
 
 
+def test_a_launch_that_takes_too_long_runs_once(tmp_path: Path) -> None:
+    path = tmp_path / "file.cu"
+    path.write_text(
+        LARGE.replace("int bad = 0;", "int bad = 0, last = 16000000;"), encoding="utf-8"
+    )
+    (report,) = check_file(read_kernel(path))
+    assert report.said[0] == "Its launch did not come to its end, so no other order was tried."
+    assert report.verdict == "no fault found"
+
+
 def test_what_a_program_prints_and_ends_with_is_shown(tmp_path: Path) -> None:
     says = 'for (int i = 0; i < 9; i++) printf("line %d\\033[2J\\n\\n", i); return 3;'
     text = SCALE.replace("return bad != 0;", says)

@@ -53,6 +53,7 @@ const EMPTY_ROWS = "It happens where the last rows, of equal offsets, are empty.
 export const NO_PRODUCT =
   "It looks like a matrix product, but no launch that was tried makes C the product.";
 const NOT_COMPARED = "Results not compared: nothing says what they should be.";
+const NOT_ENDED = "Its launch did not come to its end, so no other order was tried.";
 const COOPERATIVE = /LaunchCooperativeKernel|LaunchKernelEx|\bis_valid\b/;
 
 /**
@@ -74,6 +75,7 @@ export function checkLaunched(
   } catch (error) {
     if (!(error instanceof UnknownLaunchError)) throw error;
   }
+  if (!isSketch && !launch.isDone) return { ...reportOf(kernel), said: [NOT_ENDED] };
   try {
     const done = countRecorded(kernel, launch, isSketch, SIZE, NOTHING, settings);
     if (done) return ofLaunch(done, settings, end);

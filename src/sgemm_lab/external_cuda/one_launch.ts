@@ -3,6 +3,7 @@
 import { checkSize } from "../counting/kernel_counts.ts";
 import { LabError } from "../errors.ts";
 import type { Size } from "../kernel.ts";
+import { secondsNow } from "../simulator/clock.ts";
 import type { Hazard } from "../simulator/hazard.ts";
 import { RACE, UNSET } from "../simulator/hazards.ts";
 import { comma } from "../text.ts";
@@ -58,6 +59,8 @@ export interface Done extends Ran {
   harmless: Hazard[];
   /** the same at sizes that no block divides, and whether its grid and block are those of the file */
   odd?: { done: Done; launched: boolean };
+  /** how long it took */
+  seconds: number;
   /** the hazards that show with a block of one warp too, where the block is assumed */
   inOneWarp?: Hazard[];
 }
@@ -94,7 +97,9 @@ export function countPrepared(
     const [name, value] = readExpectation(text);
     return expectedOf(prepared, size, arrays, name || onlyResult(prepared), value, names);
   });
+  const begun = secondsNow();
   const done = runAndWeigh(prepared, size, arrays, settings);
+  const seconds = secondsNow() - begun;
   const { after, result } = done;
   const verdicts = expected.map(({ name, right, element }) =>
     compared(name, numbersIn(after, name), right, tolerance, element),
@@ -116,7 +121,7 @@ export function countPrepared(
     const now = numbersIn(after, name);
     return numbersOf(arrays, name).every((one, at) => isSame(one, now[at])) ? [] : name;
   });
-  return { ...done, prepared, size, verdicts, changed, cause, before: arrays };
+  return { ...done, prepared, size, verdicts, changed, cause, before: arrays, seconds };
 }
 
 export const isSame = (one: number, other: number) =>

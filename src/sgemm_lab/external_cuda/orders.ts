@@ -27,13 +27,14 @@ const ATOMIC = /\batom\.\S+\s+(%\w+)/g;
 
 /**
  * What other orders than that of a launch show, and the options of the orders. Empty where the launch
- * has hazards: what else happens then follows from them.
+ * has hazards, from which all else follows, or where it took longer than another order may.
  */
 export function otherOrders(done: Done, settings: Settings): [Finding[], string[]] {
-  const { prepared, size, result } = done;
+  const { prepared, size, result, seconds } = done;
   const findings: Finding[] = [];
   const tried: string[] = [];
-  for (const one of result.hazards.length ? [] : ordersOf(done, settings)) {
+  const isTried = !result.hazards.length && seconds <= SECONDS;
+  for (const one of isTried ? ordersOf(done, settings) : []) {
     const options = optionsOf(one);
     let ran: Ran;
     try {

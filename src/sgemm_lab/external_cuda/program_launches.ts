@@ -45,6 +45,8 @@ export interface Recorded {
   call: Call;
   /** arrays that held nothing, and that a sketch would have filled */
   drawn: string[];
+  /** whether it came to its end in the time that there was */
+  isDone: boolean;
 }
 
 /** A program with its launches. */
@@ -168,7 +170,8 @@ class Recorder implements LaunchTool {
     const kernel = this.#kernelOf(call);
     this.#note(kernel, changed, change !== undefined);
     const isFirst = !this.calls.has(kernel);
-    if (isFirst) this.calls.set(kernel, { call: kept(changed), drawn: unfilled(call) });
+    if (isFirst)
+      this.calls.set(kernel, { call: kept(changed), drawn: unfilled(call), isDone: false });
     const { isCounting, progress } = this.watching;
     const countRequests = Boolean(isCounting) && isFirst;
     const number = this.#number;
@@ -183,6 +186,8 @@ class Recorder implements LaunchTool {
   }
 
   ends(call: Call, { counts, requests }: Result) {
+    const known = this.calls.get(this.#kernelOf(call));
+    if (known && !call.options.onlyBlocks) known.isDone = true;
     if (!call.options.countRequests) return;
     this.counts.set(this.#kernelOf(call), {
       lines: new Map(counts.lines.map(({ line, counts: ofLine }) => [line, ofLine])),

@@ -1,7 +1,9 @@
-"""Folders of kernels and records, and atomic writes."""
+"""Folders of kernels and records, atomic writes, and locks."""
 
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from sgemm_lab.errors import LabError
@@ -87,6 +89,27 @@ def write_whole(path: Path, content: str | bytes) -> None:
             raise
     except OSError as error:
         raise LabError(f"{path} cannot be written: {error.strerror}.") from None
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Lock a file that is read, changed and written; other processes wait. Create its folder.
+
+    Raises:
+        LabError: the folder cannot be written.
+    """
+    from filelock import FileLock  # takes as long to import as what else a command needs
+
+    lock = FileLock(f"{path}.lock")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock.acquire()
+    except OSError as error:
+        raise LabError(f"{path} cannot be written: {error.strerror}.") from None
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def check_writable(folder: Path, size: int = 2**22) -> None:

@@ -27,6 +27,8 @@ MODULES = {
     "launch": "book/workbench/launch.ts",
     "run": "book/workbench/run_launch.ts",
     "compiling": "book/workbench/compiling.ts",
+    "compiler": "book/workbench/compiler.ts",
+    "clang": "clang/compiler.ts",
     "program": "book/workbench/run_program.ts",
 }
 PLAN = """(text, edits) => {
@@ -42,25 +44,18 @@ RUN = """(request) => {
   const found = run.runLaunch(request, 20);
   return { ...found, lines: 0, conflicts: [...found.conflicts] };
 }"""
-FOLLOW = """async (text, known, changes, script) => {
-  let needs = null;
-  const clang = await import(script);
-  await clang.runLLVM(null, {}, { fetchProgress: () => {} });
-  const compiled = (one) => {
-    if (!(one in known)) throw new TypeError((needs = one));
-    return { ptx: known[one], by: "" };
-  };
+FOLLOW = """async (text, changes, script) => {
+  globalThis.loading ??= import(script).then(async (found) => {
+    return { clang: found, compile: await clang.loadCompiler(found) };
+  });
+  const loaded = await globalThis.loading;
+  const compiled = (one) => compiler.compiledBy(loaded, one);
   const file = new cuda.CudaFile([{ name: "a.cu", text }]);
   const names = kernels.ownKernels(file).map(({ name }) => name);
-  try {
-    const request = { text, changes, isSketch: false, names };
-    const found = program.checkProgram(request, { clang, compiled }, 20, () => {});
-    const conflicts = [...found.counts.values()].flatMap((one) => [...one.conflicts]);
-    return { ...found, counts: 0, conflicts, reports: [...found.reports.values()] };
-  } catch (error) {
-    if (needs) return { needs };
-    throw error;
-  }
+  const request = { text, changes, isSketch: false, names };
+  const found = program.checkProgram(request, { clang: loaded.clang, compiled }, 20, () => {});
+  const conflicts = [...found.counts.values()].flatMap((one) => [...one.conflicts]);
+  return { ...found, counts: 0, conflicts, reports: [...found.reports.values()] };
 }"""
 FAULTS = {
     "Matrix product": ("race", [15, 18]),
@@ -101,17 +96,13 @@ def run(text: str, expected: str = "") -> dict[str, Any]:
     return {**answer["gives"], "findings": findings, "assumed": plan["assumed"]}
 
 
-def follow(text: str, changes: dict[int, dict[str, Any]] | None = None) -> dict[str, Any]:
-    """Follow the program of a file as the page does, with what it launches compiled."""
-    known: dict[str, str] = {}
+def follow(*asked: tuple[str, dict[int, dict[str, Any]]] | str) -> list[dict[str, Any]]:
+    """Follow programs as the page does, in one process: texts, or each with changes of launches."""
     script = (package_files() / SCRIPT).as_uri()
-    while True:
-        [answer] = answers(MODULES, FOLLOW, [[text, known, changes or {}, script]])
-        assert "gives" in answer, answer
-        found: dict[str, Any] = answer["gives"]
-        if "needs" not in found:
-            return found
-        known[found["needs"]] = compiled(found["needs"])["ptx"]
+    pairs = [(one, {}) if isinstance(one, str) else one for one in asked]
+    found = answers(MODULES, FOLLOW, [[*pair, script] for pair in pairs])
+    assert all("gives" in one for one in found), found
+    return [one["gives"] for one in found]
 
 
 def lines(finding: dict[str, Any]) -> list[int]:
@@ -126,44 +117,54 @@ def examples() -> dict[str, workbench.Example]:
     return {one.name: one for one in workbench.examples()}
 
 
-@pytest.mark.parametrize("name", FAULTS)
-def test_an_example_is_clean_and_its_fault_is_found_at_its_lines(name: str) -> None:
-    example = examples()[name]
-    clean = follow(example.source)
-    assert (clean["followed"]["stopped"], clean["reports"][0]["findings"]) == ("", [])
-    before, after = example.fault
-    assert example.source.count(before) == 1
-    [report] = follow(example.source.replace(before, after))["reports"]
-    first = report["findings"][0]
-    assert (first["severity"], first["kind"], lines(first)) == ("error", *FAULTS[name])
+def test_examples_are_clean_and_their_faults_are_found_at_their_lines() -> None:
+    known = examples()
+    assert known.keys() == FAULTS.keys()
+    texts = []
+    for one in known.values():
+        before, after = one.fault
+        assert one.source.count(before) == 1
+        texts += [one.source, one.source.replace(before, after)]
+    programs = iter(follow(*texts))
+    for name, clean, faulty in zip(known, programs, programs, strict=True):
+        found = clean["reports"][0]["findings"]
+        assert (name, clean["followed"]["stopped"], found) == (name, "", [])
+        [report] = faulty["reports"]
+        first = report["findings"][0]
+        assert (first["severity"], first["kind"], lines(first)) == ("error", *FAULTS[name])
 
 
 def test_a_bank_conflict_names_two_lanes_their_bank_and_the_wavefronts() -> None:
-    assert follow(examples()["Transpose"].source)["conflicts"] == [
+    source = examples()["Transpose"].source
+    found, padded = follow(source, source.replace("[TILE][TILE];", "[TILE][TILE + 1];"))
+    assert found["conflicts"] == [
         [
             15,
             "Bank conflict: lanes 0 and 1 want different words of bank 0, 128 bytes apart: "
             "32 wavefronts for 1.",
         ]
     ]
-    padded = examples()["Transpose"].source.replace("[TILE][TILE];", "[TILE][TILE + 1];")
-    assert follow(padded)["conflicts"] == []
+    assert padded["conflicts"] == []
 
 
 def test_a_launch_of_the_program_runs_on_changed_values() -> None:
     source = examples()["Stencil"].source
-    [launch] = follow(source)["launches"]
+    own, changed, outside = follow(
+        source,
+        (source, {0: {"grid": [4], "numbers": {"n": 900}}}),
+        (source, {0: {"numbers": {"n": 1001}}}),
+    )
+    [launch] = own["launches"]
     assert (launch["grid"], launch["block"]) == ([8], [128])
     assert launch["numbers"] == [["n", 1000]]
     assert launch["arrays"] == [["in", 1000], ["out", 1000]]
-    changed = follow(source, {0: {"grid": [4], "numbers": {"n": 900}}})
     [launch] = changed["launches"]
     assert (launch["grid"], launch["numbers"], launch["isChanged"]) == ([4], [["n", 900]], True)
     [report] = changed["reports"]
     [finding] = [one for one in report["findings"] if one["kind"] == "unwritten"]
     assert "element 512 of" in finding["message"]
-    outside = follow(source, {0: {"numbers": {"n": 1001}}})["reports"][0]["findings"][0]
-    assert (outside["kind"], lines(outside)) == ("out of bounds", [13])
+    first = outside["reports"][0]["findings"][0]
+    assert (first["kind"], lines(first)) == ("out of bounds", [13])
 
 
 ALONE = """

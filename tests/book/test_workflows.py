@@ -38,6 +38,14 @@ def test_actions_are_pinned_by_hash_and_say_their_version(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_what_make_is_asked_for_is_there(name: str) -> None:
+    targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M))
+    for _, step in steps(load(name)):
+        for asked in re.findall(r"^\s*make (.*)$", step.get("run", ""), re.M):
+            assert {one for one in asked.split() if "=" not in one} <= targets
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_nothing_is_allowed_that_a_job_does_not_ask_for(name: str) -> None:
     workflow = load(name)
     assert workflow["permissions"] == {}

@@ -77,7 +77,8 @@ def test_the_launch_of_a_product_is_found_by_trial(tile: int) -> None:
 def test_a_wrong_product_stays_without_a_launch() -> None:
     """No trial is right: then C is not judged."""
     wrong = TILED.replace("acc += As", "acc -= As")
-    done = count_external(kernel(wrong, "mm<16>"), (64, 64, 64))
+    pasted = Pasted("k.cu", wrong, Path(), "mm<16>")
+    done = count_external(ExternalKernel(pasted, (), ("16", "16")), (64, 64, 64))
     assert done.verdicts == ()
     assert done.assumed[0].startswith("No launch that was tried makes C right")
 

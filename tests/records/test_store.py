@@ -3,6 +3,8 @@
 import json
 import os
 import re
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -55,7 +57,7 @@ def test_adding_a_run_keeps_the_earlier_runs(tmp_path: Path) -> None:
     assert path == tmp_path / "new" / "nvidia-h200.json"
     assert RECORDS.add_run(tmp_path / "new", DEVICE, second) == path
     assert load_record(path).runs == (first, second)
-    assert list(path.parent.iterdir()) == [path]
+    assert set(path.parent.iterdir()) - {path.with_name(f"{path.name}.lock")} == {path}
 
 
 @pytest.mark.parametrize("step", ["replace", "chmod", "fdopen"])
@@ -72,7 +74,7 @@ def test_an_interrupted_write_does_not_change_the_file(
     with pytest.raises(KeyboardInterrupt):
         RECORDS.add_run(path.parent, DEVICE, run())
     assert path.read_bytes() == before
-    assert list(path.parent.iterdir()) == [path]
+    assert set(path.parent.iterdir()) - {path.with_name(f"{path.name}.lock")} == {path}
 
 
 def edited(path: Path, change: Any) -> Path:
@@ -213,7 +215,45 @@ def test_measurements_of_another_source_are_not_scores_of_the_kernel() -> None:
     assert scores([record(new)]) == []
 
 
-# Unusual GPU names.
+# Concurrent writers, and unusual GPU names.
+
+WRITER = """
+import sys
+from dataclasses import replace
+from pathlib import Path
+from record_samples import DEVICE, run
+from sgemm_lab.measuring.recorder import now
+from sgemm_lab.records.store import RECORDS
+print(flush=True)
+sys.stdin.readline()
+for _ in range(8):
+    RECORDS.add_run(Path(sys.argv[1]), DEVICE, run(date=now()))
+"""
+
+
+def test_processes_that_record_at_the_same_time_lose_no_run(tmp_path: Path) -> None:
+    start = [sys.executable, "-c", WRITER, str(tmp_path)]
+    places = os.pathsep.join(sys.path)
+    writers = [
+        subprocess.Popen(
+            start,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": places},
+        )
+        for _ in range(2)
+    ]
+    for writer in writers:
+        assert writer.stdout is not None
+        writer.stdout.readline()
+    for writer in writers:
+        assert writer.stdin is not None
+        writer.stdin.write(b"\n")
+        writer.stdin.flush()
+    for writer in writers:
+        writer.communicate()
+    assert [writer.returncode for writer in writers] == [0, 0]
+    assert len(load_record(RECORDS.path(tmp_path, DEVICE.name)).runs) == 16
 
 
 def test_a_run_is_added_once(tmp_path: Path) -> None:

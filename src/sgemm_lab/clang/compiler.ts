@@ -8,6 +8,7 @@ import type { SourceError } from "./diagnostics.ts";
 import { readDiagnostics } from "./diagnostics.ts";
 import { cudaHeader } from "./header.ts";
 import { IrError } from "./ir/errors.ts";
+import { run } from "./run.ts";
 import { clusterOf, translate } from "./translate.ts";
 
 /** What the package gives, as far as it is used here. */
@@ -87,10 +88,13 @@ function compile(
   const args = ["clang", "-cc1", ...LANGUAGE, ...processor, ...OPTIMISATION, ...macros];
   const output = ["-emit-llvm", "-o", "-", file];
   const files = { [file]: source, [HEADER_FILE]: header };
-  const { ir, messages, failed } = run(clang, [...args, ...output], files);
-  if (failed) return { errors: readDiagnostics(messages, file) };
+  // The IR comes by stdout: written to a file of the package, every few bytes copy it whole.
+  const { output: ir, messages, files: done } = run(clang, [...args, ...output], files);
+  if (!done) return { errors: readDiagnostics(messages, file) };
   try {
-    return { ptx: translate(ir, { file, target, cluster: clusterOf(source) }) };
+    return {
+      ptx: translate(new TextDecoder().decode(ir), { file, target, cluster: clusterOf(source) }),
+    };
   } catch (error) {
     if (!(error instanceof IrError)) throw error;
     return { errors: [{ line: error.line, text: error.message }] };
@@ -101,49 +105,4 @@ function compile(
 function feature(target: string): string {
   const number = Number.parseInt(target.slice("sm_".length), 10);
   return number >= 100 ? "+ptx87" : "+ptx80";
-}
-
-function run(
-  clang: Package,
-  args: string[],
-  files: Record<string, string>,
-): { ir: string; messages: string; failed: boolean } {
-  const ir = new Text();
-  const messages = new Text();
-  let failed = false;
-  try {
-    // The IR comes by stdout: written to a file of the package, every few bytes copy it whole.
-    clang.runLLVM(args, files, {
-      synchronously: true,
-      stdout: (bytes) => ir.add(bytes),
-      stderr: (bytes) => messages.add(bytes),
-    });
-  } catch (error) {
-    failed = true;
-    if (!(error instanceof clang.Exit)) messages.add(new TextEncoder().encode(`\n${error}`));
-  }
-  return { ir: ir.read(), messages: messages.read(), failed };
-}
-
-const FIRST_BYTES = 1 << 20;
-
-/** A text that comes in many small pieces. */
-class Text {
-  bytes = new Uint8Array(FIRST_BYTES);
-  length = 0;
-
-  add(piece: Uint8Array | null): void {
-    if (!piece) return;
-    if (this.length + piece.length > this.bytes.length) {
-      const larger = new Uint8Array(2 * (this.length + piece.length));
-      larger.set(this.bytes.subarray(0, this.length));
-      this.bytes = larger;
-    }
-    this.bytes.set(piece, this.length);
-    this.length += piece.length;
-  }
-
-  read() {
-    return new TextDecoder().decode(this.bytes.subarray(0, this.length));
-  }
 }

@@ -9,7 +9,7 @@ from sgemm_lab.cli.arguments import add_out, natural, seconds
 from sgemm_lab.cli.printing import ProgressBar, print_json, print_status, print_table
 from sgemm_lab.cuda.launch import current_device
 from sgemm_lab.errors import LabError
-from sgemm_lab.files import own_records
+from sgemm_lab.files import locked, own_records
 from sgemm_lab.gemm.dispatch.bench import GpuBench
 from sgemm_lab.gemm.dispatch.candidates import candidates
 from sgemm_lab.gemm.dispatch.first_use import FIRST_CUBLAS, MODEL_CUBLAS, MODES, FirstUse
@@ -77,7 +77,8 @@ def run_shapes(options: argparse.Namespace) -> int:
         shapes = DrawnShapes(
             **run.environment(), seed=options.seed, shapes=tuple(found), tuned=tuple(tuned_shapes)
         )
-        TABLES.save(path, replace(TABLES.load(path), drawn=shapes))
+        with locked(path):
+            TABLES.save(path, replace(TABLES.load(path), drawn=shapes))
     if options.json:
         print_json([_entry(one, tuned_shapes, device.name, run.date) for one in found])
         return status

@@ -190,13 +190,28 @@ def source_ptx(
     """
     virtual = target.replace("sm_", "compute_")
     options = (f"-arch={virtual}", "--device-as-default-execution-space", *options)
-    names = (name,) if name else ()
+    return _isolated_ptx(
+        source, file_name, target, options, tuple((headers or {}).items()), (name,) if name else ()
+    )
+
+
+# A kernel is compiled to follow the program of its file, and to be checked by itself.
+@lru_cache(maxsize=256)
+def _isolated_ptx(
+    source: str,
+    file_name: str,
+    target: str,
+    options: tuple[str, ...],
+    headers: tuple[tuple[str, str], ...],
+    names: tuple[str, ...],
+) -> tuple[str, str]:
     load_nvrtc()
 
     def compiled() -> tuple[str, str]:
-        with _program(source, file_name, target, options, headers or {}, names) as (nvrtc, program):
-            lowered = nvrtc.getLoweredName(program, name) if name else ""
-            return _ptx(nvrtc, program), lowered
+        with _program(source, file_name, target, options, dict(headers), names) as found:
+            nvrtc, program = found
+            lowered = [nvrtc.getLoweredName(program, name) for name in names]
+            return _ptx(nvrtc, program), "".join(lowered)
 
     return in_subprocess(compiled, f"The compiler, given {file_name},")
 

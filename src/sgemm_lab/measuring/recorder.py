@@ -342,7 +342,7 @@ def new_run() -> Run:
 
 def now() -> str:
     """Return the time as the date of a run."""
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def driver_version() -> str:

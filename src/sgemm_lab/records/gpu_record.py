@@ -211,9 +211,12 @@ class Dated:
     """A run with a start time."""
 
     date: Annotated[
-        str, _matches(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", "a date such as 2026-01-02T03:04:05Z")
+        str,
+        _matches(
+            r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{6})?Z", "a date such as 2026-01-02T03:04:05Z"
+        ),
     ]
-    """UTC start time."""
+    """UTC start time; with microseconds, so that runs that begin together differ."""
 
 
 @dataclass(frozen=True)

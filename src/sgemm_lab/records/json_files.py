@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar, cast
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.files import data_folder, write_whole
+from sgemm_lab.files import data_folder, locked, write_whole
 from sgemm_lab.records.gpu_record import Dated, Device
 from sgemm_lab.records.schema import FormError, decode, encode
 
@@ -88,15 +88,17 @@ class Kind(Generic[T]):
     def add_run(self, folder: Path, gpu: Device, run: Dated) -> Path:
         """Add a run to a GPU's file atomically, and return the file's path.
 
-        It replaces a run of the same date: an earlier state of it.
+        It replaces a run of the same date: an earlier state of it. Processes that add runs at the
+        same time wait for each other.
 
         Raises:
             LabError: the existing file cannot be read, or is of another GPU, or the run is not
                 valid, or the file cannot be written; it is not changed.
         """
         path = self.path(folder, gpu.name)
-        runs = [one for one in self.runs(folder, gpu) if one.date != run.date]
-        self.save(path, cast(Any, self.form)(gpu, (*runs, run)))
+        with locked(path):
+            runs = [one for one in self.runs(folder, gpu) if one.date != run.date]
+            self.save(path, cast(Any, self.form)(gpu, (*runs, run)))
         return path
 
     def _read(self, path: Path) -> Any:

@@ -2,6 +2,7 @@
 // libraries that the package has for WebAssembly.
 
 import type { Package } from "../../clang/compiler.ts";
+import { run } from "../../clang/run.ts";
 import type { CudaFile } from "../cuda_file.ts";
 import { UnfollowedError } from "./faults.ts";
 import { HOST_HEADER } from "./host_header.ts";
@@ -101,9 +102,10 @@ function compiled(
     ...hostTexts(file, isWide),
     ...{ [HEADER]: HOST_HEADER, "everything.h": EVERY_HEADER, [BINARY]: "lab" },
   };
-  const args = [...COMPILE, ...options, ...macros, "-main-file-name", name, name, "-o", OBJECT];
-  const { files, messages } = run(clang, args, texts);
-  return { made: files?.[OBJECT], messages };
+  const args = [...COMPILE, ...options, ...macros, "-main-file-name", name, name, "-o", "-"];
+  // The object comes by stdout: written to a file of the package, every few bytes copy it whole.
+  const { files, output, messages } = run(clang, args, texts);
+  return { made: files && output, messages };
 }
 
 /** The first error, as a reason. */
@@ -116,28 +118,18 @@ function reason(messages: string, name: string) {
   return `${place}${text}`;
 }
 
-type Files = Record<string, Uint8Array<ArrayBuffer>>;
-
-function run(clang: Package, args: string[], files: Record<string, string | Uint8Array>) {
-  let messages = "";
-  const decoder = new TextDecoder();
-  const hear = (bytes: Uint8Array | null) => {
-    if (bytes) messages += decoder.decode(bytes, { stream: true });
-  };
-  try {
-    const made = clang.runLLVM(args, files, { synchronously: true, stdout: hear, stderr: hear });
-    return { files: made as Files, messages };
-  } catch (error) {
-    if (!(error instanceof clang.Exit)) messages += `\n${error}`;
-    return { files: null, messages };
-  }
+/** The lines that a program of the package prints. */
+function printed(clang: Package, args: string[], files: Record<string, Uint8Array> = {}) {
+  return new TextDecoder()
+    .decode(run(clang, args, files).output)
+    .trim()
+    .split("\n");
 }
 
 /** What names of the module are in C++: "void tiled<16>(float*, int)". */
 export function demangled(program: HostProgram, names: string[]) {
   const plain = names.map((name) => name.replace(/(\.|__)(static|intern)__.*$/, ""));
-  const { messages } = run(program.clang, ["c++filt", ...plain], {});
-  return messages.trim().split("\n");
+  return printed(program.clang, ["c++filt", ...plain]);
 }
 
 /** The line of the file in which the module was, by the stack of an error; 0 if unknown. */
@@ -147,10 +139,9 @@ export function lineOf(program: HostProgram, stack: string) {
   const addresses = places.slice(0, 8).map((at) => `0x${(Number(at) - code).toString(16)}`);
   if (!addresses.length) return 0;
   const args = ["symbolizer", `--obj=${OUTPUT}`, ...addresses];
-  const { messages } = run(program.clang, args, { [OUTPUT]: program.bytes });
-  const found = messages
-    .split("\n")
-    .find((one) => one.replace(/^\/+/, "").startsWith(`${program.file}:`));
+  const found = printed(program.clang, args, { [OUTPUT]: program.bytes }).find((one) =>
+    one.replace(/^\/+/, "").startsWith(`${program.file}:`),
+  );
   return Number(/:(\d+):\d+$/.exec(found ?? "")?.[1] ?? 0);
 }
 

@@ -9,11 +9,7 @@ import { faultIn, markRaces } from "./steps_faults.ts";
 import { phasesOf, stagesOf } from "./steps_phases.ts";
 import type { Entry, Matrix, Origin, Origins, Register, Step } from "./steps_types.ts";
 
-/**
- * What a thread has in registers: by row of A and by column of B the operand read last, by element
- * of C the sum with its products so far, and of each matrix what is between global and shared
- * memory.
- */
+/** The sum of an element of C, with its products so far. */
 interface Sum {
   count: number;
   value: number | null;
@@ -21,14 +17,18 @@ interface Sum {
   wrong: boolean;
 }
 
+/**
+ * What a thread has in registers: by row of A and by column of B the operand read last, and of each
+ * matrix what is between global and shared memory.
+ */
 interface Held {
   operands: Record<Matrix, Map<number, Register>>;
   flying: Record<Matrix, (Register | null)[]>;
 }
 
-/** What registers follow from: the steps, and where the values and the operands come from. */
 export type Who = "thread" | "warp" | "block";
 
+/** What registers follow from: the steps, and where the values and the operands come from. */
 interface Traced {
   steps: Step[];
   origin: Origins;
@@ -96,10 +96,10 @@ function togetherIn(left: WithoutBarrier | undefined) {
 function originsOf({ size: [, n, k], a, b }: StepTrace) {
   const origin: Map<number | null | undefined, Origin> = new Map();
   a.forEach((value, index) => {
-    origin.set(value, { matrix: "A", index, row: Math.floor(index / k), column: index % k });
+    origin.set(value, { matrix: "A", row: Math.floor(index / k), column: index % k });
   });
   b.forEach((value, index) => {
-    origin.set(value, { matrix: "B", index, row: Math.floor(index / n), column: index % n });
+    origin.set(value, { matrix: "B", row: Math.floor(index / n), column: index % n });
   });
   return origin;
 }

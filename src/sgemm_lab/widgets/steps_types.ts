@@ -40,10 +40,9 @@ export type Step = StepHead & { array: TracedArray; entries: Entry[] };
 
 export type Matrix = "A" | "B";
 
-/** The element of A or B that holds a value, `index` its place there. */
+/** The element of A or B that holds a value. */
 export interface Origin {
   matrix: Matrix;
-  index: number;
   row: number;
   column: number;
 }

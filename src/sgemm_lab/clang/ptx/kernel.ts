@@ -187,7 +187,7 @@ function finishPhi(
 ) {
   const { type, operands, labels, result, place } = instruction;
   const space = type.kind === "ptr" ? (lowering.spaces.known.get(result) ?? "generic") : "";
-  const phis: Phi[] = to.map((register) => ({ to: register, from: new Map(), line: 0 }));
+  const phis: Phi[] = to.map((register) => ({ to: register, from: new Map() }));
   for (const [number, label] of labels.entries()) {
     const before = byLabel.get(label);
     if (!before) continue;

@@ -42,7 +42,6 @@ export interface MachineInstruction {
 export interface Phi {
   to: Register;
   from: Map<string, Operand>;
-  line: number;
 }
 
 /**

@@ -5,7 +5,6 @@ declare module "*/hardware.py" {
   export const LINES_PER_LOOKUP: number;
   export const BANKS: number;
   export const FLOAT_BYTES: number;
-  export const FLOP_PER_FMA: number;
   export const FLOP_PER_WARP_FMA: number;
   export const MAX_REGISTERS: number;
   export const STATIC_SHARED: number;

@@ -20,7 +20,6 @@ interface View<S> {
 
 type Attributes = Record<string, string | number | boolean | null | undefined>;
 type Child = Node | string | false | null | undefined | 0;
-type Theme = [name: string, words: string];
 
 interface LogScale {
   (value: number): number;

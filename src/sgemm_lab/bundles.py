@@ -59,10 +59,8 @@ def build() -> None:
 def bundled(entry: Path, global_name: str | None = None) -> str:
     """Return one module with all that it imports, with readable names.
 
-    Args:
-        entry: the module.
-        global_name: the variable that gets the exports; without it the bundle is an ES module whose
-            default export has them all.
+    ``global_name`` is the variable that gets the exports; without it the bundle is an ES module
+    whose default export has them all.
     """
     form = {"format": "iife", "globalName": global_name} if global_name else {"format": "esm"}
     return _esbuild(entry=str(entry.resolve()), **form)

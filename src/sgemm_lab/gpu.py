@@ -33,7 +33,6 @@ class Gpu:
     memory_bus_bits: int
     l2_bytes: int
     sources: dict[str, str]
-    """Sources by field name."""
     source: str = "data sheet"
     """Label of the sources on a page."""
 

@@ -16,7 +16,7 @@ from sgemm_lab.lab.pictures.bank_rows import swizzled_place
 from sgemm_lab.lab.pictures.banks import bank_clocks, bank_phases, phase_of
 from sgemm_lab.lab.pictures.copy_paths import Copies, copy_counts, copy_path
 from sgemm_lab.lab.pictures.copying import copied_by, copies
-from sgemm_lab.lab.pictures.frame import PANEL_WIDTH, drawing, figure, panel, words
+from sgemm_lab.lab.pictures.frame import PANEL_WIDTH, figure, panel, words
 from sgemm_lab.lab.pictures.issue_slots import slots_panel
 from sgemm_lab.lab.pictures.l1_queue import l1_queue, wavefronts
 from sgemm_lab.lab.pictures.lane_columns import lane_columns
@@ -188,7 +188,7 @@ def test_even_shares_hold_each_window_once_and_none_that_is_only_looked_at() -> 
 
 
 def test_a_figure_concludes_in_bold_and_says_where_numbers_come_from() -> None:
-    one = panel("Left", drawing([words(0, 10, "1 < 2")], 20, "one and two"), "one and two")
+    one = panel("Left", [words(0, 10, "1 < 2")], 20, "one and two")
     made = figure(
         one, one, conclusion="Pieces decide: **8** of them. More.", question="Why?", origin="H200"
     )

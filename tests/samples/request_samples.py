@@ -24,6 +24,7 @@ def request(array: str, addresses: list[int | None], **more: Any) -> PaintedRequ
         "op": "load",
         "bits": 32,
         "addresses": addresses,
+        "label": f"{more.get('kernel', 'naive_rows')}, line {more.get('line', 22)}: {array}",
         **more,  # type: ignore[typeddict-item]
     }
 

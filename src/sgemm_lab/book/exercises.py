@@ -107,10 +107,7 @@ class ExerciseDirective(SphinxDirective):
 
     def _solution(self, exercise: Exercise, written: SolutionBox) -> SolutionBox:
         """Put the answer before the author's words, and where it comes from behind them."""
-        try:
-            before, source = answer_lines(exercise)
-        except LabError as problem:
-            before, source = [], str(problem)
+        before, source = answer_lines(exercise)
         end = [nodes.paragraph("", source, classes=["lab-provenance"])] if source else []
         return SolutionBox("", *self._parsed(before), *written.children, *end)
 
@@ -297,11 +294,17 @@ def question_data(exercise: Question) -> JudgingData:
 
 @cache
 def answer_lines(exercise: Exercise) -> tuple[list[str], str]:
-    """Return the answer as lines of Markdown, and where it comes from if it was measured."""
+    """Return the answer as lines of Markdown, and where it comes from if it was measured.
+
+    Where it was not, there are no lines, but the sentence that says so.
+    """
     if isinstance(exercise, Lines):
-        return ["```cuda", *_outdented(exercise.right_lines), "```", ""], ""
+        return ["```cuda", *dedent(exercise.right_lines).splitlines(), "```", ""], ""
     assert isinstance(exercise, Question)
-    answer = exercise.correct_answer(machine_of_records())
+    try:
+        answer = exercise.correct_answer(machine_of_records())
+    except LabError as problem:
+        return [], str(problem)
     return [answer.says, ""], answer.source
 
 
@@ -320,14 +323,9 @@ def _raw(html: str) -> nodes.raw:
 
 
 def _cuda(code: str, name: str) -> nodes.container:
-    shown = "\n".join(_outdented(code))
+    shown = dedent(code)
     block = nodes.literal_block(shown, shown, language="cuda")
     return nodes.container("", block, classes=[name])
-
-
-def _outdented(code: str) -> list[str]:
-    """Return lines of a kernel as they are shown: from the left edge, to fit a phone."""
-    return dedent(code).splitlines()
 
 
 # Notebooks
@@ -367,10 +365,7 @@ class Written:
         """The solution, folded; nothing for a prediction, whose cell tells it."""
         if self.kind == "predict":
             return ""
-        try:
-            before, source = answer_lines(self._found)
-        except LabError as problem:
-            before, source = [], str(problem)
+        before, source = answer_lines(self._found)
         end = ["", f"*{source}*"] if source else []
         return "\n".join(["::::::{dropdown} Solution", *before, *self.solution, *end, "::::::"])
 

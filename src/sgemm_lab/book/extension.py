@@ -64,7 +64,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("html-page-context", links.add_page_links)
     app.connect("html-page-context", page_head.add_changes)
     app.connect("html-page-context", panels.add_sheet)
-    app.connect("html-page-context", workbench.add_sheet)
     app.connect("html-page-context", page_head.add_head)
     # After all that adds to a page.
     app.connect("html-page-context", asset_bundle.lighten, priority=900)

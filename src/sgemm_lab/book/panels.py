@@ -23,7 +23,7 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 from sgemm_lab import bundles
-from sgemm_lab.book import exercises
+from sgemm_lab.book import exercises, workbench
 from sgemm_lab.book.code_editor import code_field
 from sgemm_lab.book.collecting import gathered
 from sgemm_lab.catalogue import load_kernel
@@ -109,8 +109,8 @@ def panel(kernel: Kernel) -> str:
 def add_sheet(
     app: Sphinx, page: str, _template: str, _context: dict[str, Any], _doctree: object
 ) -> None:
-    """Let pages with a panel load its style sheet."""
-    if page in gathered(app.env, KIND):
+    """Let pages with a panel or a workbench load the style sheet of both."""
+    if page in gathered(app.env, KIND) or page in gathered(app.env, workbench.KIND):
         app.add_css_file("panel.css")
 
 

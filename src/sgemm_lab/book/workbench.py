@@ -12,7 +12,6 @@ import json
 from dataclasses import asdict, dataclass
 from html import escape
 from pathlib import Path
-from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -78,14 +77,6 @@ def workbench(shown: list[Example]) -> str:
         '<div data-lab="launches"></div>'
         f'<script type="application/json" data-lab="examples">{data}</script></section>'
     )
-
-
-def add_sheet(
-    app: Sphinx, page: str, _template: str, _context: dict[str, Any], _doctree: object
-) -> None:
-    """Let the page load the style sheet of panels."""
-    if page in gathered(app.env, KIND):
-        app.add_css_file("panel.css")
 
 
 def write_files(app: Sphinx) -> None:

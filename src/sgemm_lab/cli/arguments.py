@@ -3,7 +3,7 @@
 import argparse
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -70,11 +70,9 @@ def add_time_limit(parser: argparse.ArgumentParser, what: str, default: float | 
     )  # fmt: skip
 
 
-def chosen(names: Sequence[str], suits: Callable[[Kernel], bool] = lambda _: True) -> list[Kernel]:
-    """Return the kernels with these names or files; by default all of the book that ``suits``."""
-    if not names:
-        return [kernel for kernel in load_kernels(variants=True) if suits(kernel)]
-    return [named_kernel(name) for name in names]
+def chosen(names: Sequence[str]) -> list[Kernel]:
+    """Return the kernels with these names or files; by default all of the book."""
+    return [named_kernel(name) for name in names] or list(load_kernels(variants=True))
 
 
 def for_this_gpu(names: Sequence[str]) -> list[Kernel]:

@@ -20,7 +20,6 @@ SEVERITIES = ("error", "warning", "information")
 """Severities of findings, from the gravest on."""
 
 FILES = (".cu", ".cuh")
-"""Suffixes of CUDA files."""
 
 
 def add_external_arguments(group: Any) -> None:

@@ -18,7 +18,6 @@ class Command(NamedTuple):
     """A subcommand."""
 
     text: str
-    """Description in the help."""
     module: str
     """Name of the module whose ``add_…_arguments`` declares its arguments and sets ``run``."""
 

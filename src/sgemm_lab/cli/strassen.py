@@ -11,7 +11,7 @@ from sgemm_lab.cuda.launch import current_device, has_gpu
 from sgemm_lab.errors import LabError
 from sgemm_lab.files import own_records
 from sgemm_lab.gemm.dispatch.recorded import predicted_from_record
-from sgemm_lab.gemm.strassen.engine import random_product_error
+from sgemm_lab.gemm.strassen.engine import GPU_SIZE, NUMPY_SIZE, random_product_error
 from sgemm_lab.gemm.strassen.measure import SIZES, take_strassen_record
 from sgemm_lab.gemm.strassen.model import best_plan, book_machine, predict, with_leaf_kernel
 from sgemm_lab.gemm.strassen.plan import Plan, make_plan
@@ -20,8 +20,6 @@ from sgemm_lab.records.store import load_records
 from sgemm_lab.records.strassen import SizeTimes
 from sgemm_lab.text import bytes_moved_text, plural, size_text
 
-_NUMPY_SIZE: Size = (500, 600, 700)
-_GPU_SIZE: Size = (8192, 8192, 8192)
 _MOST_IN_NUMPY = 2**33
 """Multiply-adds that NumPy computes within seconds."""
 
@@ -56,7 +54,7 @@ def add_strassen_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _multiply(options: argparse.Namespace) -> int:
     live = has_gpu()
-    chosen = options.size or (_GPU_SIZE if live else _NUMPY_SIZE)
+    chosen = options.size or (GPU_SIZE if live else NUMPY_SIZE)
     m, n, k = chosen
     if not live and m * n * k > _MOST_IN_NUMPY:
         raise LabError(

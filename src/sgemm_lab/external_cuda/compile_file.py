@@ -35,7 +35,6 @@ _SMALL_FLOATS = {"cuda_fp16.h": r"\b(?:__)?half2?\b", "cuda_bf16.h": r"\b(?:__)?
 _UNSPACED = re.compile(r'("C")(?=__)')
 """extern "C"__global__ would be a literal with a suffix."""
 _CONSTANT = re.compile(r"^(?:static )?const (?=\w+ \w+ *=[^;\"]*;)", re.M)
-"""A constant of the file."""
 
 _PRELUDE = "cuda_runtime.h"
 """The header that nvcc includes in every file."""

@@ -65,7 +65,6 @@ class ExternalRun:
     changed: tuple[str, ...]
     """Input arrays that the kernel overwrote."""
     wrong: bool
-    """Whether any array is wrong."""
     cause: str
     """The likely cause of a wrong C, in a sentence; "" if none is known or a hazard or a warning
     about an uninitialised variable explains more."""

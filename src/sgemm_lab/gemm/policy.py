@@ -69,7 +69,6 @@ class Algorithm:
     seconds: float
     """Predicted time."""
     gpu: str
-    """The GPU of the prediction."""
 
     @property
     def name(self) -> str:

@@ -19,26 +19,21 @@ def verdict(kernels: list[Kernel], *, simulated: bool = False) -> Output:
 
     On a GPU a reader's own kernel runs in a separate process: it may never end, or stop the GPU.
     """
+    live = session.live() and not simulated
+    lacking = session.lacking(kernels) if live else kernels
+    sizes = AWKWARD_SIZES if live else QUICK_SIZES
     rows = []
-    if session.live() and not simulated:
-        sizes = AWKWARD_SIZES
+    for kernel in kernels:
+        if kernel in lacking:
+            found = check_simulated(kernel, QUICK_SIZES)
+        else:
+            found = (check if is_builtin(kernel) else check_sandboxed)(kernel, sizes)
+        rows.append([kernel.title, judgement(list(found))])
+    note = "Checked here without a GPU: the compiled kernel ran on this machine's processor."
+    if live:
         note = f"Checked here, on {current_device().name}, against float64."
-        lacking = session.lacking(kernels)
-        for kernel in kernels:
-            if kernel in lacking:
-                rows.append([kernel.title, judgement(list(check_simulated(kernel, QUICK_SIZES)))])
-                continue
-            ask = check if is_builtin(kernel) else check_sandboxed
-            rows.append([kernel.title, judgement(list(ask(kernel, sizes)))])
-        if lacking:
-            note += (
-                f" {session.lacking_words(lacking)} So the compiled kernel ran on the processor."
-            )
-    else:
-        sizes = QUICK_SIZES
-        note = "Checked here without a GPU: the compiled kernel ran on this machine's processor."
-        for kernel in kernels:
-            rows.append([kernel.title, judgement(list(check_simulated(kernel, sizes)))])
+    if live and lacking:
+        note += f" {session.lacking_words(lacking)} So the compiled kernel ran on the processor."
     arithmetics = {kernel.arithmetic: None for kernel in kernels if kernel.arithmetic != "fp32"}
     note += "".join(f" In {one}: {bound_text(one)}" for one in arithmetics)
     listed = ", ".join(size_text(size) for size in sizes[:6])

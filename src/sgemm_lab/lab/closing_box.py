@@ -31,7 +31,6 @@ class Bars(NamedTuple):
     full_name: str
     unit: str = "GFLOP/s"
     mark: str = "limit"
-    """What the mark stands for."""
 
     @property
     def text(self) -> str:
@@ -84,7 +83,6 @@ class Box(NamedTuple):
     numbers: Rows
     """The rows that are folded."""
     source: str
-    """Where the numbers come from."""
     bars: Bars | None = None
 
     @property

@@ -8,7 +8,7 @@ from functools import cached_property
 from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.cuda.launch import has_gpu
 from sgemm_lab.errors import LabError
-from sgemm_lab.gemm.strassen.engine import random_product_error
+from sgemm_lab.gemm.strassen.engine import GPU_SIZE, NUMPY_SIZE, random_product_error
 from sgemm_lab.gemm.strassen.error import (
     INPUTS,
     UNIFORM,
@@ -25,7 +25,6 @@ from sgemm_lab.gemm.strassen.model import (
 )
 from sgemm_lab.gemm.strassen.plan import Plan, make_plan
 from sgemm_lab.gpu import find_gpu
-from sgemm_lab.kernel import Size
 from sgemm_lab.lab import session
 from sgemm_lab.lab.arguments import AnySize, size_of
 from sgemm_lab.lab.closing_box import Bars, Box
@@ -46,9 +45,6 @@ from sgemm_lab.text import (
     ratio,
     size_text,
 )
-
-_NUMPY_SIZE: Size = (500, 600, 700)
-_GPU_SIZE: Size = (8192, 8192, 8192)
 
 
 class StrassenResults:
@@ -290,7 +286,7 @@ def strassen(levels: int = 2, size: AnySize | None = None) -> Output:
         LabError: the levels do not fit.
     """
     live = has_gpu()
-    size = size_of(size or (_GPU_SIZE if live else _NUMPY_SIZE))
+    size = size_of(size or (GPU_SIZE if live else NUMPY_SIZE))
     plan = make_plan(size, levels)
     error = random_product_error(plan, live=live)
     rows = [

@@ -29,7 +29,6 @@ METHODS = {
     "zeros": "A and B hold zeros",
     "tf32": "TF32 allowed",
 }
-"""The methods by name."""
 
 SIZES = (512, 1024, 4096)
 LAUNCHED = "double_buffer"

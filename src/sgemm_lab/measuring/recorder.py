@@ -6,7 +6,7 @@ The file is checked before the first measurement, and an interruption keeps the 
 import math
 import subprocess
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -27,6 +27,7 @@ from sgemm_lab.measuring.interleaved import (
     CUBLAS_CALL,
     Budget,
     Product,
+    Progress,
     TimingInterrupted,
     contenders,
     is_graphed,
@@ -74,8 +75,6 @@ one."""
 
 COUNTER_BATCH = 8
 """Kernels that one process of Nsight Compute launches. Starting one takes about three seconds."""
-
-Progress = Callable[[str], None]
 
 
 class Dispatcher(Protocol):

@@ -67,7 +67,6 @@ class Cap:
     """Clocks of an SM per step, with the work spread evenly over all SMs."""
     gflops: float
     source: str
-    """Source of the demand."""
     estimate: bool = False
     """Whether the rate is measured; then a kernel may exceed the cap."""
 

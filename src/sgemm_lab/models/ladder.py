@@ -51,7 +51,6 @@ class LadderStep:
     score: Score | None
     """None if no square was measured with this source."""
     record: Record | None
-    """The record of the score."""
 
     @property
     def bound(self) -> Bound | None:

@@ -137,7 +137,6 @@ def cannon(size: Size, gpus: int) -> Plan:
 
 
 LAYOUTS: dict[str, Callable[[Size, int], Plan]] = {"rows": rows, "summa": summa, "cannon": cannon}
-"""The layouts by name."""
 
 
 def make_plan(layout: str, size: Size, gpus: int) -> Plan:

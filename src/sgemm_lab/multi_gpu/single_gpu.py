@@ -12,7 +12,6 @@ from sgemm_lab.measuring.stream_cublas import StreamCublas
 
 CUBLAS, BOOK = "cublas", "book"
 LOCAL_PRODUCTS = (CUBLAS, BOOK)
-"""Products on one GPU."""
 
 Local = Callable[[Any, Any, Any, bool], None]
 """Queues c = a·b on a stream, or c += a·b if the last argument is true, for row-major float32

@@ -15,7 +15,6 @@ from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.records.schema import Conversion, Rule
 
 CUBLAS = "cublas"
-"""The name of cuBLAS among kernels."""
 
 CUBLAS_MODES = {"fp32": CUBLAS, "tf32": "cublas_tf32", "fp16": "cublas_fp16"}
 """The names of cuBLAS by its math mode."""
@@ -24,7 +23,6 @@ MATMUL = "matmul"
 """The name of the dispatcher among kernels."""
 
 UNITS = ("cycles", "µs", "GB/s", "GFLOP/s", "W", "MHz", "of the bound")
-"""Units of a reading."""
 
 INPUTS = {
     "half": "uniform in ±0.5",

@@ -14,7 +14,6 @@ from sgemm_lab.records.json_files import record_path
 from sgemm_lab.records.schema import FormError, decode
 
 FOLDER = "wgsl"
-"""Subfolder of ``records``."""
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,6 @@ class WarpRequest:
     """One memory instruction of one warp."""
 
     line: int
-    """Source line."""
     space: str
     """"global" or "shared"."""
     array: NamedArray

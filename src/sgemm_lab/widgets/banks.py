@@ -12,8 +12,7 @@ class Banks(Painter):
     """One warp's request to shared memory as a queue at the banks, one wavefront per row.
 
     Args:
-        requests: requests to choose from, as ``counting.warp_requests`` returns them; a ``label``
-            may be added to each.
+        requests: requests to choose from, see :class:`~sgemm_lab.widgets.painter.PaintedRequest`.
         chosen: index of the request to begin with, or -1 for a load with a stride. Default: the
             first, or the stride where there is none.
         stride: distance of two neighbouring lanes, in elements.

@@ -12,8 +12,7 @@ class Coalescing(Painter):
     """One warp's request to global memory, painted over lines of four 32-byte sectors.
 
     Args:
-        requests: requests to choose from, as ``counting.warp_requests`` returns them; a ``label``
-            may be added to each.
+        requests: requests to choose from, see :class:`~sgemm_lab.widgets.painter.PaintedRequest`.
         chosen: index of the request to begin with, or -1 for the reader's own pattern. Default:
             the first, or the own pattern where there is none.
         stride: distance of two neighbouring lanes in the reader's own pattern, in elements.

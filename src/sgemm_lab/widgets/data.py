@@ -1,5 +1,6 @@
 """The data of the widgets with roofs, and the choice of a GPU."""
 
+from collections.abc import Sequence
 from typing import Any, Literal, TypedDict
 
 import traitlets
@@ -63,10 +64,16 @@ class Point(TypedDict):
 
 
 class ChoosesGpu(traitlets.HasTraits):
-    """A part of a widget with GPUs to choose from: ``gpu`` is the id of one of ``gpus``."""
+    """A part of a widget with GPUs to choose from: ``gpu`` is the id of one of ``gpus``.
+
+    It begins with the first of them.
+    """
 
     gpus: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)
     gpu = traitlets.Unicode().tag(sync=True)
+
+    def __init__(self, gpus: Sequence[Any], **state: Any) -> None:
+        super().__init__(**{"gpus": list(gpus), "gpu": gpus[0]["id"], **state})
 
     @traitlets.validate("gpu")
     def _check_gpu(self, proposal: Any) -> str:

@@ -1,6 +1,5 @@
 """Which kernel for M, N, K: the candidates of the dispatcher, with their predicted times."""
 
-from collections.abc import Sequence
 from operator import mul
 from typing import Any, TypedDict
 
@@ -14,7 +13,6 @@ from sgemm_lab.widgets.base import LabWidget, html_table
 from sgemm_lab.widgets.data import ChoosesGpu
 
 LARGEST = 16384
-"""The largest M, N and K."""
 
 
 class Candidate(TypedDict):
@@ -54,9 +52,6 @@ class KernelChoice(ChoosesGpu, LabWidget):
     n = traitlets.Int(1024, min=1, max=LARGEST).tag(sync=True)
     k = traitlets.Int(1024, min=1, max=LARGEST).tag(sync=True)
     kernel = traitlets.Unicode("").tag(sync=True)
-
-    def __init__(self, gpus: Sequence[FittedGpu], *, gpu: str = "", **state: Any) -> None:
-        super().__init__(gpus=list(gpus), gpu=gpu or gpus[0]["id"], **state)
 
     @property
     def size(self) -> Size:

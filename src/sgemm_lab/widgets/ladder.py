@@ -84,20 +84,13 @@ class Ladder(ChoosesGpu, LabWidget):
         gpus: Sequence[GpuName],
         results: Sequence[Result],
         *,
-        gpu: str | None = None,
         size: Size | None = None,
-        **kwargs: Any,
+        **state: Any,
     ) -> None:
         self._results: dict[tuple[str, str, Size], Result] = {}
-        super().__init__(
-            kernels=[{**_OPTIONAL, **step} for step in kernels],
-            gpus=list(gpus),
-            gpu=gpu or gpus[0]["id"],
-        )
+        super().__init__(gpus, kernels=[{**_OPTIONAL, **step} for step in kernels], **state)
         self._fill(results)
         self.size = list(size or self.sizes[0])
-        for name, value in kwargs.items():
-            setattr(self, name, value)
 
     def _fill(self, results: Sequence[Result]) -> None:
         steps = {step["name"] for step in self.kernels} | {LIBRARY}

@@ -58,12 +58,9 @@ class Occupancy(ChoosesGpu, LabWidget):
     registers = traitlets.Int(32, min=1, max=MAX_REGISTERS).tag(sync=True)
     shared = traitlets.Int(0, min=0, max=_MOST_SHARED).tag(sync=True)
 
-    def __init__(self, gpus: Sequence[Sm], *, gpu: str | None = None, **state: Any) -> None:
-        super().__init__(
-            gpus=[{**gpu, **_numbers(LIMITS[gpu["compute_capability"]])} for gpu in gpus],
-            gpu=gpu or gpus[0]["id"],
-            **state,
-        )
+    def __init__(self, gpus: Sequence[Sm], **state: Any) -> None:
+        sheets = [{**gpu, **_numbers(LIMITS[gpu["compute_capability"]])} for gpu in gpus]
+        super().__init__(sheets, **state)
 
     @property
     def limits(self) -> Limits:

@@ -1,10 +1,11 @@
 """What the painters of memory requests share: their data and state."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, NotRequired, TypedDict
+from typing import Any
 
 import traitlets
 
+from sgemm_lab.counting.warp_requests import Request
 from sgemm_lab.hardware import WARP
 from sgemm_lab.simulator.formulas import asked
 from sgemm_lab.text import plural
@@ -19,33 +20,16 @@ VECTORS = {32: "", 64: " float2", 128: " float4"}
 """The type of an access, by its bits."""
 
 
-class PaintedRequest(TypedDict):
-    """One memory instruction of one warp, as ``sgemm_lab.counting.warp_requests`` returns it."""
+class PaintedRequest(Request):
+    """A request as ``sgemm_lab.counting.warp_requests`` returns it, with its name."""
 
-    kernel: str
-    line: int
-    source: str
-    array: str
-    space: Literal["global", "shared"]
-    op: Literal["load", "store"]
-    bits: int
-    addresses: list[int | None]
-    shape: NotRequired[list[int]]
-    start: NotRequired[int]
-    label: NotRequired[str]  # what the choice calls it; default: line, array, load or store
+    label: str  # what the choice calls it
 
 
 class Painter(LabWidget):
     """One warp's memory request, chosen among those of kernels or made by the reader.
 
     A subclass adds state of its own, and defines ``table`` as every widget does.
-
-    Args:
-        requests: requests to choose from, as ``counting.warp_requests`` returns them; a ``label``
-            may be added to each.
-        chosen: index of the request to begin with, or -1 for the reader's own pattern. Default:
-            the first, or the own pattern where there is none.
-        state: the rest of the state.
     """
 
     requests: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)
@@ -57,11 +41,8 @@ class Painter(LabWidget):
         self, requests: Sequence[PaintedRequest] = (), *, chosen: int | None = None, **state: Any
     ) -> None:
         first = 0 if requests else OWN
-        super().__init__(
-            requests=[_complete(request) for request in requests],
-            chosen=first if chosen is None else chosen,
-            **state,
-        )
+        shown = first if chosen is None else chosen
+        super().__init__(requests=list(requests), chosen=shown, **state)
 
     @property
     def request(self) -> dict[str, Any] | None:
@@ -105,14 +86,3 @@ class Painter(LabWidget):
         else:
             name = f"One warp of {self.request['label']}"
         return html_table(f"{name}: {cost}", ["Lane", "Asks for", *heads], rows)
-
-
-def _complete(request: PaintedRequest) -> dict[str, Any]:
-    """Return a request with every optional key filled in and no other keys."""
-    done = f"{request['op']}{VECTORS[request['bits']]} of {request['array']}"
-    return {
-        **{key: request[key] for key in sorted(PaintedRequest.__required_keys__)},  # type: ignore[literal-required]
-        "shape": list(request.get("shape", [])),
-        "start": request.get("start", 0),
-        "label": request.get("label") or f"{request['kernel']}, line {request['line']}: {done}",
-    }

@@ -31,20 +31,11 @@ class Roofline(ChoosesGpu, LabWidget):
     selected = traitlets.Unicode().tag(sync=True)
     level = traitlets.Enum(list(LEVEL_NAMES), "dram").tag(sync=True)
 
-    def __init__(
-        self,
-        gpus: list[Gpu],
-        points: list[Point] | None = None,
-        *,
-        gpu: str | None = None,
-        level: str | None = None,
-        **kwargs: Any,
-    ) -> None:
-        places = points or []
-        chosen = gpu or gpus[0]["id"]
-        sheet = next(entry for entry in gpus if entry["id"] == chosen)
-        level = level or lowest_level(sheet, [p for p in places if p["gpu"] == chosen])
-        super().__init__(gpus=gpus, points=places, gpu=chosen, level=level, **kwargs)
+    def __init__(self, gpus: list[Gpu], points: Sequence[Point] = (), **state: Any) -> None:
+        super().__init__(gpus, points=list(points), **state)
+        if "level" not in state:
+            there = [point for point in self.points if point["gpu"] == self.gpu]
+            self.level = lowest_level(self.chosen_gpu, there)
 
     @property
     def shown_points(self) -> list[dict[str, Any]]:

@@ -34,26 +34,16 @@ class Steps(LabWidget):
     who = traitlets.Enum(["thread", "warp", "block"], "thread").tag(sync=True)
     left_out = traitlets.Int(0, min=0).tag(sync=True)
 
-    def __init__(
-        self,
-        trace: StepTrace,
-        *,
-        step: int | None = None,
-        block: int | None = None,
-        thread: int = 0,
-        who: str | None = None,
-        left_out: int = 0,
-        **kwargs: Any,
-    ) -> None:
+    def __init__(self, trace: StepTrace, **state: Any) -> None:
         if not all(trace["blocks"]):
             raise LabError(sentence("trace.empty"))
-        super().__init__(trace=dict(trace), **kwargs)
+        super().__init__(trace=dict(trace), **state)
         failing = (b for b, steps in enumerate(trace["blocks"]) if any(s["fault"] for s in steps))
-        self.block = next(failing, 0) if block is None else block
-        self.thread, self.left_out = thread, left_out
-        fails = any(taken["fault"] for taken in self.steps)
-        self.step = step if step is not None else len(self.steps) if fails else 0
-        self.who = who or ("block" if fails else "thread")
+        if "block" not in state:
+            self.block = next(failing, 0)
+        if any(taken["fault"] for taken in self.steps):
+            self.step = state.get("step", len(self.steps))
+            self.who = state.get("who", "block")
 
     @property
     def steps(self) -> list[dict[str, Any]]:

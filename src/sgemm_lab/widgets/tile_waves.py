@@ -55,25 +55,10 @@ class TileWaves(ChoosesGpu, LabWidget):
     size = traitlets.Int(4096, min=SMALLEST, max=LARGEST).tag(sync=True)
     even = traitlets.Bool(False).tag(sync=True)
 
-    def __init__(
-        self,
-        gpus: Sequence[Chip],
-        kernels: Sequence[TiledKernel],
-        *,
-        gpu: str = "",
-        kernel: str = "",
-        even: bool | None = None,
-        **settings: Any,
-    ) -> None:
-        chosen = next((one for one in kernels if one["name"] == kernel), kernels[0])
-        super().__init__(
-            gpus=list(gpus),
-            kernels=list(kernels),
-            gpu=gpu or gpus[0]["id"],
-            kernel=chosen["name"],
-            even=chosen["even"] if even is None else even,
-            **settings,
-        )
+    def __init__(self, gpus: Sequence[Chip], kernels: Sequence[TiledKernel], **state: Any) -> None:
+        super().__init__(gpus, **{"kernels": list(kernels), "kernel": kernels[0]["name"], **state})
+        if "even" not in state:
+            self.even = self.tile["even"]
 
     @property
     def tile(self) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from sgemm_lab.gemm.dispatch.shapes import SQUARES, drawn, edges
 from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.measuring.interleaved import Product
 from sgemm_lab.records.dispatch_table import LibraryShape, Model, Point, Search, Table
-from sgemm_lab.records.gpu_record import Device
+from sgemm_lab.records.gpu_record import Device, five_digits
 
 RELIABLE = 60e-6
 """Seconds from which the time of one launch, of a candidate that is ruled out, is used."""
@@ -21,7 +21,6 @@ FEWEST_SHAPES = 100
 """A model is not fitted to fewer."""
 
 DRAWN, EDGES = 240, 80
-"""Shapes of a search."""
 
 
 @dataclass(frozen=True)
@@ -107,12 +106,12 @@ def table_of(
     )
     prints = {kernel.name: kernel.fingerprint for kernel in bench.resident}
     points = (
-        Point(name, prints[name], *one.size, _rounded(s), _rounded(one.cublas), one.graph)
+        Point(name, prints[name], *one.size, five_digits(s), five_digits(one.cublas), one.graph)
         for one in measured
         if one.size in SQUARES
         for name, s in one.seconds.items()
     )
-    about = {name: value for name, value in vars(environment).items() if name in _ENVIRONMENT}
+    about = environment.environment()
     search = Search(**about, complete=True, points=tuple(points))
     model = Model(**about, shapes=len(measured), fits=fit(times, gpu.sms))
     predict = Picker(gpu, [Table(gpu, (), model)]).pick
@@ -123,9 +122,6 @@ def table_of(
     return Table(gpu, (search,), replace(model, library=library))
 
 
-_ENVIRONMENT = ("date", "driver", "cuda", "nvrtc", "cupy", "package", "cublas_call")
-
-
 def _reliable(name: str, measured: Iterable[ShapeTimes]) -> dict[Size, float]:
     """Return the times of a candidate by size, without single launches of microseconds."""
     found = {}
@@ -134,8 +130,3 @@ def _reliable(name: str, measured: Iterable[ShapeTimes]) -> dict[Size, float]:
         if name in one.seconds or seconds > RELIABLE:
             found[one.size] = seconds
     return found
-
-
-def _rounded(number: float) -> float:
-    """Round to five significant digits."""
-    return float(f"{number:.5g}")

@@ -34,7 +34,7 @@ from sgemm_lab.gemm.strassen.plan import (
 )
 from sgemm_lab.gemm.strassen.winograd import PRODUCTS, QUADRANTS
 from sgemm_lab.hardware import FLOAT_BYTES
-from sgemm_lab.kernel import Kernel
+from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.text import bytes_moved_text
 
 SOURCE = Path(__file__).with_name("additions.cu")
@@ -60,6 +60,10 @@ BLOCK = (32, 4)
 """Threads along a row, each with a float4, and rows."""
 _MOST_BLOCKS_DOWN = 4096
 """With more rows, blocks loop over rows."""
+
+NUMPY_SIZE: Size = (500, 600, 700)
+GPU_SIZE: Size = (8192, 8192, 8192)
+"""Sizes of a run that names none."""
 
 _NOTHING, _STORE, _ADD, _SUBTRACT = range(4)
 """Constants of ``additions.cu``."""

@@ -41,7 +41,6 @@ INPUTS = {
     NORMAL: "normal, of mean 0 and deviation 1",
     WIDE_EXPONENTS: "±2 to a power uniform in ±10",
 }
-"""Input distributions by name."""
 
 _BAND = 4096
 """Terms of a sum that are converted to float64 at a time."""

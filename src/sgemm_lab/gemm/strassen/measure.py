@@ -1,6 +1,6 @@
 """Measure Strassen's product on this machine's GPU: exactness, times and errors."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -20,6 +20,7 @@ from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.measuring.interleaved import (
     Budget,
     Product,
+    Progress,
     cublas,
     is_graphed,
     time_interleaved,
@@ -76,8 +77,6 @@ EXACT_SIZES: tuple[Size, ...] = (
     (2050, 2046, 2049),
 )  # fmt: skip
 EXACT_LEVELS = 3
-
-Progress = Callable[[str], None]
 
 
 def take_strassen_record(

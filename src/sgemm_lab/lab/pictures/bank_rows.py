@@ -4,7 +4,6 @@ from sgemm_lab.lab.output import Output
 from sgemm_lab.lab.pictures.frame import (
     PANEL_WIDTH,
     beside,
-    drawing,
     outline,
     panel,
     rectangle,
@@ -41,7 +40,7 @@ def swizzle(title: str, *, swizzled: bool) -> Output:
         words(_LEFT + (place + 0.5) * _WIDE, 30, f"{_PIECE_BANKS * place}–", anchor="middle")
         for place in range(PIECES)
     ]
-    return panel(title, drawing(parts, _TOP + PIECES * _ROW + 4, described), described, says)
+    return panel(title, parts, _TOP + PIECES * _ROW + 4, described, says)
 
 
 def _rows(read: set[int], *, swizzled: bool) -> list[str]:
@@ -90,10 +89,11 @@ def _descriptor(step: int) -> Output:
     says = f"The descriptor's address: start + **{32 * step} bytes**, {2 * step} units of 16"
     found = "The pieces are read where the swizzle put them."
     return beside(
-        panel("What the descriptor says", drawing(asked, height, described), described, says),
+        panel("What the descriptor says", asked, height, described, says),
         panel(
             "What is read: the address swizzled",
-            drawing(_rows(read, swizzled=True), height, found),
+            _rows(read, swizzled=True),
+            height,
             found,
             "The hardware swizzles **each row's** address",
         ),

@@ -9,15 +9,7 @@ from sgemm_lab.hardware import BANKS, FLOAT_BYTES
 from sgemm_lab.kernel import Kernel
 from sgemm_lab.lab.arguments import kernel_of
 from sgemm_lab.lab.output import Output
-from sgemm_lab.lab.pictures.frame import (
-    PANEL_WIDTH,
-    drawing,
-    intervals,
-    outline,
-    panel,
-    rectangle,
-    words,
-)
+from sgemm_lab.lab.pictures.frame import PANEL_WIDTH, intervals, outline, panel, rectangle, words
 from sgemm_lab.lab.request_painters import one_block
 from sgemm_lab.simulator.formulas import shared_wavefronts
 from sgemm_lab.text import plural
@@ -114,7 +106,7 @@ def bank_phases(title: str, name: str | Kernel, line: str, *, says: str = "") ->
         f"The first {len(phase.lanes)} lanes of '{kernel.name}' take "
         f"{plural(len(phase.wavefronts), 'wavefront')}, which use {used} of {BANKS} banks."
     )
-    return panel(title, drawing(parts, y + 2, described), described, says)
+    return panel(title, parts, y + 2, described, says)
 
 
 def bank_clocks(title: str, name: str | Kernel, line: str, *, says: str = "") -> Output:
@@ -142,7 +134,7 @@ def bank_clocks(title: str, name: str | Kernel, line: str, *, says: str = "") ->
         said.append(f"clock {clock + 1} uses {plural(len(banks), 'bank')}")
     described = f"A read of a warp of '{kernel.display_name}': {', '.join(said)}."
     height = 18 + _ROW * len(wavefronts)
-    return panel(title, drawing(parts, height, described), described, says)
+    return panel(title, parts, height, described, says)
 
 
 def _runs(banks: set[int], y: float, number: int) -> list[str]:

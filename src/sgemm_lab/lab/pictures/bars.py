@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from sgemm_lab.lab.output import Output
-from sgemm_lab.lab.pictures.frame import PANEL_WIDTH, drawing, panel, rectangle, stroke, words
+from sgemm_lab.lab.pictures.frame import PANEL_WIDTH, panel, rectangle, stroke, words
 from sgemm_lab.records.gpu_record import Score
 from sgemm_lab.text import number
 
@@ -30,4 +30,4 @@ def share_bars(title: str, scores: Mapping[str, Score]) -> Output:
         parts.append(words(0, y + 12, said))
         parts.append(rectangle(0, y + 17, max(2.0, share * scale), _BAR, "kernel", 0.75))
     described = "; ".join(f"{name} reaches {100 * s:.0f} % of cuBLAS" for name, s in shares.items())
-    return panel(title, drawing([*parts, line], height, f"{described}."), f"{described}.")
+    return panel(title, [*parts, line], height, f"{described}.")

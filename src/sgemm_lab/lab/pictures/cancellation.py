@@ -10,7 +10,7 @@ from sgemm_lab.gemm.strassen.numpy_backend import run
 from sgemm_lab.gemm.strassen.plan import WIDE, Plan
 from sgemm_lab.gemm.strassen.winograd import PRODUCTS, QUADRANTS, terms
 from sgemm_lab.lab.output import Output
-from sgemm_lab.lab.pictures.frame import drawing, outline, panel, rectangle, stroke, words
+from sgemm_lab.lab.pictures.frame import outline, panel, rectangle, stroke, words
 from sgemm_lab.lab.pictures.matrices import PALE
 
 Matrix = npt.NDArray[Any]
@@ -56,7 +56,7 @@ def _step(step: int) -> Output:
     )
     rows = list(_bars(sizes, own, kept))
     height = _TOP + (len(sizes) + 1) * _ROW + 2
-    return panel(f"1/{2**step:,}", drawing(rows, height, described), described, says)
+    return panel(f"1/{2**step:,}", rows, height, described, says)
 
 
 def _quadrant(c: Matrix) -> Matrix:

@@ -8,15 +8,7 @@ from sgemm_lab.hardware import FLOAT_BYTES, WARP
 from sgemm_lab.kernel import Kernel
 from sgemm_lab.lab.arguments import kernel_of
 from sgemm_lab.lab.output import Output
-from sgemm_lab.lab.pictures.frame import (
-    PANEL_WIDTH,
-    drawing,
-    outline,
-    panel,
-    rectangle,
-    stroke,
-    words,
-)
+from sgemm_lab.lab.pictures.frame import PANEL_WIDTH, outline, panel, rectangle, stroke, words
 
 _WINDOWS = 4
 """Windows of the block that is counted."""
@@ -89,7 +81,7 @@ def copy_path(title: str, name: str | Kernel, *, deep: int = 0, says: str = "") 
         f"{found.stores:g} stores into shared memory and {found.direct:g} copies past the "
         "registers."
     )
-    return panel(title, drawing(parts, 2 * _STEP + _BOX + 2, described), described, says)
+    return panel(title, parts, 2 * _STEP + _BOX + 2, described, says)
 
 
 def _arrow(x: float, top: float, bottom: float, label: str) -> list[str]:

@@ -6,7 +6,7 @@ from sgemm_lab.hardware import FLOAT_BYTES
 from sgemm_lab.kernel import Kernel
 from sgemm_lab.lab.arguments import kernel_of
 from sgemm_lab.lab.output import Output
-from sgemm_lab.lab.pictures.frame import PANEL_WIDTH, drawing, outline, panel, words
+from sgemm_lab.lab.pictures.frame import PANEL_WIDTH, outline, panel, words
 from sgemm_lab.lab.pictures.matrices import PALE, Cell, cells_drawn
 from sgemm_lab.text import plural
 
@@ -58,4 +58,4 @@ def copies(title: str, name: str | Kernel, *, says: str = "") -> Output:
         f"{plural(len(set().union(*lanes)), 'element')} of a K tile of {rows} × {columns}, "
         f"{len(lanes[0])} of them for its first thread."
     )
-    return panel(title, drawing(parts, shown * _TALL + 22, described), described, says)
+    return panel(title, parts, shown * _TALL + 22, described, says)

@@ -1,13 +1,7 @@
 """What number formats keep of a number: their bits, and those of two parts."""
 
 from sgemm_lab.lab.output import Output
-from sgemm_lab.lab.pictures.frame import (
-    PANEL_WIDTH,
-    drawing,
-    panel,
-    rectangle,
-    words,
-)
+from sgemm_lab.lab.pictures.frame import PANEL_WIDTH, panel, rectangle, words
 from sgemm_lab.text import plural
 
 FORMATS = {"FP32": (8, 23), "TF32": (8, 10), "FP16": (5, 10)}
@@ -35,7 +29,7 @@ def formats(title: str, *, says: str = "") -> Output:
         f"{name} has {exponent} bits of exponent and {fraction} of fraction."
         for name, (exponent, fraction) in FORMATS.items()
     )
-    return panel(title, drawing(parts, y - 4, described), described, says)
+    return panel(title, parts, y - 4, described, says)
 
 
 def tf32_split(title: str, *, says: str = "") -> Output:
@@ -63,4 +57,4 @@ def tf32_split(title: str, *, says: str = "") -> Output:
         f"sign of small stands for the next bit, and small has the {part} after it. "
         f"{plural(whole - 2 * part - 1, 'bit')} is left."
     )
-    return panel(title, drawing(parts, 3 * (_NAME + _HIGH + 10), described), described, says)
+    return panel(title, parts, 3 * (_NAME + _HIGH + 10), described, says)

@@ -83,11 +83,14 @@ def drawing(parts: Iterable[str], height: float, described: str, width: float = 
     )
 
 
-def panel(title: str, picture: str, described: str, says: str = "") -> Output:
-    """Return a picture with its title above and a line with numbers below it.
+def panel(
+    title: str, parts: Iterable[str], height: float, described: str, says: str = ""
+) -> Output:
+    """Return a drawing with its title above and a line with numbers below it.
 
     ``says`` may set words in bold between two stars.
     """
+    picture = drawing(parts, height, described)
     html = (
         f'<div class="lab-panel"><p class="lab-panel-title">{escape(title)}</p>{picture}'
         f'<p class="lab-panel-says">{_bold(says)}</p></div>'

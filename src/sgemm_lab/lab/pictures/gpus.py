@@ -1,14 +1,7 @@
 """How A, B and C lie on several GPUs when a plan begins, and when each multiplies and receives."""
 
 from sgemm_lab.lab.output import Output
-from sgemm_lab.lab.pictures.frame import (
-    PANEL_WIDTH,
-    drawing,
-    outline,
-    panel,
-    rectangle,
-    words,
-)
+from sgemm_lab.lab.pictures.frame import PANEL_WIDTH, outline, panel, rectangle, words
 from sgemm_lab.multi_gpu.layouts import make_plan
 from sgemm_lab.multi_gpu.plan import Tile
 from sgemm_lab.records.multi_gpu import Timeline
@@ -47,7 +40,7 @@ def gpu_layout(title: str, layout: str, gpus: int, *, says: str = "") -> Output:
         )
         + "."
     )
-    return panel(title, drawing(parts, _HEAD + _SIDE + 3, described), described, says)
+    return panel(title, parts, _HEAD + _SIDE + 3, described, says)
 
 
 def _drawn(tile: Tile, gpu: int, left: float) -> list[str]:
@@ -85,4 +78,4 @@ def timeline_panel(title: str, timeline: Timeline, seconds: float) -> Output:
         f"{number(1e3 * max(received))} ms."
     )
     says = f"Ends after **{number(1e3 * ends)} ms**"
-    return panel(title, drawing(parts, height, described), described, says)
+    return panel(title, parts, height, described, says)

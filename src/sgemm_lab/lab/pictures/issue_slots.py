@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from sgemm_lab.lab.output import Output
-from sgemm_lab.lab.pictures.frame import PANEL_WIDTH, drawing, outline, panel, rectangle, words
+from sgemm_lab.lab.pictures.frame import PANEL_WIDTH, outline, panel, rectangle, words
 
 _BAR = 22
 _ROW = _BAR + 26
@@ -30,7 +30,7 @@ def slots_panel(title: str, kernels: Mapping[str, tuple[float, float]]) -> Outpu
         said.append(f"{name}: " + ", ".join(f"{_percent(x)} {what}" for what, x in shares.items()))
     y = len(kernels) * _ROW + 6
     parts += _key(y)
-    return panel(title, drawing(parts, y + 22, "; ".join(said)), "; ".join(said) + ".")
+    return panel(title, parts, y + 22, "; ".join(said) + ".")
 
 
 def _bar(y: float, shares: dict[str, float]) -> list[str]:

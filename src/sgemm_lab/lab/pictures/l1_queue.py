@@ -4,7 +4,7 @@ from sgemm_lab.hardware import BANKS, FLOAT_BYTES
 from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.lab.arguments import kernel_of
 from sgemm_lab.lab.output import Output
-from sgemm_lab.lab.pictures.frame import LETTERS, PANEL_WIDTH, drawing, outline, panel, words
+from sgemm_lab.lab.pictures.frame import LETTERS, PANEL_WIDTH, outline, panel, words
 from sgemm_lab.lab.pictures.matrices import Cell, Reading, cells_drawn, matrices, reading
 from sgemm_lab.simulator.formulas import shared_wavefronts
 from sgemm_lab.text import plural
@@ -37,8 +37,7 @@ def l1_queue(
     parts, above = matrices(size, found)
     below, height = _banks(waves)
     parts.append(f'<g transform="translate(0 {above + 10:g})">{"".join(below)}</g>')
-    picture = drawing(parts, above + 10 + height, described)
-    return panel(title, picture, described, says.format(clocks=clocks))
+    return panel(title, parts, above + 10 + height, described, says.format(clocks=clocks))
 
 
 def wavefronts(found: Reading) -> dict[str, list[set[int]]]:

@@ -7,7 +7,6 @@ from sgemm_lab.lab.output import Output
 from sgemm_lab.lab.pictures.banks import PHASE_LANES, wide_request
 from sgemm_lab.lab.pictures.frame import (
     PANEL_WIDTH,
-    drawing,
     intervals,
     outline,
     panel,
@@ -58,4 +57,4 @@ def lane_columns(title: str, name: str | Kernel, line: str = "fragB[", *, says: 
         f"In '{kernel.display_name}' the first read of lanes 0 to {PHASE_LANES - 1} reaches over "
         f"{plural(len(rounds), 'round')} of the {BANKS} banks."
     )
-    return panel(title, drawing(parts, _ROW + 20, described), described, says)
+    return panel(title, parts, _ROW + 20, described, says)

@@ -3,14 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from sgemm_lab.lab.output import Output
-from sgemm_lab.lab.pictures.frame import (
-    PANEL_WIDTH,
-    drawing,
-    outline,
-    panel,
-    rectangle,
-    words,
-)
+from sgemm_lab.lab.pictures.frame import outline, panel, rectangle, words
 from sgemm_lab.text import bytes_moved_text, number
 
 HUES = {"L2": "l2", "L1": "shared", "shared": "shared"}
@@ -55,7 +48,7 @@ def levels_panel(
             labels.append(f"{level}: {label}")
         y += _ROW
     described = "; ".join(labels) + "."
-    return panel(title, drawing(parts, y, described, PANEL_WIDTH), described, says)
+    return panel(title, parts, y, described, says)
 
 
 def _change(before: float, after: float) -> str:

@@ -25,7 +25,6 @@ from sgemm_lab.lab.output import Output
 from sgemm_lab.lab.pictures.frame import (
     PANEL_WIDTH,
     colour,
-    drawing,
     intervals,
     lattice,
     outline,
@@ -130,7 +129,7 @@ def reads(
     found = reading(kernel, size, group, number=number, step=step)
     described = _described(kernel, group, found)
     parts, height = matrices(size, found)
-    return panel(title, drawing(parts, height, described), described, says)
+    return panel(title, parts, height, described, says)
 
 
 class _Access(NamedTuple):

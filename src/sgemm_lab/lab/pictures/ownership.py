@@ -9,7 +9,6 @@ from sgemm_lab.lab.output import Output
 from sgemm_lab.lab.pictures.frame import (
     PANEL_WIDTH,
     colour,
-    drawing,
     lattice,
     outline,
     panel,
@@ -72,7 +71,7 @@ def one_element(
         f"A row of A and a column of B, {k} numbers each. Step {step} multiplies {row[step]} by "
         f"{column[step]}; the sum so far is {sum_}."
     )
-    return panel(title, drawing(parts, c_top + m * _CELL + 4, described), described, says)
+    return panel(title, parts, c_top + m * _CELL + 4, described, says)
 
 
 def owns(title: str, name: str | Kernel, *, says: str = "") -> Output:
@@ -122,7 +121,7 @@ def owns(title: str, name: str | Kernel, *, says: str = "") -> Output:
         f"In '{kernel.name}' a thread owns {plural(len(one), 'element')} of C, a warp "
         f"{len(many):,} and a block {rows * columns:,}."
     )
-    return panel(title, drawing(parts, dots + 30, described), described, says)
+    return panel(title, parts, dots + 30, described, says)
 
 
 def _block_of(kernel: Kernel) -> tuple[int, int]:

@@ -7,7 +7,6 @@ from sgemm_lab.lab.output import Output
 from sgemm_lab.lab.pictures.frame import (
     PANEL_WIDTH,
     beside,
-    drawing,
     outline,
     panel,
     rectangle,
@@ -58,8 +57,7 @@ def _step(step: int) -> Output:
 def _order(name: str, order: list[Place]) -> Output:
     described = f"Product {len(order)}: {_factors(order)}."
     says = f"Products that share no factor with the one before: **{unshared(order)}**"
-    picture = drawing(_grid(order), _TOP + _SIDE * _HIGH + 24, described)
-    return panel(name, picture, described, says)
+    return panel(name, _grid(order), _TOP + _SIDE * _HIGH + 24, described, says)
 
 
 def _factors(order: list[Place]) -> str:

@@ -3,7 +3,7 @@
 from math import cos, pi, sin
 
 from sgemm_lab.lab.output import Output
-from sgemm_lab.lab.pictures.frame import PANEL_WIDTH, colour, drawing, panel, words
+from sgemm_lab.lab.pictures.frame import PANEL_WIDTH, colour, panel, words
 from sgemm_lab.simulator.formulas import Pipeline, Window, schedule
 
 _OUTER, _INNER = 116, 36
@@ -29,7 +29,7 @@ def ring_panel(title: str, pipeline: Pipeline, tile: int) -> Output:
     x, y = _MIDDLE
     parts.append(words(x, y + 4, f"{pipeline.stages} stages", anchor="middle", bold=True))
     described = f"Ring of {pipeline.stages} stages: {'; '.join(said)}."
-    return panel(title, drawing(parts, 2 * _OUTER + 8, described), described)
+    return panel(title, parts, 2 * _OUTER + 8, described)
 
 
 def _state(window: Window, now: float) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from sgemm_lab.gemm.strassen.winograd import PRODUCTS, QUADRANTS, terms
 from sgemm_lab.lab.output import Output
-from sgemm_lab.lab.pictures.frame import drawing, frames, outline, panel, rectangle, words
+from sgemm_lab.lab.pictures.frame import frames, outline, panel, rectangle, words
 from sgemm_lab.widgets import Frames
 
 _CELL, _APART = 48, 25
@@ -48,7 +48,8 @@ def _frame(names: Sequence[str], at: int) -> Output:
     described = "Its quadrants of A and B, and those of C, with their signs."
     return panel(
         product.name,
-        drawing(parts, 2 * _CELL + 2, described),
+        parts,
+        2 * _CELL + 2,
         described,
         f"**{product.name} = {formula}** is {' and '.join(where)}.{ends}",
     )

@@ -14,14 +14,7 @@ from sgemm_lab.formulas.tile import Tile
 from sgemm_lab.kernel import ENTRY, Kernel
 from sgemm_lab.lab.arguments import kernel_of
 from sgemm_lab.lab.output import Output
-from sgemm_lab.lab.pictures.frame import (
-    PANEL_WIDTH,
-    drawing,
-    outline,
-    panel,
-    rectangle,
-    words,
-)
+from sgemm_lab.lab.pictures.frame import PANEL_WIDTH, outline, panel, rectangle, words
 from sgemm_lab.simulator import simulate
 from sgemm_lab.text import plural
 
@@ -121,7 +114,7 @@ def k_split(
     described = " ".join(
         f"SM {number + 1} {_in_words(share)}." for number, share in enumerate(shares)
     )
-    return panel(title, drawing(parts, height, described), described, says)
+    return panel(title, parts, height, described, says)
 
 
 def _bars(share: Sequence[Piece], y: float, wide: float) -> list[str]:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from sgemm_lab.lab.output import Output
-from sgemm_lab.lab.pictures.frame import PANEL_WIDTH, drawing, outline, panel, rectangle, words
+from sgemm_lab.lab.pictures.frame import PANEL_WIDTH, outline, panel, rectangle, words
 
 _BAR = 26
 _ROW = _BAR + 44
@@ -31,7 +31,7 @@ def time_bars(title: str, rows: Mapping[str, Sequence[tuple[str, float]]]) -> Ou
         done = ", ".join(f"{what} {clocks:,.0f}" for what, clocks in pieces)
         said.append(f"{name}: {done} clocks")
     described = "; ".join(said) + "."
-    return panel(title, drawing(parts, len(rows) * _ROW, described), described)
+    return panel(title, parts, len(rows) * _ROW, described)
 
 
 def _piece(what: str, x: float, y: float, width: float) -> list[str]:

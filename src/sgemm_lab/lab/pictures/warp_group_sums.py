@@ -3,15 +3,7 @@
 from collections.abc import Iterator
 
 from sgemm_lab.lab.output import Output
-from sgemm_lab.lab.pictures.frame import (
-    LETTERS,
-    PANEL_WIDTH,
-    drawing,
-    outline,
-    panel,
-    rectangle,
-    words,
-)
+from sgemm_lab.lab.pictures.frame import LETTERS, PANEL_WIDTH, outline, panel, rectangle, words
 from sgemm_lab.lab.pictures.matrices import PALE
 from sgemm_lab.simulator.fragments import holders, places_of_sums
 
@@ -62,7 +54,7 @@ def _all_sums() -> Output:
 
     says = f"A lane has **{mine} sums**: four of each box of {_ROWS} × {_WIDE}"
     height = _TOP + _WARPS * _ROWS * tall + 2
-    return panel("All sums of a warp group", drawing(parts(), height, described), described, says)
+    return panel("All sums of a warp group", parts(), height, described, says)
 
 
 def _one_map() -> Output:
@@ -91,4 +83,4 @@ def _one_map() -> Output:
 
     says = f"The marked box: its lanes, and the registers of lane {_LANE}"
     height = _TOP + _ROWS * tall + 2
-    return panel("16 × 8 of them", drawing(parts(), height, described), described, says)
+    return panel("16 × 8 of them", parts(), height, described, says)

@@ -21,7 +21,6 @@ from sgemm_lab.lab.output import Output
 from sgemm_lab.lab.pictures.frame import (
     PANEL_WIDTH,
     colour,
-    drawing,
     outline,
     panel,
     rectangle,
@@ -144,9 +143,7 @@ def warp_group_steps(name: str | Kernel) -> dict[str, Output]:
     ]
     height = _TOP_OF_A + _PER_K * tile.bk + _BETWEEN + _PER_COLUMN * tile.bn + 4
     return {
-        step: panel(
-            step, drawing(_tile_at_work(tile, groups, at), height, described), described, says
-        )
+        step: panel(step, _tile_at_work(tile, groups, at), height, described, says)
         for at, (step, described, says) in enumerate(steps)
     }
 
@@ -238,7 +235,7 @@ def warp_group_rows(title: str, name: str | Kernel) -> Output:
         f"{groups} warp groups computes {rows} × {bn} of C."
     )
     says = f"A block computes **{bm} × {bn}** of C, a warp group **{rows}** of its rows"
-    return panel(title, drawing(shapes, y + bm * scale + 4, described), described, says)
+    return panel(title, shapes, y + bm * scale + 4, described, says)
 
 
 def multicast(title: str, name: str | Kernel) -> Output:
@@ -280,4 +277,4 @@ def multicast(title: str, name: str | Kernel) -> Output:
             ]
     described = _copies_in_words(seen)
     says = f"L2 delivers **{bytes_text(read)}** of A for each K tile of both blocks"
-    return panel(title, drawing(parts, tops[-1] + low + 4, described), described, says)
+    return panel(title, parts, tops[-1] + low + 4, described, says)

@@ -151,18 +151,15 @@ def _compiled(
         headers.pop("curand.h", None)  # the device header includes the host's
     options += [f"--pre-include={header}" for header in _prelude(part, sources)]
     text = _UNSPACED.sub(r"\1 ", part.text)
+    asked: dict[str, Any] = {"options": options, "headers": headers, "name": name}
     try:
         try:
-            ptx, lowered = source_ptx(
-                text, pasted.name, target, options=options, headers=headers, name=name
-            )
+            ptx, lowered = source_ptx(text, pasted.name, target, **asked)
         except CompileError as error:
             if "dynamic initialization" not in str(error):
                 raise
             text = _CONSTANT.sub("constexpr ", text)  # what nvcc takes as constant
-            ptx, lowered = source_ptx(
-                text, pasted.name, target, options=options, headers=headers, name=name
-            )
+            ptx, lowered = source_ptx(text, pasted.name, target, **asked)
     except CompileError as error:
         raise CompileError(f"{error}{_hint(str(error), sources, missing)}", error.lines) from None
     return _WARP_SIZE.sub(str(WARP), ptx), lowered

@@ -147,17 +147,13 @@ def _code_cell(source: str, metadata: dict[str, Any]) -> Cell:
 def _text_cell(piece: Piece) -> Cell:
     """Return a piece of text; where it holds values, as a folded cell that works them out."""
     if not piece.live:
-        return _markdown_cell(piece.text)
+        return {"cell_type": "markdown", "metadata": {}, "source": piece.text}
     return _folded_cell(f'lab.say(rf"""\n{piece.text}\n""")')
 
 
 def _folded_cell(source: str) -> Cell:
     folded = {"cellView": "form", "jupyter": {"source_hidden": True}}
     return _code_cell(f"{_FORM_TITLE}\n{source}", folded)
-
-
-def _markdown_cell(source: str) -> Cell:
-    return {"cell_type": "markdown", "metadata": {}, "source": source}
 
 
 def main(arguments: list[str] | None = None) -> int:

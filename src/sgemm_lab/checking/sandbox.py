@@ -94,7 +94,9 @@ def answers(command: Sequence[str], message: str, time_limit: float) -> Iterator
         TimeLimitError: an answer took too long.
         LabError: the process says that it cannot, or ends without saying that it is done.
     """
-    environment = {**os.environ, "PYTHONPATH": _with_package()}
+    # The package is found also where it is not installed.
+    folders = os.pathsep.join(filter(None, [str(PACKAGE.parent), os.environ.get("PYTHONPATH")]))
+    environment = {**os.environ, "PYTHONPATH": folders}
     process = subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         encoding="utf-8", env=environment,
@@ -150,11 +152,6 @@ def _read(stream: Iterable[str], take: Any) -> None:
     for line in stream:
         take(line)
     take("")
-
-
-def _with_package() -> str:
-    """Return a search path with this package in it, also where it is not installed."""
-    return os.pathsep.join(filter(None, [str(PACKAGE.parent), os.environ.get("PYTHONPATH")]))
 
 
 def main() -> None:

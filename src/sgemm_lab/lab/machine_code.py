@@ -52,16 +52,14 @@ def machine_code(*kernels: str | Kernel) -> MainLoops:
         ["clocks that register banks add", *(f"{loop['extra']:,}" for loop in loops)],
         [
             "multiply-adds, of all clocks of a turn",
-            *(tenths_percent(_share(loop)) for loop in loops),
+            *(
+                tenths_percent(loop["multiply_adds"] / (loop["steps"] + loop["extra"]))
+                for loop in loops
+            ),
         ],
     ]
     made = table(["in a turn of the loop", *(kernel.display_name for kernel in found)], rows)
     return MainLoops(made.html, made.text, loops)
-
-
-def _share(loop: dict[str, Any]) -> float:
-    """Return the share of the peak that the clocks of a turn allow: multiply-adds over all."""
-    return float(loop["multiply_adds"] / (loop["steps"] + loop["extra"]))
 
 
 def _numbers(kernel: Kernel, loop: Loop) -> dict[str, Any]:

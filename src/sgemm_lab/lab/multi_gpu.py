@@ -103,8 +103,14 @@ class MultiGpuResults(RecordQueries):
         return Output(made.html(), made.text())
 
     def roof_picture(self) -> Picture:
-        """Draw the roofline of the link: TFLOP/s of all GPUs over FLOP per link byte."""
-        return _roof_picture(self)
+        """Draw the roofline of the link: TFLOP/s of all GPUs over FLOP per link byte.
+
+        It has a roof for 2 and for 4 GPUs, and every size that was measured under it.
+        """
+        _, description = _draw_roof(self, phone=False)
+        return PictureOfTwoWidths(
+            lambda phone: _draw_roof(self, phone=phone)[0], "The roofline of the link", description
+        )
 
 
 def multi_gpu_results() -> MultiGpuResults:
@@ -226,14 +232,6 @@ def _tiles_by_round(plan: Plan, gpu: int) -> list[dict[str, Tile]]:
 
 def _rectangle(tile: Tile) -> tuple[int, int, int, int]:
     return tile.row, tile.column, tile.rows, tile.columns
-
-
-def _roof_picture(found: MultiGpuResults) -> Picture:
-    """Draw a roof for 2 and for 4 GPUs, and every size that was measured under it."""
-    _, description = _draw_roof(found, phone=False)
-    return PictureOfTwoWidths(
-        lambda phone: _draw_roof(found, phone=phone)[0], "The roofline of the link", description
-    )
 
 
 def _draw_roof(found: MultiGpuResults, *, phone: bool) -> tuple[Figure, str]:

@@ -130,7 +130,7 @@ def speed_over_error(*names: str, size: AnySize = SIZES[0], levels: bool = False
     chains = of_strassen() if levels or not names else []
     strassen = [way for ways in chains for way in ways if way.levels]
     found = [*library, *map(of_kernel, kernels), *strassen]
-    known = [way for way in found if way.tflops and _has_errors(way)]
+    known = [way for way in found if way.tflops and (way.timed or way.errors)]
     best = [set(names) or _fastest(known, one) for one in SIZES]
     return SpeedError(
         [_as_data(way, best) for way in known],
@@ -148,10 +148,6 @@ def _fastest(ways: Sequence[Measured], size: Size) -> set[str]:
     timed = [way for way in ways if way.kind == KERNEL and size in way.tflops and way.errors]
     fastest = {way.arithmetic: way for way in sorted(timed, key=lambda way: way.tflops[size])}
     return {way.name for way in fastest.values()}
-
-
-def _has_errors(way: Measured) -> bool:
-    return bool(way.timed or way.errors)
 
 
 def _as_data(way: Measured, best: Sequence[set[str]]) -> Way:

@@ -4,7 +4,6 @@ Where the elements sit is fixed by the PTX manual ("Matrix Fragments for mma.m16
 "Asynchronous Warpgroup Level Matrix Instructions").
 """
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,31 +15,6 @@ Array = npt.NDArray[Any]
 
 PACKED = {"tf32": 1, "f16": 2, "bf16": 2}
 """How many elements a register holds, by the type: neighbours along k."""
-
-Place = Callable[[int, int, int], tuple[Array, Array]]
-"""Row and column of what each lane holds, by register, place in it, and elements of a register."""
-
-_ROWS, _COLUMNS = 16, 8
-_GROUP = np.arange(WARP) // 4
-_INSIDE = np.arange(WARP) % 4
-_PLACES = [(_GROUP + 8 * (number // 2), 2 * _INSIDE + number % 2) for number in range(4)]
-"""Row and column of C of each lane's four registers."""
-
-
-def _place_in_a(register: int, one: int, packed: int) -> tuple[Array, Array]:
-    """Row and k of what each lane holds of A: rows g and g + 8, first for the lower half of k."""
-    k = packed * _INSIDE + one + 4 * packed * (register // 2)
-    return _GROUP + 8 * (register % 2), k
-
-
-def _place_in_b(register: int, one: int, packed: int) -> tuple[Array, Array]:
-    """K and column of what each lane holds of B."""
-    return packed * _INSIDE + one + 4 * packed * register, _GROUP
-
-
-def _place_in_c(register: int, one: int, packed: int) -> tuple[Array, Array]:
-    """Row and column of what each lane holds of C."""
-    return _PLACES[register]
 
 
 class Holders(NamedTuple):
@@ -55,29 +29,16 @@ def holders(type_: str, depth: int) -> tuple[Holders, Holders, Holders]:
     """Return who holds the elements of A (16×depth), B (depth×8) and C (16×8).
 
     ``type_`` is one of ``PACKED``; ``depth`` is 8, or 16 where a register holds two elements.
+    Four lanes share a row of A or C, or a column of B. Along k each of them has one register.
     """
     packed = PACKED[type_]
-    registers = depth // (4 * packed)
-    a = _held(_place_in_a, (_ROWS, depth), 2 * registers, packed)
-    b = _held(_place_in_b, (depth, _COLUMNS), registers, packed)
-    c = _held(_place_in_c, (_ROWS, _COLUMNS), len(_PLACES), 1)
-    return a, b, c
-
-
-def _held(
-    place: Place,
-    shape: tuple[int, int],
-    registers: int,
-    packed: int,
-) -> Holders:
-    """Who holds each element, by where the registers of all lanes go."""
-    found = Holders(*(np.full(shape, -1) for _ in Holders._fields))
-    for register in range(registers):
-        for one in range(packed):
-            at = place(register, one, packed)
-            for matrix, value in zip(found, (np.arange(WARP), register, one), strict=True):
-                matrix[at] = value
-    return found
+    row, column, k = np.arange(16)[:, None], np.arange(8), np.arange(depth)
+    part, inside, one = k // (4 * packed), k % (4 * packed) // packed, k % packed
+    a = 4 * (row % 8) + inside, row // 8 + 2 * part, one
+    b_by_column = 4 * column[:, None] + inside, part, one
+    c = 4 * (row % 8) + column // 2, row // 8 * 2 + column % 2, 0
+    found_a, found_b, found_c = (np.broadcast_arrays(*one) for one in (a, b_by_column, c))
+    return Holders(*found_a), Holders(*(found.T for found in found_b)), Holders(*found_c)
 
 
 def places_of_sums(columns: int) -> tuple[Array, Array]:

@@ -130,7 +130,7 @@ def main() -> int:
     pages = parser.parse_args().pages or sorted(
         path.relative_to(SITE).as_posix()
         for path in SITE.rglob("*.html")
-        if "_static" not in path.parts and path.name != "index.html"
+        if "_static" not in path.parts and "<main" in path.read_text(encoding="utf-8")
     )
     program = browser.find()
     if program is None or not pages:

@@ -24,6 +24,12 @@ ADDRESS = "https://someone.example/the-book/"
 """Where the specimen says that it is published."""
 WAYS = (("desktop", "light"), ("phone", "dark"))
 """Both devices and both colours; the other two pairs hold no rule that these do not."""
+REDIRECTS: dict[str, str] = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))[
+    "sphinx"
+]["config"]["redirects"]
+"""Former addresses of pages."""
+LOST = "404.html"
+"""The page for unknown addresses."""
 BUILT = "SGEMM_LAB_BOOK"
 """Set by ``make``, which builds the book before it starts the tests."""
 
@@ -64,8 +70,10 @@ class Site:
 
     @property
     def pages(self) -> list[str]:
-        return [path.relative_to(self.folder).as_posix() for path in self.folder.rglob("*.html")
-                if "_static" not in path.parts]  # fmt: skip
+        found = (path.relative_to(self.folder) for path in self.folder.rglob("*.html"))
+        apart = {LOST, *(f"{former}.html" for former in REDIRECTS)}
+        names = [path.as_posix() for path in found if "_static" not in path.parts]
+        return [name for name in names if name not in apart]
 
     def url(self, page: str, scheme: str = "http") -> str:
         base = self.address if scheme == "http" else self.folder.as_uri()

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from importlib.metadata import version
 from typing import Any
+from urllib.parse import urlsplit
 
 from sphinx.application import Sphinx
 from sphinx.config import Config
@@ -118,6 +119,12 @@ def _configure(app: Sphinx, config: Config) -> None:
     config.html_js_files.append(("book.js", {"defer": "defer"}))
     config.html_math_renderer = mathml.RENDERER
     config.html_baseurl = site_address()
+    # The page for unknown addresses is shown under any of them.
+    root = urlsplit(config.html_baseurl).path or "/"
+    config.notfound_urls_prefix = root
+    begin = f'There is no page at this address. Begin at the <a href="{root}">start page</a>.'
+    body = f"<h1>Page not found</h1>\n<p>{begin}</p>"
+    config.notfound_context = {"title": "Page not found", "body": body}
     config.nb_render_plugin = RENDERER
     # Any expression may stand in a sentence, not names alone.
     config.nb_eval_name_regex = ""

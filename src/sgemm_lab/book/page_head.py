@@ -16,7 +16,7 @@ def add_head(
 
     The picture needs the site's address, and a browser that draws it.
     """
-    title = app.env.titles[page].astext() if doctree is not None else "Search"
+    title = app.env.titles[page].astext() if doctree is not None else context.get("title", "Search")
     change = app.env.metadata.get(page, {}).get(FIELD)
     said = f"{title}. {change}" if change else title
     context["description"] = f"{said}. A page of “{app.config.html_title}”."

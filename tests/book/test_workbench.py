@@ -281,21 +281,20 @@ void launch(float* a, float* b, int count) {
 """
 
 
-def test_a_launch_is_read_from_host_code_and_what_it_does_not_say_is_assumed() -> None:
+def test_host_code_that_does_not_compile_is_left_out_and_its_launch_assumed() -> None:
     [plan] = plans(HOST.replace("<< <", "<<<").replace(">> >", ">>>"))
-    assert (plan["grid"], plan["block"]) == (["16"], ["64", "1"])
+    assert (plan["grid"], plan["block"]) == (["16"], ["256"])
     assert plan["args"] == "in:in:4096 out:inout:4096 n=4096"
     arrays = [f"Elements of {name} = 4096" for name in ("in", "out")]
-    assert plan["assumed"] == ["n = 4096", *arrays]
+    assert plan["assumed"] == ["n = 4096", "Grid = 16", "Block = 256", *arrays]
     assert "launch" not in plan["device"]
     assert "Host" not in plan["device"]
     assert "\n" + " " * 33 + "\nnamespace mine {" in plan["device"]
 
 
-def test_assumed_sizes_can_be_set_and_the_grid_follows() -> None:
+def test_assumed_sizes_can_be_set_and_arrays_follow() -> None:
     [edited] = plans(PRODUCT, {"size M": "20", "size N": "40", "size K": "8"})
     assert edited["args"] == "A:in:160 B:in:320 C:inout:800 20 40 8"
-    assert edited["grid"] == ["3", "2"]
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,6 @@
 """Launches that a file does not tell: assumed for arrays, found by trial for a product."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -41,7 +42,8 @@ def kernel(source: str, entry: str | None = None, args: str | None = None) -> Ex
         (TWICE.format(bounds="__launch_bounds__(64)"), "16", "64"),
         (TWICE.format(bounds="") + "void run(float* x, float* y, int n, int blocks) "
          "{ twice<<<blocks, 128>>>(x, y, n); }", "8", "128"),
-        (TWICE.format(bounds="") + "int main() { twice<<<1048576, 128>>>(x, y, 0); }",
+        (TWICE.format(bounds="") + "int main() { float* x; cudaMalloc(&x, 256);"
+         "twice<<<2, 128>>>(x, x, 0); }",
          "8", "128"),
     ],
 )  # fmt: skip
@@ -89,14 +91,13 @@ def test_shared_memory_that_nothing_tells_is_as_large_as_it_can_be() -> None:
         s[threadIdx.x] = x[threadIdx.x];
         __syncthreads();
         y[threadIdx.x] = s[blockDim.x - 1 - threadIdx.x];
-    }
-    void run(float* x, float* y) { turn<<<1, 64, bytes()>>>(x, y); }"""
-    given = kernel(source, args="x:in:64 y:out:64")
+    }"""
+    given = replace(kernel(source, args="x:in:64 y:out:64"), grid=("1",), block=("64",))
     done = count_external(given, (1, 1, 1), expect=("y = flip(x)",))
     assert not done.wrong
     assert not done.result.hazards
     assert "Dynamic shared memory, assumed: " in "\n".join(done.sentences)
-    told = ExternalKernel(given.pasted, (), (), "128", given.arguments)
+    told = replace(given, shared_bytes="128")
     found = {hazard.kind for hazard in count_external(told, (1, 1, 1)).result.hazards}
     assert "out of bounds" in found
 

@@ -158,8 +158,8 @@ def test_values_of_a_template(launch: str, values: str) -> None:
     done = counted(source + launch)
     assert done.name == f"fill<{values}>"
     assert not done.result.hazards
-    said = "by the file's main" if "main()" in launch else f"--entry 'fill<{values}>'"
-    assert said in "\n".join(done.sentences)
+    told = "by the file's main" if "main()" in launch else "told by line"
+    assert (told if launch else "--entry 'fill<256, float>'") in "\n".join(done.sentences)
 
 
 def test_a_product_that_no_launch_makes_right_is_counted_all_the_same() -> None:

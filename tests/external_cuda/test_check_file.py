@@ -349,10 +349,8 @@ def test_sums_of_vectors_are_no_product_of_matrices() -> None:
     assert of_file(parameters, body, setup, launch, n=2000) == set()
 
 
-@pytest.mark.parametrize(
-    ("rounds", "severity"), [("n / 16", "warning"), ("(n + 15) / 16", "error")]
-)
-def test_a_grid_that_rounds_down_is_for_whole_tiles(rounds: str, severity: str) -> None:
+@pytest.mark.parametrize("rounds", ["n / 16", "(n + 15) / 16"])
+def test_a_main_says_nothing_of_sizes_that_its_tiles_do_not_divide(rounds: str) -> None:
     body = """    __shared__ float s[16][16], t[16][16];
     int row = blockIdx.y * 16 + threadIdx.y, col = blockIdx.x * 16 + threadIdx.x;
     float sum = 0, x = A[row * n + threadIdx.x], y = B[threadIdx.y * n + col];
@@ -370,4 +368,4 @@ def test_a_grid_that_rounds_down_is_for_whole_tiles(rounds: str, severity: str) 
     found = of_file(
         "const float* A, const float* B, float* C, int n", body, setup, launch, 128, "matmul"
     )
-    assert {one.split()[0] for one in found} == {severity}
+    assert {one.split()[0] for one in found} == {"warning"}

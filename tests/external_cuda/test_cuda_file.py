@@ -38,7 +38,8 @@ def opened(found: Sources, entry: str | None = None) -> dict[str, Any]:
 MODULES = {
     "cuda": "external_cuda/cuda_file.ts", "open": "external_cuda/open_kernel.ts",
     "structs": "external_cuda/structs.ts", "signatures": "external_cuda/signatures.ts",
-    "kernels": "external_cuda/kernels.ts",
+    "kernels": "external_cuda/kernels.ts", "constants": "external_cuda/constants.ts",
+    "tokens": "external_cuda/tokens.ts",
 }  # fmt: skip
 
 
@@ -212,61 +213,25 @@ def test_every_letter_that_stays_stays_in_its_place(seed: int) -> None:
     assert "cudaFree" not in part
 
 
-HEAD = """
+CONSTANTS = """
 #define CEIL_DIV(M, N) (((M) + (N)-1) / (N))
 #define THREADS 256
 constexpr int TILE = 16, ROWS = TILE * 2;
-inline int blocks_for(int a, int b) { return (a + b - 1) / b; }
-__global__ void k(float* x, int n, int m) {}
+int loop = loop + 1;
+__global__ void k(float* x) {}
 """
 
 
-def shape(body: str) -> tuple[list[int], list[int], int | None]:
-    """Return grid, block and shared bytes of a launch, for an n of 100 and an m of 60."""
-    found = sources(f"{HEAD}\nvoid run(int n, int m) {{ {body} }}", WIDTH="48")
-    one = asked(
-        "(opened) => open.hostShape(opened, opened.launches[0], [null, 100, 60])", found, "k"
-    )
-    return one["grid"], one["block"], one["sharedBytes"]
-
-
 @pytest.mark.parametrize(
-    ("body", "grid", "block", "shared"),
+    ("expression", "value"),
     [
-        ("k<<<(n + 255) / 256, 256>>>(x, n, m);", [1], [256], 0),
-        ("k<<<CEIL_DIV(n, TILE), THREADS>>>(x, n, m);", [7], [256], 0),
-        ("dim3 b(TILE, ROWS), g(CEIL_DIV(n, b.x), CEIL_DIV(m, b.y)); k<<<g, b, 64>>>(x, n, m);",
-         [7, 2], [16, 32], 64),
-        ("dim3 g = dim3(blocks_for(n, 8), m); k<<<g, dim3{8, 4}>>>(x, n, m);", [13, 60], [8, 4], 0),
-        ("int t = 1 << 5; int g = (int)ceil((float)n / t); k<<<g, t>>>(x, n, m);", [4], [32], 0),
-        ("int s = TILE * sizeof(float); k<<<std::min(n, 65535), 32, s>>>(x, n, m);",
-         [100], [32], 64),
-        ("int g = 1; g = n / 50; k<<<g, n % 64>>>(x, n, m);", [2], [36], 0),
-        ("k<<<static_cast<int>(n / 8.0), 32>>>(x, n, m);", [12], [32], 0),
-        ("k<<<-(-n), WIDTH>>>(x, n, m);", [100], [48], 0),
-        ("k<<<div_ceil(n, 32), iDivUp(m, 7)>>>(x, n, m);", [4], [9], 0),
-        ("k<<<0x10, 64UL, unknown>>>(x, n, m);", [16], [64], None),
-        ("int g = n > 64 && m != 60 ? 2 : n / 20; k<<<g, 32>>>(x, n, m);", [5], [32], 0),
+        ("THREADS", 256), ("ROWS - 1", 31), ("CEIL_DIV(100, TILE)", 7), ("0x10", 16), ("64UL", 64),
+        ("1 << 5", 32), ("(int)TILE * sizeof(float)", 64), ("WIDTH", 48), ("n / 2", 50),
+        ("0.5f", 0.5), ("-TILE", -16), ("loop", None), ("pick(3)", None), ("h", None),
+        ("TILE +", None), ("dim3(2)", None), ("", None),
     ],
 )  # fmt: skip
-def test_shape_of_a_launch(
-    body: str, grid: list[int], block: list[int], shared: int | None
-) -> None:
-    assert shape(body) == (grid, block, shared)
-
-
-@pytest.mark.parametrize(
-    "grid",
-    [
-        "int g = h;", "int g = 4; g /= 2;", "int g = 4; g++;", "dim3 g(4); g.x = n;",
-        "int g = pick(n);", "int g = g;", "int g = n / 0;", "int g = h ? 1 : 2;",
-        "int g = dim3(2) + 1;", "int g = sqrt(-1);", f"int g = {'(' * 90}1{')' * 90};",
-        "int g = n +;", "int g = constructor;", "int g = n 4;",
-    ],
-)  # fmt: skip
-def test_a_grid_that_cannot_be_worked_out_is_unknown(grid: str) -> None:
-    assert shape(f"{grid} k<<<g, 256>>>(x, n, m);") == ([], [256], 0)
-
-
-def test_a_launch_without_a_block_has_none() -> None:
-    assert shape("k<<<1>>>(x, n, m);") == ([1], [], 0)
+def test_constant_expressions(expression: str, value: float | None) -> None:
+    found = sources(CONSTANTS, WIDTH="48")
+    script = "({ file }, text) => constants.constantOf(tokens.tokensOf(text), file, { n: 100 })"
+    assert asked(script, found, "k", expression) == value

@@ -6,6 +6,9 @@ import type { Package } from "./compiler.ts";
 /** WebAssembly by its first translation alone, or by any. */
 const [FIRST_ONLY, ANY] = ["--liftoff-only", "--no-liftoff-only"];
 
+/** npm has checked the package: what of it is never called need not be validated. */
+const WHERE_CALLED = "--wasm-lazy-validation";
+
 let loaded: Promise<Package> | null = null;
 
 /** @param script the address of the package's script */
@@ -16,6 +19,7 @@ export function packageOf(script: string): Promise<Package> {
 
 async function load(script: string): Promise<Package> {
   const clang: Package = await import(script);
+  setFlagsFromString(WHERE_CALLED);
   // Whether functions are translated better later is settled where a module is made.
   setFlagsFromString(FIRST_ONLY);
   try {

@@ -57,10 +57,13 @@ def check_file(
     if pasted.entry is not None or len(own) < 2:
         entries = [(pasted.entry, own[0]["line"] if len(own) == 1 else 0)]
     left = max(options.seconds, options.time_limit)
-    program: Program | None = None
-    if not (kernel.arguments or kernel.grid or kernel.block or options.sizes or options.expect):
+    followed: Program | None = None
+    if not (kernel.grid and kernel.block):
         with suppress(LabError):
-            program = follow_program(pasted)
+            followed = follow_program(pasted)
+    # A launch that is given is not the program's.
+    given = kernel.arguments or kernel.grid or kernel.block or options.sizes or options.expect
+    program = None if given else followed
     for number, (entry, line) in enumerate(entries, 1):
         begun = time.process_time()
         share = max(left / (len(entries) + 1 - number), min(left, KERNEL_SECONDS))
@@ -75,7 +78,7 @@ def check_file(
                 share = min(share, WRONG_SECONDS)
             limit = min(options.time_limit, math.ceil(share))
             limited = replace(options, seconds=share, time_limit=limit)
-            report, seconds = _check(chosen, limited, program, name)
+            report, seconds = _check(chosen, limited, followed, name, bool(given))
             left -= seconds
         except LabError as refused:
             if len(entries) == 1 and not (program and program["launched"]):
@@ -90,7 +93,7 @@ def check_file(
 
 
 def _check(
-    kernel: ExternalKernel, options: Options, program: Program | None, name: str
+    kernel: ExternalKernel, options: Options, program: Program | None, name: str, is_given: bool
 ) -> tuple[dict[str, Any], float]:
     """Return the report on a kernel, and the processor time of Node."""
     launch = program and launch_of(program, name)
@@ -103,6 +106,7 @@ def _check(
         "kernel": for_node(kernel, open_file(kernel.pasted), options.expect),
         "options": chosen,
         "program": launch,
+        "isGiven": is_given,
     }
     found = worker.ask("check_kernel", given)
     report, seconds = found["report"], found["seconds"]

@@ -13,6 +13,7 @@ import type { Most } from "./assumed_launch.ts";
 import { checkProduct, takesSizes } from "./check_product.ts";
 import type { CompiledReference } from "./compare.ts";
 import { compare } from "./compare.ts";
+import type { HostLaunch } from "./host_launch.ts";
 import { streamFaults } from "./host_order.ts";
 import type { Kernel, Prepared, Settings } from "./launch.ts";
 import {
@@ -31,7 +32,6 @@ import { withMoreBlocks } from "./more_blocks.ts";
 import type { Done } from "./one_launch.ts";
 import { countPrepared, NOTHING } from "./one_launch.ts";
 import { otherOrders, skippedPlace } from "./orders.ts";
-import type { Recorded } from "./program_launches.ts";
 import { countRecorded } from "./recorded_launch.ts";
 import type { KernelReport, Options } from "./report.ts";
 import {
@@ -63,14 +63,16 @@ const COOPERATIVE = /LaunchCooperativeKernel|LaunchKernelEx|\bis_valid\b/;
  */
 export function checkLaunched(
   kernel: Kernel,
-  launch: Recorded,
+  launch: HostLaunch,
   isSketch: boolean,
   options: Options,
 ): KernelReport {
+  const own = { ...kernel, host: launch };
+  if (launch.made) return checkKernel(own, options);
   const end = secondsNow() + options.seconds;
   const settings = { ...SETTINGS, countRequests: false, timeLimit: options.timeLimit };
   try {
-    const prepared = prepare(kernel);
+    const prepared = launchOf(() => prepare(own), settings);
     if (multiplies(prepared) && takesSizes(prepared, null)) return checkProduct(prepared, options);
   } catch (error) {
     if (!(error instanceof UnknownLaunchError)) throw error;

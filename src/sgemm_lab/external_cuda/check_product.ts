@@ -74,8 +74,8 @@ class FaultError extends WrongResultError {
 const isSquare = (prepared: Prepared) => sizesIn(prepared) === 1 && !prepared.argumentsGiven;
 
 /** Whether the grid follows M, N and K, or the caller gives the sizes. */
-export const takesSizes = ({ grid, host }: Prepared, sizes: Size[] | null) =>
-  Boolean(sizes?.length) || (host !== null && !grid.length) || /[MNK]/.test(grid.join());
+export const takesSizes = ({ grid, follows }: Prepared, sizes: Size[] | null) =>
+  Boolean(sizes?.length) || (follows && !grid.length) || /[MNK]/.test(grid.join());
 
 /** Report on a matrix product, at many sizes. */
 export function checkProduct(prepared: Prepared, options: Options): KernelReport {
@@ -316,7 +316,10 @@ function ofSizes(
 
 /** Whether the file's own grid leaves out the rest of a side that the tile does not divide. */
 function roundsDown(prepared: Prepared, tile: Size) {
-  if (prepared.host === null || prepared.grid.length) return false;
+  const { follows, host, grid } = prepared;
+  // Of the grid of a main only its own sizes are known.
+  if (host && !host.made && !follows) return true;
+  if (!follows || grid.length) return false;
   const ragged = tile.map((side) => 2 * side - 1) as Size;
   try {
     return `${rawShape(prepared, tile).grid}` === `${rawShape(prepared, ragged).grid}`;

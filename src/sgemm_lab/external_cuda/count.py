@@ -130,7 +130,7 @@ def count_external(
     """
     settings = settings or Settings()
     launch = None
-    if not (kernel.arguments or kernel.grid or kernel.block or kernel.pasted.entry):
+    if not (kernel.grid and kernel.block):
         launch, kernel = _by_its_program(kernel, settings.target)
     opened = open_file(kernel.pasted, settings.target)
     given = {
@@ -182,11 +182,12 @@ def count_external(
 def _by_its_program(
     kernel: ExternalKernel, target: str
 ) -> tuple[Mapping[str, Any] | None, ExternalKernel]:
-    """Return how the only kernel of a file is launched by its program, and the kernel there."""
+    """Return how a kernel is launched by its file's program, and the kernel there."""
     with suppress(LabError):
         own = own_kernels(read_sources(kernel.pasted))
-        program = follow_program(kernel.pasted, target) if len(own) == 1 else None
-        launch = program and launch_of(program, own[0]["name"])
+        name = kernel.pasted.entry or (own[0]["name"] if len(own) == 1 else "")
+        program = follow_program(kernel.pasted, target) if name else None
+        launch = program and launch_of(program, name)
         if program and launch:
             pasted = replace(kernel.pasted, text=program["text"], entry=launch["name"])
             return launch, replace(kernel, pasted=pasted)

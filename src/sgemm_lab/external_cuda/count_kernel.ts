@@ -2,11 +2,11 @@
 
 import type { Size } from "../kernel.ts";
 import { arraysAt } from "./contents.ts";
+import type { HostLaunch } from "./host_launch.ts";
 import type { Kernel, Settings } from "./launch.ts";
 import { prepare, UnknownLaunchError } from "./launch.ts";
 import type { Done, Expectations } from "./one_launch.ts";
 import { countPrepared } from "./one_launch.ts";
-import type { Recorded } from "./program_launches.ts";
 import { countRecorded } from "./recorded_launch.ts";
 import { countAssumed, launchOf } from "./tries.ts";
 
@@ -21,10 +21,12 @@ export function countKernel(
   expectations: Expectations,
   settings: Settings,
   contents: Map<string, Float64Array>,
-  recorded: { launch: Recorded; isSketch: boolean } | null,
+  recorded: { launch: HostLaunch; isSketch: boolean } | null,
 ): Done {
+  const own = recorded ? { ...kernel, host: recorded.launch } : kernel;
+  const isOwn = recorded && !recorded.launch.made && kernel.args === null;
   try {
-    const prepared = recorded ? prepare(kernel) : launchOf(() => prepare(kernel), settings);
+    const prepared = isOwn ? prepare(own) : launchOf(() => prepare(own), settings);
     const { values, unwritten } = arraysAt(prepared, size);
     for (const [name, numbers] of contents) {
       values.set(name, { sides: values.get(name)?.sides ?? [numbers.length], numbers });
@@ -33,7 +35,7 @@ export function countKernel(
     return countPrepared(prepared, size, expectations, settings, arrays);
   } catch (unknown) {
     if (!(unknown instanceof UnknownLaunchError)) throw unknown;
-    if (recorded) {
+    if (recorded && isOwn) {
       const { launch, isSketch } = recorded;
       const done = countRecorded(kernel, launch, isSketch, size, expectations, settings);
       if (done) return done;

@@ -6,7 +6,7 @@ import { STATIC_SHARED } from "../hardware.py";
 import type { Size } from "../kernel.ts";
 import { describe } from "../simulator/description.ts";
 import type { Sampling } from "../simulator/images.ts";
-import { MAX_THREADS, MOST_BLOCKS_X, MOST_BLOCKS_YZ, SHARED_LIMITS } from "../simulator/limits.py";
+import { MOST_BLOCKS_X, MOST_BLOCKS_YZ, SHARED_LIMITS } from "../simulator/limits.py";
 import type { Progress } from "../simulator/machine.ts";
 import type { ShapedArray, TypedArray } from "../simulator/memory.ts";
 import type { Argument, Result, Schedule } from "../simulator/simulation.ts";
@@ -33,9 +33,10 @@ import { Drawing } from "./drawing.ts";
 import type { Element } from "./elements.ts";
 import { bytesOf, FLOAT, isBool, isWhole, limitsOf, namedElement } from "./elements.ts";
 import type { Values } from "./expected.ts";
+import type { HostLaunch } from "./host_launch.ts";
+import { launchFor, trimmed } from "./host_launch.ts";
 import { launchText } from "./kernels.ts";
-import type { GivenNumber, HostShape, Opened } from "./open_kernel.ts";
-import { hostShape } from "./open_kernel.ts";
+import type { Opened } from "./open_kernel.ts";
 import { pack, unpack } from "./packing.ts";
 import { isNamedProduct, productArguments, suggestion } from "./signatures.ts";
 import type { Field, Slot } from "./structs.ts";
@@ -68,6 +69,8 @@ export interface Kernel {
   args: string | null;
   /** the arrays of files that they name */
   loaded: Map<string, Values>;
+  /** how the file's host code launches it, where that was followed */
+  host?: HostLaunch;
 }
 
 /** A compiled kernel with its arguments. */
@@ -84,8 +87,8 @@ export interface Prepared extends Kernel {
   given: Given[];
   /** the caller gave the arguments */
   argumentsGiven: boolean;
-  /** which of the file's launches is used for what the caller does not give */
-  host: number | null;
+  /** what the caller does not give of the launch is that of the host code for the same numbers */
+  follows: boolean;
   /** what was assumed of the launch, and of the arguments, in sentences */
   assumed: string;
   argued: string;
@@ -234,13 +237,13 @@ export function bare(kernel: Kernel): Prepared {
   const variables = variablesOf(found.variables, opened, all.slice(fields.length), names);
   return {
     ...{ ...kernel, compiled, slots, fields, variables, given: [], argumentsGiven: args !== null },
-    ...{ host: null, assumed: "", argued: "", certain: true, numbersTold: false },
+    ...{ follows: false, assumed: "", argued: "", certain: true, numbersTold: false },
     ...{ contentsAssumed: false, isPositive: false, contents: null },
   };
 }
 
 const LAUNCHING = [
-  ...(["grid", "block", "sharedBytes", "given", "argumentsGiven", "host", "assumed"] as const),
+  ...(["grid", "block", "sharedBytes", "given", "argumentsGiven", "follows", "assumed"] as const),
   ...(["argued", "certain", "numbersTold", "contentsAssumed"] as const),
 ];
 
@@ -307,22 +310,20 @@ function refuseMismatch(name: string, one: Given, field: Field, at: number) {
 
 /** Complete the launch from the file's host code. Throws an UnknownLaunchError where it is unknown. */
 function withHostLaunch(prepared: Prepared): Prepared {
-  const [small, large] = [SMALL, LARGE].map((size) => hostShapes(prepared, size));
-  for (const [host, shape] of small.entries()) {
-    if (!isKnown(shape) || !isKnown(large[host])) continue;
-    const isFixed = `${[shape.grid, shape.block]}` === `${[large[host].grid, large[host].block]}`;
+  const shape = hostShape(prepared, SMALL);
+  const large = shape && multiplies(prepared) ? hostShape(prepared, LARGE) : shape;
+  if (shape && large) {
+    const isFixed = JSON.stringify(shape) === JSON.stringify(large);
     const fits = multiplies(prepared)
-      ? !isFixed || shape.sharedBytes !== large[host].sharedBytes
+      ? !isFixed
       : product([...shape.grid, ...shape.block]) <= MOST_THREADS;
-    if (fits) return { ...prepared, host };
+    if (fits) return { ...prepared, follows: true };
   }
   const message = noShape(prepared);
   if (multiplies(prepared)) throw new NoLaunchError(message, prepared);
   if (!prepared.argumentsGiven) throw new UnknownLaunchError(message, prepared);
   return withAssumedLaunch(prepared);
 }
-
-const isKnown = ({ grid, block }: HostShape) => grid.length > 0 && block.length > 0;
 
 export const product = (sides: number[]) => sides.reduce((all, one) => all * one, 1);
 
@@ -335,7 +336,7 @@ function withAssumedLaunch(prepared: Prepared): Prepared {
   const counts = prepared.given
     .filter(isArray)
     .map((one) => (isFile(one) ? 1 : elementsOf(one, names)));
-  const side = assumedBlock(prepared, 0, hostNumbers(prepared, [1, 1, 1]));
+  const side = assumedBlock(prepared);
   const told = (texts: string[], usual: number[]) => (texts.length ? texts : usual.map(String));
   const grid = told(prepared.grid, covering(Math.max(1, ...counts), side));
   const block = told(prepared.block, side);
@@ -346,37 +347,21 @@ function withAssumedLaunch(prepared: Prepared): Prepared {
 }
 
 /** Whether the block size is unknown. */
-export const blockIsFree = (prepared: Prepared) =>
-  !(prepared.block.length || prepared.compiled.mostThreads.length || hostBlocks(prepared).length);
+export const blockIsFree = ({ block, compiled, host }: Prepared) =>
+  !(block.length || compiled.mostThreads.length || host);
 
-/** The blocks of the file's own launches that can be worked out without a size. */
-export function hostBlocks(prepared: Prepared) {
-  const blocks = hostShapes(prepared, [1, 1, 1]).map(({ block }) => block);
-  const found = blocks.filter(
-    (block) => block.length && product(block) >= 1 && product(block) <= MAX_THREADS,
-  );
-  return found.filter((block, at) => found.findIndex((one) => `${one}` === `${block}`) === at);
-}
-
-/** The file's own launches at a size. */
-function hostShapes(prepared: Prepared, size: Size) {
-  const { opened } = prepared;
-  const numbers = opened.launches.length ? hostNumbers(prepared, size) : [];
-  return opened.launches.map((launch) => hostShape(opened, launch, numbers));
-}
-
-/** The numbers that a kernel is given, as `hostShape` takes them. */
-function hostNumbers(prepared: Prepared, size: Size): GivenNumber[] {
+/** The launch of the host code at a size; null if unknown. */
+function hostShape(prepared: Prepared, size: Size): Omit<Shape, "sharedAssumed"> | null {
+  const { host, given, fields } = prepared;
+  if (!host) return null;
   const names = namesAt(prepared, size);
-  let place = 0;
-  return prepared.slots.map(({ fields, structBytes }) => {
-    const values = fields.flatMap(({ name }, at): [string, number][] => {
-      const one = prepared.given[place + at];
-      return one?.kind === "number" ? [[name.split(".").at(-1) ?? "", numberOf(one, names)]] : [];
-    });
-    place += fields.length;
-    return structBytes ? Object.fromEntries(values) : (values[0]?.[1] ?? null);
-  });
+  const numbers = given.flatMap((one, at): [string, number][] =>
+    one.kind === "number" ? [[fields[at].name, numberOf(one, names)]] : [],
+  );
+  const { call } = launchFor(host, new Map(numbers)) ?? {};
+  if (!call) return null;
+  const [grid, block] = [call.grid, call.block].map(trimmed);
+  return { grid, block, sharedBytes: call.options.sharedBytes ?? 0 };
 }
 
 function noShape({ opened }: Prepared) {
@@ -426,19 +411,14 @@ export function rawShape(prepared: Prepared, size: Size): Shape {
     throw new LabError(`The ${what} (${found.join(", ")}) has a size below 1.`);
   };
   let shared: number | null = whole(prepared.sharedBytes, names, "shared memory") || null;
-  let own: HostShape = { grid: [], block: [], sharedBytes: null };
-  if (prepared.host !== null) {
-    own = hostShapes(prepared, size)[prepared.host];
-    if (!isKnown(own)) throw new LabError(noShape(prepared));
-    shared ??= own.sharedBytes;
-  }
-  const isOf = (texts: string[]) => prepared.host === null || texts.length > 0;
-  const grid = isOf(prepared.grid) ? sides(prepared.grid, "grid") : own.grid;
-  const block = isOf(prepared.block) ? sides(prepared.block, "block") : own.block;
-  const sharedAssumed = shared === null && !compiled.shared.every(Boolean);
-  if (prepared.host !== null && Math.min(...grid, ...block) < 1) {
+  const own = prepared.follows ? hostShape(prepared, size) : null;
+  if (prepared.follows && !own) {
     throw new LabError(`The file's own launch has no blocks at ${sizeText(size)}.`);
   }
+  if (own) shared ??= own.sharedBytes;
+  const grid = own && !prepared.grid.length ? own.grid : sides(prepared.grid, "grid");
+  const block = own && !prepared.block.length ? own.block : sides(prepared.block, "block");
+  const sharedAssumed = shared === null && !compiled.shared.every(Boolean);
   return {
     grid,
     block,

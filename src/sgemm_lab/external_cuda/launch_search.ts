@@ -8,8 +8,9 @@ import type { Size } from "../kernel.ts";
 import { secondsNow } from "../simulator/clock.ts";
 import { MAX_THREADS } from "../simulator/limits.py";
 import { sizeText } from "../text.ts";
+import { trimmed } from "./host_launch.ts";
 import type { Prepared } from "./launch.ts";
-import { hostBlocks, product, sizesIn } from "./launch.ts";
+import { product, sizesIn } from "./launch.ts";
 
 /** How long launches are tried, and one of them. */
 const [SECONDS, TRY_SECONDS] = [20, 4];
@@ -93,7 +94,7 @@ function named(prepared: Prepared): [number[], Tile][] {
   }
   const { bm: down = 0, bn: across = 0, tm = 0, tn = 1 } = values;
   const each = tm * tn;
-  if (block.length || compiled.usesY || hostBlocks(prepared).length) return [];
+  if (block.length || compiled.usesY || prepared.host) return [];
   if (!(down && across && each) || (down * across) % each) return [];
   const threads = (down * across) / each;
   return threads <= MAX_THREADS ? [[[threads], [across, down]]] : [];
@@ -102,8 +103,7 @@ function named(prepared: Prepared): [number[], Tile][] {
 function blocksOf(prepared: Prepared): number[][] {
   const { compiled, block } = prepared;
   if (block.length && block.every(isDecimal)) return [block.map(Number)];
-  const known = hostBlocks(prepared);
-  if (known.length) return known;
+  if (prepared.host) return [trimmed(prepared.host.call.block)];
   const found = compiled.mostThreads.length ? [compiled.mostThreads] : [];
   if (compiled.usesY) {
     const sides = compiled.shared.map((size) => Math.floor(Math.sqrt(Math.floor(size / FLOAT))));

@@ -37,7 +37,7 @@ export function withMoreBlocks(done: Done, settings: Settings, launched: boolean
   for (const axis of axes) {
     const larger = grid.with(axis, grid[axis] + Math.max(2, grid[axis]));
     if (product([...larger, ...block]) > MOST_THREADS) continue;
-    const texts = { grid: larger.map(String), block: block.map(String), host: null };
+    const texts = { grid: larger.map(String), block: block.map(String), follows: false };
     const more = { ...prepared, ...texts, sharedBytes: `${sharedBytes}` };
     try {
       const found = compareAlong(done, more, { grid, larger, axis, launched }, quick);

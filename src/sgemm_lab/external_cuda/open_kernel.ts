@@ -2,13 +2,10 @@
 
 import { LabError } from "../errors.ts";
 import type { CudaFile } from "./cuda_file.ts";
-import type { Single, Value } from "./host_values.ts";
-import { HostReader, known } from "./host_values.ts";
 import type { FoundFunction, FoundLaunch } from "./kernels.ts";
 import { choose, launchesOf, launchesOfKernel, templateValues } from "./kernels.ts";
 import { usualValues } from "./template_arguments.ts";
-import type { Token } from "./tokens.ts";
-import { inside, textsOf } from "./tokens.ts";
+import { inside } from "./tokens.ts";
 
 export interface Opened {
   file: CudaFile;
@@ -20,17 +17,6 @@ export interface Opened {
   launches: FoundLaunch[];
   /** the line that tells the values of the template; 0 if assumed, null if they are given */
   line: number | null;
-}
-
-/** A number that a kernel is given, the fields of a struct by name, or null for what is no number. */
-export type GivenNumber = number | Record<string, number> | null;
-
-/** A launch of a file for what a kernel is given; sides are empty where they are not known. */
-export interface HostShape {
-  grid: number[];
-  block: number[];
-  /** dynamic shared memory; null if unknown */
-  sharedBytes: number | null;
 }
 
 /** Open the kernel that `entry` means: see `choose`. Throws a LabError where it cannot be run. */
@@ -59,41 +45,6 @@ export function openKernel(file: CudaFile, entry: string | null): Opened {
   const values = templateValues(kernel, name);
   return { file, kernel, name, values, launches: launchesOfKernel(kernel, launches), line };
 }
-
-/** The file's own launch for a kernel's arguments. */
-export function hostShape(
-  { file, values }: Opened,
-  launch: FoundLaunch,
-  given: GivenNumber[],
-): HostShape {
-  const reader = new HostReader(file, launch, namesOf(launch, given), values);
-  const [grid, block] = [0, 1].map((at) => known(() => reader.sidesOf(launch.shape[at] ?? [])));
-  const shared = launch.shape[2] ? reader.number(launch.shape[2]) : { number: 0 };
-  const sharedBytes = shared && Math.trunc(shared.number);
-  return { grid: grid ?? [], block: block ?? [], sharedBytes };
-}
-
-function namesOf(launch: FoundLaunch, given: GivenNumber[]) {
-  const names = new Map<string, Value>();
-  for (const [at, tokens] of launch.arguments.entries()) {
-    const value = given[at];
-    const isMember = tokens.length === 3 && tokens[1].text === ".";
-    if (value === undefined || value === null || !(isMember || isName(tokens))) continue;
-    const name = textsOf(tokens).join("");
-    if (typeof value === "number") names.set(name, single(value));
-    else {
-      for (const [field, one] of Object.entries(value)) {
-        names.set(`${tokens[0].text}.${field}`, single(one));
-      }
-    }
-  }
-  return names;
-}
-
-const single = (number: number): Single => ({ number, whole: Number.isInteger(number) });
-
-/** Whether an argument is a variable alone. */
-export const isName = (tokens: Token[]) => tokens.length === 1 && tokens[0].kind === "name";
 
 /** The letters that a kernel names, such as 'a': text that it reads is drawn from there on. */
 export function lettersOf({ declaration }: FoundFunction) {

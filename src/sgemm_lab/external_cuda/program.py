@@ -30,7 +30,7 @@ def follow_program(pasted: Pasted, target: str = DEFAULT_TARGET) -> Program:
     """Follow the ``main`` of a file, with its launches in the simulator.
 
     Where that takes too long it is followed again with smaller constants. Of a file without a main
-    the functions are followed that launch kernels and take no arguments.
+    the functions are called that launch kernels, with arguments that are made up.
     """
     text = read_sources(pasted).ask("program_text")
     if text is None:

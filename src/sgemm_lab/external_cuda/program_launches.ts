@@ -6,7 +6,10 @@ import { WRITTEN } from "../simulator/memory.ts";
 import type { Call, LaunchTool, Result } from "../simulator/simulation.ts";
 import { watchedBy } from "../simulator/simulation.ts";
 import { bankConflicts } from "./bank_conflicts.ts";
+import type { HostLaunch, Made } from "./host_launch.ts";
+import { trimmed } from "./host_launch.ts";
 import type { Kernels } from "./program/launcher.ts";
+import type { MadeValues } from "./program/made_values.ts";
 import type { Followed } from "./program/program.ts";
 
 /** What the caller sets in a launch. */
@@ -40,14 +43,10 @@ export interface LaunchCounts {
   conflicts: Map<number, string>;
 }
 
-/** A launch as it was called. */
-export interface Recorded {
-  call: Call;
-  /** arrays that held nothing, and that a sketch would have filled */
-  drawn: string[];
-  /** whether it came to its end in the time that there was */
-  isDone: boolean;
-}
+export const launchCounts = ({ counts, requests }: Result): LaunchCounts => ({
+  lines: new Map(counts.lines.map(({ line, counts: ofLine }) => [line, ofLine])),
+  conflicts: bankConflicts(requests ?? []),
+});
 
 /** A program with its launches. */
 export interface Watched {
@@ -56,12 +55,14 @@ export interface Watched {
   /** by the kernel, with the values of its template */
   counts: Map<string, LaunchCounts>;
   /** the first launch of each kernel */
-  calls: Map<string, Recorded>;
+  calls: Map<string, HostLaunch>;
   /** it does not fill the arrays that its kernels read: what they hold is not known */
   isSketch: boolean;
 }
 
 export interface Watching {
+  /** what functions are given, of a file without a main */
+  made: MadeValues;
   /** whether it is known to fill no array */
   isSketch?: boolean;
   /** by the number of the launch */
@@ -95,14 +96,20 @@ export function watchProgram(run: Follows, kernels: Kernels, watching: Watching)
   const own = {
     ...{ launched: {}, findings: Object.fromEntries(findings), printed: [], status: null },
   };
-  const isSettled = !other.followed.stopped;
+  const isSettled = !other.followed.stopped || watching.made.takesAnything;
   return { ...other, followed: { ...other.followed, ...own, isSettled } };
 }
 
 function watched(run: Follows, kernels: Kernels, watching: Watching, isSketch: boolean): Watched {
-  const recorder = new Recorder(kernels, watching, isSketch);
-  const followed = watchedBy(recorder, () => run(recorder.noticing(kernels)));
+  const again = (kernel: string, numbers: Map<string, number>) => {
+    const other = new Recorder(kernels, { made: watching.made }, isSketch, () => null);
+    watching.made.with(numbers, () => watchedBy(other, () => run(other.noticing(kernels))));
+    return other.calls.get(kernel) ?? null;
+  };
+  const recorder = new Recorder(kernels, watching, isSketch, again);
+  const own = watchedBy(recorder, () => run(recorder.noticing(kernels)));
   const { launches, counts, calls } = recorder;
+  const followed = { ...own, called: [...calls.keys()] };
   return { followed, launches: [...launches.values()], counts, calls, isSketch };
 }
 
@@ -152,6 +159,7 @@ class Recorder implements LaunchTool {
     kernels: Kernels,
     public watching: Watching,
     public isSketch: boolean,
+    public again: (kernel: string, numbers: Map<string, number>) => HostLaunch | null,
   ) {
     this.#names = new Map(
       Object.entries(kernels).map(([name, { ptx, entry }]) => [`${entry} ${ptx}`, name]),
@@ -164,14 +172,23 @@ class Recorder implements LaunchTool {
     if (!isAgain) this.#number++;
     this.#args = call.args;
     const change = this.watching.changes?.[this.#number];
-    const own = this.isSketch ? filled(call) : call;
+    const own = this.isSketch && !this.watching.made.isMade ? filled(call) : call;
     const changed = change ? changedCall(own, change) : own;
     if (isAgain || this.#isAgain) return changed;
     const kernel = this.#kernelOf(call);
     this.#note(kernel, changed, change !== undefined);
     const isFirst = !this.calls.has(kernel);
-    if (isFirst)
-      this.calls.set(kernel, { call: kept(changed), drawn: unfilled(call), isDone: false });
+    if (isFirst) {
+      const { line } = this.watching.made;
+      const made = this.#madeOf(kernel, call);
+      this.calls.set(kernel, {
+        call: kept(changed),
+        line,
+        drawn: unfilled(call),
+        made,
+        isDone: false,
+      });
+    }
     const { isCounting, progress } = this.watching;
     const countRequests = Boolean(isCounting) && isFirst;
     const number = this.#number;
@@ -185,14 +202,26 @@ class Recorder implements LaunchTool {
     };
   }
 
-  ends(call: Call, { counts, requests }: Result) {
+  #isMade({ state }: ShapedArray) {
+    return Boolean(state && this.watching.made.states.has(state));
+  }
+
+  /** What is made up of a launch, if anything. */
+  #madeOf(kernel: string, call: Call): Made | null {
+    const { made } = this.watching;
+    if (!made.isMade) return null;
+    const isMade = (name: string) => this.#isMade(call.args.get(name) as ShapedArray);
+    return {
+      ...{ function: made.calling?.function.name ?? "", ...made.given() },
+      arrays: new Set(arraysIn(call).filter(isMade)),
+      again: (numbers) => this.again(kernel, numbers),
+    };
+  }
+
+  ends(call: Call, result: Result) {
     const known = this.calls.get(this.#kernelOf(call));
     if (known && !call.options.onlyBlocks) known.isDone = true;
-    if (!call.options.countRequests) return;
-    this.counts.set(this.#kernelOf(call), {
-      lines: new Map(counts.lines.map(({ line, counts: ofLine }) => [line, ofLine])),
-      conflicts: bankConflicts(requests ?? []),
-    });
+    if (call.options.countRequests) this.counts.set(this.#kernelOf(call), launchCounts(result));
   }
 
   /** The kernels, which a program looks up before it begins: so is seen that it begins anew. */
@@ -218,7 +247,7 @@ class Recorder implements LaunchTool {
     for (const [name, value] of args) {
       if (typeof value === "number" || typeof value === "bigint") {
         numbers.push([name, Number(value)]);
-      } else if ("data" in value) arrays.push([name, value.data.length]);
+      } else if ("data" in value && !this.#isMade(value)) arrays.push([name, value.data.length]);
     }
     const key = JSON.stringify([kernel, grid, block, sharedBytes, numbers, isChanged]);
     const known = this.launches.get(key);
@@ -265,7 +294,3 @@ function kept(call: Call): Call {
   }
   return { ...call, args };
 }
-
-/** The sides of a grid or a block without those of 1 at the end. */
-export const trimmed = (sides: number[]) =>
-  sides.slice(0, Math.max(1, sides.findLastIndex((side) => side > 1) + 1));

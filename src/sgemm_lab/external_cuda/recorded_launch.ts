@@ -2,38 +2,93 @@
 
 import type { Size } from "../kernel.ts";
 import { OUT_OF_BOUNDS } from "../simulator/hazards.ts";
-import type { Argument } from "../simulator/simulation.ts";
+import { WRITTEN } from "../simulator/memory.ts";
+import type { Argument, Call } from "../simulator/simulation.ts";
 import type { Given, GivenArray, GivenNumber } from "./arguments.ts";
 import { isArray, textsOf } from "./arguments.ts";
+import { elementsOf, MOST, ROOMY, SIZES_ASSUMED } from "./assumed_launch.ts";
 import { arraysAt } from "./contents.ts";
 import type { Element } from "./elements.ts";
-import { isWhole, width } from "./elements.ts";
+import { bytesOf, isWhole, width } from "./elements.ts";
 import type { Values } from "./expected.ts";
+import type { HostLaunch } from "./host_launch.ts";
+import { trimmed } from "./host_launch.ts";
 import type { Arrays, Kernel, Prepared, Settings } from "./launch.ts";
 import { bare } from "./launch.ts";
 import type { Done, Expectations } from "./one_launch.ts";
 import { countPrepared } from "./one_launch.ts";
 import { unpack, viewed } from "./packing.ts";
-import type { Recorded } from "./program_launches.ts";
-import { trimmed } from "./program_launches.ts";
 import type { Field } from "./structs.ts";
 
 /** M, N and K of what is no product. */
 const SIZE: Size = [64, 64, 64];
 
-/** Null where it takes structs, images or pointers that lead nowhere. */
-function prepareRecorded(kernel: Kernel, { call, drawn }: Recorded, isSketch: boolean) {
+/** What is assumed of arrays whose sizes are not known. */
+export interface MadePlan {
+  /** they are enlarged */
+  isRoomy: boolean;
+  /** those of integers hold zeros, as they may be indices */
+  isZero: boolean;
+}
+
+/** One value that a kernel is given: an argument, or a field of a struct. */
+interface Part {
+  name: string;
+  value: Argument;
+  /** bytes before the element that it points to */
+  start: number;
+}
+
+/** What a kernel is given, structs taken apart; null where that is not known. */
+function partsOf({ slots }: Prepared, { args, options: { starts = {} } }: Call): Part[] | null {
+  const all = [...args];
+  if (slots.length !== all.length) return null;
+  const parts = slots.flatMap(({ fields, structBytes }, at): (Part | null)[] => {
+    const [name, value] = all[at];
+    if (!structBytes) return [{ name, value, start: starts[name] ?? 0 }];
+    if (typeof value !== "object" || !("fields" in value)) return [null];
+    return fields.map((field) => {
+      const held = value.fields.find(([offset]) => offset === field.offset);
+      if (!held || !field.element) return null;
+      const [, own, array] = held;
+      const called = field.name.replace(/\W+/g, "_");
+      if (field.pointer !== array.shape.length > 0) return null;
+      if (field.pointer) return { name: called, value: array, start: starts[own] ?? 0 };
+      return { name: called, value: numbersIn(field.element, array.data)[0], start: 0 };
+    });
+  });
+  const known = parts.filter((one) => one !== null);
+  return known.length < parts.length ? null : known;
+}
+
+/**
+ * The launch on the arrays that it gets; null where it takes images or pointers that lead nowhere. What a
+ * main puts into structs is not kept.
+ */
+function prepareRecorded(kernel: Kernel, host: HostLaunch, plan: MadePlan | null) {
   const unknown = bare(kernel);
   const { slots, fields, variables } = unknown;
-  const values = [...call.args.entries()];
-  if (slots.some(({ structBytes }) => structBytes) || fields.length !== values.length) return null;
-  const { starts = {}, variables: held = {}, sharedBytes = 0 } = call.options;
+  const { call, made } = host;
+  const parts = partsOf(unknown, call);
+  if (!parts || (!plan && slots.some(({ structBytes }) => structBytes))) return null;
+  const { variables: held = {}, sharedBytes = 0 } = call.options;
   const contents = { values: new Map<string, Values>(), states: new Map<string, Uint8Array>() };
+  const numbers = parts.flatMap(({ value }) =>
+    typeof value === "number" && value > 0 ? value : [],
+  );
+  const count = elementsOf(numbers.filter(Number.isInteger), [...call.grid, ...call.block]);
   const given = fields.map((field, at) => {
-    const [name, value] = values[at];
-    return field.pointer
-      ? arrayOf(field, name, value, starts[name] ?? 0, contents)
-      : numberOf(name, value);
+    const { name, value, start } = parts[at];
+    if (!field.pointer) return numberOf(name, value);
+    return plan && made?.arrays.has(name)
+      ? madeArray(
+          field,
+          name,
+          Math.min(count * (plan.isRoomy ? ROOMY : 1), MOST.elements),
+          start,
+          plan,
+        )
+      : arrayOf(field, name, value, start, contents);
   });
   const known = given.filter((one) => one !== null);
   if (known.length < given.length) return null;
@@ -45,23 +100,96 @@ function prepareRecorded(kernel: Kernel, { call, drawn }: Recorded, isSketch: bo
   });
   if (own.some(({ start }) => !start)) return null;
   const [grid, block] = [call.grid, call.block].map(trimmed);
-  const isDrawn = isSketch && drawn.length > 0;
-  const isAssumed = isDrawn && fields.some((field, at) => isWholeArray(field, known[at], drawn));
-  const argued = `Arguments, as the file's main passes them: ${textsOf(known)}.`;
   const prepared: Prepared = {
     ...{ ...unknown, given: known, variables: own, grid: grid.map(String) },
     ...{ block: block.map(String), sharedBytes: `${sharedBytes}` },
-    ...{ certain: !isAssumed, numbersTold: !isAssumed, contentsAssumed: isAssumed },
-    argued: isDrawn ? `${argued} What it does not fill holds small numbers.` : argued,
-    assumed: `Launch, by the file's main: a grid of ${grid.join(" × ")} blocks of ${block.join(" × ")} threads.`,
   };
-  const { values: made } = isDrawn ? arraysAt(prepared, SIZE) : { values: new Map() };
-  for (const [name, numbers] of made) {
-    if (!drawn.includes(name)) continue;
-    contents.values.set(name, numbers);
-    contents.states.delete(name);
+  return { prepared, parts, contents, shape: [grid, block].map((sides) => sides.join(" × ")) };
+}
+
+/** A launch with the contents that it has, and small numbers in the arrays that hold nothing. */
+function withDrawn(
+  prepared: Prepared,
+  contents: Pick<Arrays, "values"> & { states: Map<string, Uint8Array> },
+  drawn: string[],
+): Prepared {
+  if (drawn.length) {
+    const { values: made } = arraysAt(prepared, SIZE);
+    for (const [name, numbers] of made) {
+      if (!drawn.includes(name)) continue;
+      contents.values.set(name, numbers);
+      contents.states.delete(name);
+    }
   }
   return { ...prepared, contents: { ...contents, unwritten: [] } };
+}
+
+function prepareOwn(kernel: Kernel, host: HostLaunch, isSketch: boolean) {
+  const found = prepareRecorded(kernel, host, null);
+  if (!found) return null;
+  const { prepared, contents, shape } = found;
+  const { drawn } = host;
+  const isDrawn = isSketch && drawn.length > 0;
+  const isAssumed =
+    isDrawn && prepared.fields.some((field, at) => isWholeArray(field, prepared.given[at], drawn));
+  const argued = `Arguments, as the file's main passes them: ${textsOf(prepared.given)}.`;
+  const told: Prepared = {
+    ...{ ...prepared, certain: !isAssumed, numbersTold: !isAssumed, contentsAssumed: isAssumed },
+    argued: isDrawn ? `${argued} What it does not fill holds small numbers.` : argued,
+    assumed: `Launch, by the file's main: a grid of ${shape[0]} blocks of ${shape[1]} threads.`,
+  };
+  return withDrawn(told, contents, isDrawn ? drawn : []);
+}
+
+/** A launch by a function that is called with arguments that are made up; null as in `prepareRecorded`. */
+export function prepareMade(kernel: Kernel, host: HostLaunch, plan: MadePlan): Prepared | null {
+  const found = prepareRecorded(kernel, host, plan);
+  const { made, line } = host;
+  if (!found || !made) return null;
+  const { prepared, parts, contents, shape } = found;
+  const numbers = [
+    ...made.template,
+    ...[...made.numbers].map(([name, value]) => `${name} = ${value}`),
+  ];
+  const where = numbers.length
+    ? ` where ${numbers.join(", ")}, which ${numbers.length > 1 ? "are" : "is"} assumed`
+    : "";
+  const hasIndices = prepared.fields.some(
+    ({ pointer, element }) => pointer && (!element || isWhole(element)),
+  );
+  const told: Prepared = {
+    ...{ ...prepared, certain: false, contentsAssumed: false },
+    numbersTold: !numbers.length && (!hasIndices || plan.isZero),
+    argued: [
+      `Arguments, as line ${line} passes them${where}: ${textsOf(prepared.given)}.`,
+      numbers.length && "Say --args where they are others.",
+      made.arrays.size && SIZES_ASSUMED,
+    ]
+      .filter(Boolean)
+      .join(" "),
+    assumed: `Launch, told by line ${line}: a grid of ${shape[0]} blocks of ${shape[1]} threads.`,
+  };
+  const empty = parts.filter(({ value }) => isEmpty(value)).map(({ name }) => name);
+  const drawn = withDrawn(told, contents, [...empty, ...made.arrays]);
+  for (const [at, { element }] of prepared.fields.entries()) {
+    const { name, value } = parts[at];
+    const numbers = drawn.contents?.values.get(name)?.numbers;
+    if (numbers && element && made.arrays.has(name)) keepWritten(numbers, element, value);
+  }
+  return drawn;
+}
+
+const isEmpty = (value: Argument) =>
+  typeof value === "object" && "data" in value && value.state?.includes(WRITTEN) === false;
+
+/** Of an array that is drawn keep what the function had written before the launch. */
+function keepWritten(numbers: Float64Array, element: Element, value: Argument) {
+  if (typeof value !== "object" || !("data" in value) || !value.state) return;
+  const { data, state } = value;
+  const held = numbersIn(element, data);
+  const bytes = bytesOf(element);
+  const most = Math.min(numbers.length, held.length);
+  for (let at = 0; at < most; at++) if (state[at * bytes] === WRITTEN) numbers[at] = held[at];
 }
 
 const isWholeArray = ({ pointer, element }: Field, one: Given, drawn: string[]) =>
@@ -70,13 +198,13 @@ const isWholeArray = ({ pointer, element }: Field, one: Given, drawn: string[]) 
 /** Run a launch that a program made; null where it cannot be run by itself. Throws a LabError. */
 export function countRecorded(
   kernel: Kernel,
-  recorded: Recorded,
+  recorded: HostLaunch,
   isSketch: boolean,
   size: Size,
   expectations: Expectations,
   settings: Settings,
 ): Done | null {
-  const prepared = prepareRecorded(kernel, recorded, isSketch);
+  const prepared = prepareOwn(kernel, recorded, isSketch);
   if (!prepared) return null;
   const done = countPrepared(prepared, size, expectations, settings);
   const leaves = ({ result }: Done) => result.hazards.some(({ kind }) => kind === OUT_OF_BOUNDS);
@@ -95,6 +223,29 @@ function withZeros(prepared: Prepared, drawn: string[]): Prepared {
     return { ...one, use: "zero" };
   });
   return { ...prepared, given, contents: { unwritten: [], ...prepared.contents, values } };
+}
+
+/** An array whose size is not known. */
+function madeArray(
+  { element, constant }: Field,
+  name: string,
+  count: number,
+  start: number,
+  { isZero }: MadePlan,
+): GivenArray {
+  const at = element ? Math.floor(start / width(element)) : 0;
+  // Integers that are changed may be counters or marks.
+  const isCleared = isWhole(element) && (isZero || !constant);
+  const use = isCleared ? "zero" : constant ? "in" : "inout";
+  return {
+    ...{
+      kind: "array",
+      name,
+      use,
+      size: `${Math.max(1, Math.floor(count / (element?.lanes ?? 1))) + at}`,
+    },
+    ...{ type: element ? "" : "float", start: at ? `${at}` : "", modes: null },
+  };
 }
 
 function numberOf(name: string, value: Argument): GivenNumber | null {

@@ -81,8 +81,8 @@ export function sentencesOf(done: Done): string[] {
   const said = [...notesOf(prepared), ...(prepared.argued ? [] : toldArguments(prepared))];
   said.push(...assumedOf(prepared));
   const shape = shapeAt(prepared, size);
-  if (prepared.host !== null) {
-    const { line } = prepared.opened.launches[prepared.host];
+  if (prepared.follows) {
+    const line = prepared.host?.line;
     const [grid, block] = [shape.grid, shape.block].map((sides) => sides.join(" × "));
     said.push(`Launch, told by line ${line}: a grid of ${grid} blocks of ${block} threads.`);
   }

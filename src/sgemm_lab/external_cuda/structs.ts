@@ -3,10 +3,10 @@
 // starts at a multiple of its own size, the struct at one of its largest.
 
 import { LabError } from "../errors.ts";
+import { constantOf } from "./constants.ts";
 import type { CudaFile } from "./cuda_file.ts";
 import type { Element } from "./elements.ts";
 import { bytesOf, elementOf, resolve } from "./elements.ts";
-import { HostReader, known } from "./host_values.ts";
 import type { Parameter } from "./kernels.ts";
 import { parameterOf } from "./kernels.ts";
 import type { Token } from "./tokens.ts";
@@ -231,10 +231,7 @@ function declared(tokens: Token[], file: CudaFile): [Parameter, number][] {
 /** Elements of `[3]`, `[ROWS][2]`, …; 0 where they cannot be worked out. */
 function productOfSizes(tokens: Token[], file: CudaFile): number {
   if (tokens[0]?.text !== "[") return 1;
-  const place = { before: [], function: file.declarations[0] };
-  const reader = new HostReader(file, place, new Map(), new Map());
-  const size = known(() => reader.value(inside(tokens, 0), 0));
-  if (!size || Array.isArray(size)) return 0;
+  const size = constantOf(inside(tokens, 0), file) ?? 0;
   const rest = tokens.slice(matching(tokens, 0) + 1);
-  return Math.max(0, Math.trunc(size.number)) * productOfSizes(rest, file);
+  return Math.max(0, Math.trunc(size)) * productOfSizes(rest, file);
 }

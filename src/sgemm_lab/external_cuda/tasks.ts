@@ -11,7 +11,7 @@ import type { SourceText } from "./cuda_file.ts";
 import { CudaFile } from "./cuda_file.ts";
 import { devicePart } from "./device_part.ts";
 import type { Values } from "./expected.ts";
-import { kernelDeclarations, ownKernels } from "./kernels.ts";
+import { kernelDeclarations, ownKernels, plainName } from "./kernels.ts";
 import type { Kernel } from "./launch.ts";
 import { dependsOnSize, elementIn, everyArray, multiplies, resumed, shapeAt } from "./launch.ts";
 import { isWrong } from "./one_launch.ts";
@@ -19,12 +19,13 @@ import type { Opened } from "./open_kernel.ts";
 import { openKernel } from "./open_kernel.ts";
 import { otherOrders } from "./orders.ts";
 import type { Kernels } from "./program/launcher.ts";
+import { MadeValues } from "./program/made_values.ts";
 import { follow } from "./program/program.ts";
 import { withProgram } from "./program/report.ts";
 import { smallerSizes } from "./program/sizes.ts";
 import type { Watched } from "./program_launches.ts";
 import { watchProgram } from "./program_launches.ts";
-import { programText } from "./program_text.ts";
+import { isAdded, programText } from "./program_text.ts";
 import { referencesOf } from "./references.ts";
 import type { KernelReport } from "./report.ts";
 import { assumedOf, notesOf, SETTINGS, sentencesOf } from "./report.ts";
@@ -84,7 +85,7 @@ function open(asked: Given) {
     file: file.fileOf(declaration).name,
     line: file.lineOf(declaration),
     files,
-    leftOut,
+    leftOut: leftOut.filter((one) => !isAdded(one, file)),
     silent: ["printf", "assert"].filter((word) => used.has(word)),
   };
 }
@@ -98,8 +99,9 @@ async function watched(given: Given) {
   const key = JSON.stringify([ofFile, kernels, isSketch]);
   if (lastProgram?.key !== key) {
     const clang = await packageOf(given.clang);
-    const run = (known: Kernels) => follow(file, clang, known, seconds);
-    const found = watchProgram(run, kernels, { isSketch });
+    const made = new MadeValues(file);
+    const run = (known: Kernels) => follow(file, clang, known, seconds, made);
+    const found = watchProgram(run, kernels, { isSketch, made });
     lastProgram = { key, found };
   }
   return lastProgram.found;
@@ -179,31 +181,39 @@ export const readingTasks: Tasks = {
   count_kernel: count,
   check_kernel: async (question) => {
     const begun = secondsNow();
-    const { kernel: given, options, program } = question.given;
+    const { kernel: given, options, program, isGiven } = question.given;
     const kernel = kernelOf(question, given);
     const recorded = await recordedOf(given, program);
-    const report = recorded
-      ? checkLaunched(kernel, recorded.launch, recorded.isSketch, options)
-      : checkKernel(kernel, options);
+    const report =
+      recorded && !isGiven
+        ? checkLaunched(kernel, recorded.launch, recorded.isSketch, options)
+        : checkKernel({ ...kernel, host: recorded?.launch }, options);
     return { report, references: references(report, kernel), seconds: secondsNow() - begun };
   },
   program_text: ({ given }) => programText(read(given).file),
   follow_program: async ({ given }) => {
-    const { followed, calls, isSketch } = await watched(given);
-    return { ...followed, called: [...calls.keys()], isSketch };
+    const { followed, isSketch } = await watched(given);
+    return { ...followed, isSketch };
   },
   smaller_sizes: ({ given }) => smallerSizes(read(given).file, given.halvings),
   with_program: ({ given }) => withProgram(given.report, given.program, given.isLast, NO_PRODUCT),
-  compare_kernel: (question) => {
+  compare_kernel: async (question) => {
     const begun = secondsNow();
-    const { kernel, report, references, options } = question.given;
+    const { kernel: given, program, report, references, options } = question.given;
+    const calls = program ? (await watched({ ...given, ...program })).calls : new Map();
+    const hostOf = (name: string) =>
+      [...calls].find(([key]) => plainName(key) === plainName(name))?.[1];
     const compiled = references.map(({ compiled, ...one }: Given) => ({
       ...one,
       compiled: compiled.map((text: Given) =>
-        typeof text === "string" ? text : kernelOf(question, text),
+        typeof text === "string"
+          ? text
+          : { ...kernelOf(question, text), host: one.isKernel ? hostOf(one.name) : undefined },
       ),
     }));
-    const completed = compareKernel(kernelOf(question, kernel), report, compiled, options);
+    const host = (await recordedOf(given, program))?.launch;
+    const kernel = { ...kernelOf(question, given), host };
+    const completed = compareKernel(kernel, report, compiled, options);
     return { report: completed, seconds: secondsNow() - begun };
   },
 };

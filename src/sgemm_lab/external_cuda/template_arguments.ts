@@ -1,11 +1,12 @@
 // Template arguments that the caller does not give: from the file's own launch, or what is usual.
 
+import { constantOf } from "./constants.ts";
 import type { CudaFile } from "./cuda_file.ts";
 import type { Declaration } from "./declarations.ts";
 import { elementOf } from "./elements.ts";
-import { HostReader, known } from "./host_values.ts";
 import type { FoundFunction, FoundLaunch, Parameter } from "./kernels.ts";
 import { launchesOfKernel, templateOf } from "./kernels.ts";
+import type { Token } from "./tokens.ts";
 import { textsOf } from "./tokens.ts";
 
 /** Names of template parameters, and what they are as a rule. */
@@ -65,7 +66,10 @@ function ofLaunch(kernel: FoundFunction, launch: FoundLaunch, file: CudaFile) {
   if (!launch.template.length && required.some(({ type }) => type !== "typename")) return null;
   const own = templateOf(launch.function.head);
   const types = own.filter(({ type }) => type === "typename").map(({ name }) => name);
-  const reader = new HostReader(file, launch, new Map(), usualOf(launch.function));
+  const numbers = own.filter(({ type }) => type !== "typename");
+  const usually = numbers.map((one) => [one.name, Number(usual(one, false)) || 0]);
+  const numberOf = (tokens: Token[]) =>
+    constantOf(tokens, file, Object.fromEntries(usually), launch.before);
   const values: string[] = [];
   for (const [number, parameter] of kernel.template.entries()) {
     const tokens = launch.template[number];
@@ -83,22 +87,18 @@ function ofLaunch(kernel: FoundFunction, launch: FoundLaunch, file: CudaFile) {
       values.push(isType && !types.includes(text) ? text : "float");
     } else if (text === "true" || text === "false") values.push(text);
     else {
-      const found = reader.number(tokens);
-      if (!found) return null;
-      const isBool = parameter.type === "bool";
-      values.push(`${isBool ? found.number !== 0 : Math.trunc(found.number)}`);
+      const found = numberOf(tokens);
+      if (found === null) return null;
+      values.push(`${parameter.type === "bool" ? found !== 0 : Math.trunc(found)}`);
     }
   }
-  const sides = known(() => reader.sidesOf(launch.shape[1] ?? [])) ?? [];
-  const threads = sides.reduce((product, side) => product * side, 1);
-  return { values, fits: [...sides, threads].some((side) => values.includes(`${side}`)) };
+  const threads = numberOf(launch.shape[1] ?? []);
+  return { values, fits: values.includes(`${threads}`) };
 }
 
-/** Usual arguments of a host template that is never instantiated, by name. */
-export function usualOf({ head }: Declaration) {
-  const numbers = templateOf(head).filter(({ type }) => type !== "typename");
-  return new Map(numbers.map((one) => [one.name, usual(one, false).replace("false", "0")]));
-}
+/** Usual arguments of a template of the host that is never instantiated. */
+export const usualArguments = ({ head }: Declaration) =>
+  templateOf(head).map((one) => usual(one, false));
 
 const plain = (name: string) => name.toLowerCase().replace(/^_+|_+$/g, "");
 

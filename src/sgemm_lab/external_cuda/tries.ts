@@ -15,8 +15,11 @@ import { arraysAt, otherContents, withEmptyRows } from "./contents.ts";
 import type { Prepared, Settings, UnknownLaunchError } from "./launch.ts";
 import { blockIsFree, NoLaunchError } from "./launch.ts";
 import { launchByTrial } from "./launch_search.ts";
+import { madeLaunches } from "./made_launch.ts";
 import type { Done, Expectations } from "./one_launch.ts";
 import { countPrepared, isWrong, NOTHING, runAndWeigh } from "./one_launch.ts";
+import { isSize } from "./signatures.ts";
+import { usualNumber } from "./usual_numbers.ts";
 
 const NOT_RIGHT = "No launch that was tried makes C right, so C was not judged. ";
 /** Seconds of one assumed launch, and of all. */
@@ -36,22 +39,52 @@ export const isStuck = (error: unknown): error is EndlessLoopError | DeadlockErr
   error instanceof EndlessLoopError || error instanceof DeadlockError;
 
 /** A compiled kernel as assumed_launch.ts takes it. */
-const unknownOf = ({ opened, slots, compiled, grid, block, sharedBytes }: Prepared): Unknown => ({
-  ...{ opened, slots, compiled, known: { grid, block, sharedBytes } },
-});
+const unknownOf = ({ opened, slots, compiled, host, ...prepared }: Prepared): Unknown => {
+  const { grid, block, sharedBytes } = prepared;
+  return { opened, slots, compiled, host, known: { grid, block, sharedBytes } };
+};
 
 function preparedBy(unknown: Prepared, attempt: Attempt, said = ""): Prepared {
-  const { grid, block, sharedBytes, assumed, numbersTold, argued } = attempt;
+  const { grid, block, sharedBytes, assumed, argued } = attempt;
   return {
-    ...{ ...unknown, grid, block, sharedBytes, assumed, numbersTold },
-    ...{ certain: false, contentsAssumed: false, argued: said + argued },
+    ...{ ...unknown, grid, block, sharedBytes, assumed },
+    ...{ certain: false, numbersTold: false, contentsAssumed: false, argued: said + argued },
     given: readArguments(attempt.args.map(({ text }) => text).join(" ")),
   };
 }
 
+/** A launch to try. */
+interface Tried {
+  prepared: Prepared;
+  /** it is one of the file's host code */
+  isLaunched: boolean;
+  /** the block was shrunk to stay inside the kernel's arrays */
+  isNarrowed: boolean;
+  /** an access outside an array whose size is told is a fault of the kernel */
+  isLast: boolean;
+}
+
+/** The launches of host code first, which may be too large; then those that are assumed. */
+function* triesOf(
+  unknown: Prepared,
+  said = "",
+  most?: Most,
+  sizes: Map<string, number> | null = null,
+): Generator<Tried> {
+  for (const one of madeLaunches(unknown, most, sizes !== null)) {
+    yield { ...one, isLaunched: true, isNarrowed: false };
+  }
+  if (unknown.host?.made && sizes) return;
+  for (const one of attempts(unknownOf(unknown), most, sizes ?? undefined)) {
+    const prepared = preparedBy(unknown, one, said);
+    yield { prepared, isLaunched: false, isNarrowed: one.narrowed, isLast: false };
+  }
+}
+
 /**
- * Run the first assumed launch that stays inside its arrays. Throws a NeverEndsError where threads wait
- * for each other in all; else a LabError that says why none ran.
+ * Run the first launch of the host code, or else the first assumed one, that stays inside its arrays.
+ * Throws a NeverEndsError where threads wait for each other in all; else a LabError that says why none
+ * ran.
  */
 export function countAssumed(
   unknown: UnknownLaunchError,
@@ -63,20 +96,22 @@ export function countAssumed(
   const end = secondsNow() + Math.min(TRIES_SECONDS, settings.timeLimit);
   const left = () => end - secondsNow();
   let [outside, fault, waiting]: (LabError | null)[] = [null, null, null];
+  let endless: NeverEndsError | null = null;
   const said = unknown instanceof NoLaunchError ? NOT_RIGHT : "";
-  for (const one of attempts(unknownOf(unknown.prepared), most)) {
+  for (const { prepared, ...one } of triesOf(unknown.prepared, said, most)) {
     if (left() < 0) break;
-    const prepared = preparedBy(unknown.prepared, one, said);
+    // Whatever its arrays hold, the launch of the host code does not end.
+    if (endless && !one.isLaunched && fault === endless.reason && !outside) throw endless;
     const limited = {
       ...settings,
       timeLimit: Math.min(TRY_SECONDS, settings.timeLimit, left()),
     };
     try {
       const done = countPrepared(prepared, size, expectations, limited);
-      const found = leaving(done, one.launched);
-      if (!found && !(one.narrowed && done.result.hazards.length)) {
-        const odd = oddOf(unknown.prepared, one, size, limited);
-        const inOneWarp = one.blockTold ? undefined : inWarp(unknown.prepared, done, limited);
+      const found = leaving(done, one.isLaunched, one.isLast);
+      if (!found && !(one.isNarrowed && done.result.hazards.length)) {
+        const odd = oddOf(unknown.prepared, done, size, limited);
+        const inOneWarp = one.isLaunched ? undefined : inWarp(unknown.prepared, done, limited);
         return { ...done, odd, inOneWarp };
       }
       if (found) outside ??= leavingError(done, found);
@@ -84,6 +119,7 @@ export function countAssumed(
       if (!(error instanceof LabError)) throw error;
       if (isStuck(error)) {
         const never = new NeverEndsError(prepared, error);
+        if (one.isLaunched) endless ??= never;
         // Threads that wait in vain for each other do so with other sizes, too.
         if (error instanceof DeadlockError && !blockIsFree(unknown.prepared)) waiting ??= never;
       }
@@ -93,21 +129,22 @@ export function countAssumed(
   throw waiting ?? outside ?? fault ?? unknown;
 }
 
-/** The first launch that stays inside its arrays, with each size that an attempt assumed one more. */
-function oddOf(unknown: Prepared, attempt: Attempt, size: Size, settings: Settings): Done["odd"] {
-  // What the launch calculates, such as a size with a limit, is not larger by itself.
-  const isCalculated = (at: number) => (attempt.launch?.arguments[at]?.length ?? 1) > 1;
-  const edits = attempt.args.flatMap(({ field: { name }, value, told }, at): [string, number][] => {
-    const isFree = !told && attempt.sizes.has(name) && !isCalculated(at);
-    return isFree && value !== null && value % 2 === 0 ? [[name, value + 1]] : [];
+/** The first launch that stays inside its arrays, with each assumed size that is even one more. */
+function oddOf(unknown: Prepared, { prepared }: Done, size: Size, settings: Settings): Done["odd"] {
+  const edits = prepared.given.flatMap((one, at): [string, number][] => {
+    const field = prepared.fields[at];
+    if (one.kind !== "number" || !isSize(field) || usualNumber(field) !== null) return [];
+    const value = Number(one.text);
+    return value % 2 === 0 ? [[field.name, value + 1]] : [];
   });
   if (!edits.length) return undefined;
   const end = secondsNow() + settings.timeLimit;
-  for (const other of attempts(unknownOf(unknown), undefined, new Map(edits))) {
+  for (const other of triesOf(unknown, "", undefined, new Map(edits))) {
     if (secondsNow() > end) break;
     try {
-      const done = countPrepared(preparedBy(unknown, other), size, NOTHING, settings);
-      if (!leaving(done, other.launched)) return { done, launched: other.launched };
+      const done = countPrepared(other.prepared, size, NOTHING, settings);
+      const launched = other.isLaunched;
+      if (!leaving(done, launched, false)) return { done, launched };
     } catch (error) {
       if (!(error instanceof LabError)) throw error;
     }
@@ -162,12 +199,14 @@ function hazardsWith(...launch: Parameters<typeof runAndWeigh>) {
 
 /**
  * An access outside an array whose size is assumed. Shared arrays have known sizes, but an assumed block
- * may be too large for them: they count unless the launch is known.
+ * may be too large for them: they count unless the launch is known. Arrays of known sizes count too,
+ * until nothing else can be the reason.
  */
-function leaving(done: Done, launched: boolean) {
-  const assumed = assumedArrays(done);
+function leaving(done: Done, isLaunched: boolean, isLast: boolean) {
+  const made = done.prepared.host?.made;
+  const assumed = isLaunched && isLast && made ? made.arrays : assumedArrays(done);
   const found = done.result.hazards.find(
-    ({ kind, array }) => kind === OUT_OF_BOUNDS && (!launched || assumed.has(array)),
+    ({ kind, array }) => kind === OUT_OF_BOUNDS && (!isLaunched || assumed.has(array as string)),
   );
   return found ?? null;
 }

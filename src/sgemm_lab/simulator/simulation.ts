@@ -150,6 +150,11 @@ export function watchedBy<Found>(watching: LaunchTool, run: () => Found): Found 
   }
 }
 
+/** Let the tool hear of a launch that does not run. */
+export function note(call: Call) {
+  tool?.begins(call);
+}
+
 /**
  * Run a kernel's PTX and count its memory requests as the hardware does. Throws a LabError with a
  * sentence, of a kind of its own for each fault that Python's has: PtxError, EndlessLoopError,

@@ -6,6 +6,7 @@ import { LabError } from "../../errors.ts";
 import { CudaFile } from "../../external_cuda/cuda_file.ts";
 import type { FoundFunction } from "../../external_cuda/kernels.ts";
 import { ownKernels } from "../../external_cuda/kernels.ts";
+import { notFollowed } from "../../external_cuda/program/report.ts";
 import { hasMain, programText } from "../../external_cuda/program_text.ts";
 import { linesOf } from "../../kernel.ts";
 import { comma, plural } from "../../text.ts";
@@ -110,7 +111,7 @@ export class FileCheck {
       const sections = this.kernels.map(
         (kernel) =>
           this.#launched(program, kernel, source) ??
-          this.#assumed(kernel, whyAssumed(program, why)),
+          this.#assumed(kernel, whyAssumed(kernel.name, program, why)),
       );
       this.#show(sections);
     }
@@ -164,12 +165,12 @@ const OTHERS: Record<State, (more: number) => string> = {
   none: (more) => `so ${more > 1 ? "are" : "is"} ${plural(more, "more kernel")}`,
 };
 
-/** Why a kernel of a file with a main runs with an assumed launch. */
-function whyAssumed(program: ProgramFound | null, why: string) {
+/** Why a kernel of a file that launches others runs with an assumed launch. */
+function whyAssumed(kernel: string, program: ProgramFound | null, why: string) {
   const reason = program?.followed.stopped || why;
   return reason
-    ? `The file's main was not followed to a launch of this kernel: ${reason}`
-    : "The file's main does not launch this kernel, so it runs by itself.";
+    ? notFollowed(kernel, reason)
+    : "The file's host code does not launch this kernel, so it runs by itself.";
 }
 
 function endOf(program: ProgramFound | null) {
@@ -177,10 +178,15 @@ function endOf(program: ProgramFound | null) {
   const { followed, launches, isSketch } = program;
   const times = launches.reduce((sum, one) => sum + one.times, 0);
   const says = [
-    `The file's main was followed${isSketch ? "" : " on its own data"}: ${comma(times)} ${times === 1 ? "launch" : "launches"}.`,
-    isSketch && "What it does not fill holds small numbers that the page draws.",
+    isSketch
+      ? "The functions that launch kernels were called:"
+      : "The file's main was followed on its own data:",
+    `${comma(times)} ${times === 1 ? "launch" : "launches"}.`,
+    isSketch && "Arrays that they do not fill hold small numbers that the page draws.",
     followed.sizes,
-    followed.stopped ? `It was followed up to here: ${followed.stopped}` : "It ran to its end.",
+    followed.stopped
+      ? `It was followed up to here: ${followed.stopped}`
+      : !isSketch && "It ran to its end.",
     followed.status !== null && `Its exit status is ${followed.status}.`,
     followed.printed.length > 0 && "The last lines that it printed:",
   ];

@@ -5,13 +5,12 @@ import { LabError } from "../../errors.ts";
 import { readArguments, textOf } from "../../external_cuda/arguments.ts";
 import type { Argument, Attempt, Compiled } from "../../external_cuda/assumed_launch.ts";
 import { attempts } from "../../external_cuda/assumed_launch.ts";
+import { constantOf } from "../../external_cuda/constants.ts";
 import type { CudaFile } from "../../external_cuda/cuda_file.ts";
 import { isWhole, resolve as resolveType } from "../../external_cuda/elements.ts";
-import type { Value } from "../../external_cuda/host_values.ts";
-import { HostReader, wholeNumber } from "../../external_cuda/host_values.ts";
 import type { FoundFunction } from "../../external_cuda/kernels.ts";
 import type { Opened } from "../../external_cuda/open_kernel.ts";
-import { isName, openKernel } from "../../external_cuda/open_kernel.ts";
+import { openKernel } from "../../external_cuda/open_kernel.ts";
 import { bytesOfType, slotsOf } from "../../external_cuda/structs.ts";
 import { inside, split, tokensOf } from "../../external_cuda/tokens.ts";
 import { STATIC_SHARED } from "../../hardware.py";
@@ -74,7 +73,7 @@ export function planLaunch(
   const sizes = new Map<string, number>();
   for (const [key, text] of edits) {
     const [, name] = /^size (.*)$/.exec(key) ?? [];
-    const value = name && evaluated(text, opened, new Map());
+    const value = name && evaluated(text, opened, {});
     if (value) sizes.set(name, value);
   }
   const known = { grid: [], block: [], sharedBytes: "0" };
@@ -88,28 +87,23 @@ function beforeCompiling({ file, kernel, values }: Opened): Compiled {
   const { head } = kernel.declaration;
   const bounds = head.findIndex(({ text }) => text === "__launch_bounds__");
   const [most] = bounds < 0 ? [] : split(inside(head, bounds + 1));
-  const place = { before: [], function: kernel.declaration };
-  const threads = most && new HostReader(file, place, new Map(), values).number(most);
+  const threads = most && constantOf(most, file);
   const parameters = kernel.parameters.map(({ name, type, pointer }) => {
     const bytes =
       pointer || resolveType(type, file, values) ? null : bytesOfType(type, file, values);
     return { name, type: bytes ? `b8[${bytes}]` : "u64" };
   });
-  return { parameters, images: [], mostThreads: threads ? [threads.number] : [], usesY: true };
+  return { parameters, images: [], mostThreads: threads ? [threads] : [], usesY: true };
 }
 
 function planOf(opened: Opened, attempt: Attempt, edits: Map<string, string>): LaunchPlan {
-  const { launch } = attempt;
   const set = (key: string, label: string, text: string, origin = "assumed") => {
     const edit = edits.get(key);
     if (edit !== undefined) return { key, label, text: edit, origin: "set here", assumed: false };
     return { key, label, text, origin, assumed: origin === "assumed" };
   };
-  const told = (line: number | null, otherwise = "assumed") => (line ? `line ${line}` : otherwise);
-  const line = launch?.line ?? 0;
   const values = [...opened.values.values()].join(", ");
   const isDynamic = opened.kernel.declaration.words.has("extern");
-  const isAssumed = isDynamic && !launch?.shape[2];
   return {
     opened,
     template: opened.values.size
@@ -117,27 +111,26 @@ function planOf(opened: Opened, attempt: Attempt, edits: Map<string, string>): L
           "template",
           "Template values",
           values,
-          told(opened.line, opened.line === null ? "set here" : "assumed"),
+          opened.line ? `line ${opened.line}` : opened.line === null ? "set here" : "assumed",
         )
       : null,
     sizes: [...attempt.sizes].map(([name, value]) => set(`size ${name}`, name, `${value}`)),
-    block: set("block", "Block", attempt.block.join(", "), told(attempt.blockTold ? line : 0)),
-    grid: set("grid", "Grid", attempt.grid.join(", "), told(attempt.gridTold ? line : 0)),
+    block: set("block", "Block", attempt.block.join(", ")),
+    grid: set("grid", "Grid", attempt.grid.join(", ")),
     shared: set(
       "shared",
       "Dynamic shared memory, bytes",
-      isAssumed ? `${STATIC_SHARED}` : attempt.sharedBytes,
-      isDynamic ? told(isAssumed ? 0 : line) : "the kernel has none",
+      isDynamic ? `${STATIC_SHARED}` : attempt.sharedBytes,
+      isDynamic ? "assumed" : "the kernel has none",
     ),
     expected: set("expected", "Expected result", "", "such as y = 2 * x, or A @ B"),
-    args: attempt.args.map((argument, at) => {
+    args: attempt.args.map((argument) => {
       const { field, count, value } = argument;
-      const given = launch?.arguments[at];
-      const names = [...(given && isName(given) ? [given[0].text] : []), field.name];
-      const sides = argument.told ? "" : sidesOf(field.name, [...attempt.sizes.keys()]);
-      const size = count === null ? names.find((one) => attempt.sizes.has(one)) : sides;
+      const sides = sidesOf(field.name, [...attempt.sizes.keys()]);
+      const isSize = count === null && attempt.sizes.has(field.name);
+      const size = isSize ? field.name : sides;
       const label = field.pointer ? `Elements of ${field.name}` : field.name;
-      const origin = size ? "the size above" : told(argument.told ? line : 0);
+      const origin = size ? "the size above" : "assumed";
       return {
         argument,
         setting: set(`argument ${field.name}`, label, size || `${count ?? value}`, origin),
@@ -169,7 +162,7 @@ export function assumptions({ template, sizes, grid, block, args }: LaunchPlan):
  */
 export function resolve(plan: LaunchPlan): ResolvedLaunch {
   const { opened } = plan;
-  const names = new Map<string, Value>();
+  const names: Record<string, number> = {};
   const numberOf = ({ label, text }: Setting, part: string = text) => {
     const value = evaluated(part, opened, names);
     if (value === null) {
@@ -178,7 +171,7 @@ export function resolve(plan: LaunchPlan): ResolvedLaunch {
     return value;
   };
   const sizes = plan.sizes.map((size) => [size.label, numberOf(size)] as const);
-  for (const [name, value] of sizes) names.set(name, wholeNumber(value));
+  for (const [name, value] of sizes) names[name] = value;
   const dimensions = (setting: Setting) => {
     const parts = split(tokensOf(setting.text)).map((part) =>
       setting.text.slice(part[0].start, part[part.length - 1].end),
@@ -227,7 +220,10 @@ export function resolve(plan: LaunchPlan): ResolvedLaunch {
 }
 
 /** The value of what a reader wrote; null if it is not known. */
-function evaluated(text: string, { file, kernel, values }: Opened, names: Map<string, Value>) {
-  const place = { before: [], function: kernel.declaration };
-  return new HostReader(file, place, names, values).number(tokensOf(text))?.number ?? null;
+function evaluated(text: string, { file, values }: Opened, names: Record<string, number>) {
+  if (Object.hasOwn(names, text)) return names[text]; // of a field of a struct "p.n"
+  const own = [...values].flatMap(([name, value]) =>
+    Number(value) ? [[name, Number(value)]] : [],
+  );
+  return constantOf(tokensOf(text), file, { ...Object.fromEntries(own), ...names });
 }

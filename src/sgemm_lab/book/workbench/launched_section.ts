@@ -94,7 +94,9 @@ export class LaunchedSection extends Section {
       {},
       html("summary", {}, says.filter(Boolean).join(", ")),
       html("div", { class: "lab-launch-fields" }, ...fields),
-      note(`${held}. Enter runs it with what you set; an empty field is the program's own value.`),
+      note(
+        `${held && `${held}. `}Enter runs it with what you set; an empty field is the program's own value.`,
+      ),
     );
     if (isChanged) fold.open = true;
     return fold;

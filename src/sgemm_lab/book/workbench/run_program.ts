@@ -9,21 +9,27 @@ import {
   NO_PRODUCT,
   reportOf,
 } from "../../external_cuda/check_kernel.ts";
+import { countKernel } from "../../external_cuda/count_kernel.ts";
 import { CudaFile } from "../../external_cuda/cuda_file.ts";
+import type { HostLaunch } from "../../external_cuda/host_launch.ts";
 import { plainName } from "../../external_cuda/kernels.ts";
-import type { Kernel } from "../../external_cuda/launch.ts";
+import type { Kernel, Settings } from "../../external_cuda/launch.ts";
 import { resumed } from "../../external_cuda/launch.ts";
+import { NOTHING } from "../../external_cuda/one_launch.ts";
 import { openKernel } from "../../external_cuda/open_kernel.ts";
 import type { Kernels } from "../../external_cuda/program/launcher.ts";
+import { MadeValues } from "../../external_cuda/program/made_values.ts";
 import { follow } from "../../external_cuda/program/program.ts";
 import { withProgram } from "../../external_cuda/program/report.ts";
 import { smallerSizes } from "../../external_cuda/program/sizes.ts";
 import { HALVINGS, MOST_KERNELS } from "../../external_cuda/program.py";
-import type { LaunchChange, Watched } from "../../external_cuda/program_launches.ts";
-import { watchProgram } from "../../external_cuda/program_launches.ts";
+import type { LaunchChange, LaunchCounts, Watched } from "../../external_cuda/program_launches.ts";
+import { launchCounts, watchProgram } from "../../external_cuda/program_launches.ts";
 import { referencesOf } from "../../external_cuda/references.ts";
 import type { KernelReport, Options } from "../../external_cuda/report.ts";
+import { SETTINGS } from "../../external_cuda/report.ts";
 import { WRONG_RESULT } from "../../external_cuda/severity.ts";
+import type { Size } from "../../kernel.ts";
 import { deviceText, entryOf } from "./compiling.ts";
 
 /** A file with a main, and what the reader changes. */
@@ -59,6 +65,8 @@ type Tell = (words: string) => void;
 /** Seconds of one attempt to follow the program, and of the further checks of a kernel. */
 const [SECONDS, FURTHER_SECONDS] = [6, 1.5];
 
+/** M, N and K of a launch that names them. */
+const SIZE: Size = [64, 64, 64];
 const TOO_MANY = `it has more than ${MOST_KERNELS} kernels`;
 
 interface Run {
@@ -84,6 +92,11 @@ export function checkProgram(
     if (instance === undefined) continue;
     tell(`Checking ${name} in other orders`);
     const report = checked(run, instance, compiler, timeLimit);
+    const launch = calls.get(instance);
+    if (launch?.made && report.verdict !== "not run") {
+      const kernel = kernelOf(run.file, instance, run.kernels[instance]);
+      run.watched.counts.set(instance, countsOf(kernel, launch, timeLimit));
+    }
     const isLast = name === request.names.at(-1);
     reports.set(name, withProgram(report, watched.followed, isLast, NO_PRODUCT));
     instances.set(name, instance);
@@ -121,10 +134,14 @@ function once(
     const part = all > 1 ? `, ${Math.round((100 * done) / all)} % of its blocks` : "";
     tell(`Following main: launch ${number + 1}, ${kernel}${part}`);
   };
-  const watching = { changes, isCounting: true, progress, isSketch };
+  const made = new MadeValues(file);
+  // What is set of a launch is what its function is given.
+  const numbers = Object.values(changes).flatMap((one) => Object.entries(one.numbers ?? {}));
+  made.numbers = new Map(made.functions.length ? numbers : []);
+  const watching = { changes, isCounting: true, progress, isSketch, made };
   for (let by = ""; ; ) {
     const watched = watchProgram(
-      (known) => follow(file, compiler.clang, known, SECONDS),
+      (known) => follow(file, compiler.clang, known, SECONDS, made),
       kernels,
       watching,
     );
@@ -173,7 +190,8 @@ function checked(
         const { ptx } = compiler.compiled(deviceText(opened));
         const made = kernelOf(other, entry, { ptx, entry: entryOf(ptx, opened.kernel.name) });
         const sides = [grid, block].map((side) => (side === null ? [] : [`${side}`]));
-        return { ...made, grid: sides[0], block: sides[1] };
+        const host = one.isKernel ? calls.get(entry) : undefined;
+        return { ...made, grid: sides[0], block: sides[1], host };
       } catch (error) {
         if (!(error instanceof LabError)) throw error;
         return error.message;
@@ -181,6 +199,14 @@ function checked(
     }),
   }));
   return compareKernel(kernel, report, references, options);
+}
+
+/** What a launch asks of memory that the program did not run. */
+function countsOf(kernel: Kernel, launch: HostLaunch, timeLimit: number): LaunchCounts {
+  const settings: Settings = { ...SETTINGS, timeLimit, requestsOf: [0, 0] };
+  const recorded = { launch, isSketch: true };
+  const { result } = countKernel(kernel, SIZE, NOTHING, settings, new Map(), recorded);
+  return launchCounts(result);
 }
 
 const kernelOf = (file: CudaFile, name: string, { ptx, entry }: Kernels[string]): Kernel => ({

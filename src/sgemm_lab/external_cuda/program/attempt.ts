@@ -14,6 +14,8 @@ import type { Signature } from "./kernel_arguments.ts";
 import { signatureOf, signatureText } from "./kernel_arguments.ts";
 import type { Kernels, LaunchRun, Place } from "./launcher.ts";
 import { Launcher, NeededKernel } from "./launcher.ts";
+import type { MadeValues } from "./made_values.ts";
+import { MADE_BYTES, MOST_LAUNCHES } from "./made_values.ts";
 import { DeviceMemory } from "./memory.ts";
 import type { Asked, Unwritten } from "./runtime.ts";
 import { Runtime } from "./runtime.ts";
@@ -46,6 +48,8 @@ interface Way {
   /** what memory of the device holds before anything is written */
   garbage: number;
   order: Order;
+  /** what functions are given, of a file without a main */
+  made: MadeValues;
 }
 
 /** What a module gives. */
@@ -54,6 +58,8 @@ interface Exports {
   __indirect_function_table: WebAssembly.Table;
   __heap_base: WebAssembly.Global;
   _start: () => void;
+  /** those of functions that are called without a main */
+  [call: `lab_call_${number}`]: () => void;
 }
 
 const [ABORTED, DIVIDED] = [134, 136];
@@ -83,6 +89,10 @@ class Run {
   shared = new Map<number, number>();
   signatures = new Map<number, Signature>();
   calls: Calls;
+  made: MadeValues;
+  launches = 0;
+  /** why functions were not followed to their ends */
+  stops: string[] = [];
   /** work that waited when the program printed something */
   waiting: { line: number; what: string } | null = null;
 
@@ -94,6 +104,7 @@ class Run {
     way: Way,
   ) {
     this.end = secondsNow() + seconds;
+    this.made = way.made;
     this.device = new DeviceMemory(way.garbage);
     this.streams = new Streams(way.order);
     this.calls = new Calls(file);
@@ -103,6 +114,11 @@ class Run {
       launch: (asked) => this.launch(asked),
       raise: (stub, bytes) => this.shared.set(stub, bytes),
       staticShared: (stub) => this.staticShared(stub),
+      callAll: () => this.callAll(),
+      isManaged: (variable) => this.isManaged(variable),
+      isMade: () => this.made.isMade,
+      number: (which, at) => this.made.number(which, at),
+      array: (which, at) => this.array(which, at),
       call: (callback, data) => this.table().get(callback)(data),
       at: (line) => {
         if (line) this.line = line;
@@ -144,7 +160,7 @@ class Run {
       const status = this.main();
       this.streams.finishAll();
       this.checkHeap();
-      return [null, "", status];
+      return [null, this.stops[0] ?? "", status];
     } catch (error) {
       if (error instanceof NeededKernel) return [error.kernel, "", 0];
       if (error instanceof UnfollowedError || error instanceof LabError) {
@@ -177,6 +193,51 @@ class Run {
     }
   }
 
+  /** Call the functions that launch kernels, one after the other. */
+  callAll() {
+    this.made.functions.forEach((one, which) => {
+      this.made.calling = one;
+      this.launches = 0;
+      try {
+        this.exports()[`lab_call_${which}`]();
+        this.streams.finishAll();
+      } catch (error) {
+        this.stops.push(this.reasonOf(error));
+      }
+    });
+  }
+
+  /** Why a function of the host was not followed to its end. */
+  reasonOf(error: unknown) {
+    try {
+      return `it ends with status ${this.status(error)}`;
+    } catch (other) {
+      const isKnown = other instanceof UnfollowedError || other instanceof LabError;
+      if (isKnown) return other.message;
+      if (!(other instanceof ProgramFault)) throw other;
+      this.find(other.kind, other.message, {});
+      return other.message;
+    }
+  }
+
+  isManaged(variable: string) {
+    return this.file.declarations.some(
+      ({ kind, tokens }) =>
+        kind === "other" &&
+        tokens.some(({ text }) => text === "__managed__") &&
+        tokens.some(({ text }) => variable === text || variable.endsWith(`${text.length}${text}`)),
+    );
+  }
+
+  /** An array that a function is given: host and kernels may use it. */
+  array(which: number, at: number) {
+    const { name } = this.made.functions[which].fields[at];
+    const address = this.heapOf().allocate(MADE_BYTES, 256);
+    this.heapOf().bytes(address, MADE_BYTES).fill(0);
+    this.made.array(this.runtime.shareAlone(address, MADE_BYTES, "managed", name));
+    return address;
+  }
+
   /** What a program ends with that something threw out of. */
   status(error: unknown) {
     if (error instanceof ProgramEnd) return error.status;
@@ -207,7 +268,7 @@ class Run {
     return () => {
       if (/^__cxa_(allocate_exception|throw)$/.test(name)) {
         if (/\bcatch\b/.test(this.file.files[0].text)) {
-          throw new UnfollowedError("it throws an exception");
+          throw new UnfollowedError("it throws an exception, and catch is not followed");
         }
         throw new ProgramEnd(ABORTED);
       }
@@ -264,9 +325,15 @@ class Run {
     }
     const uses = this.launcher.uses(launch);
     const { line } = asked;
+    const { isMade } = this.made;
+    if (isMade && this.launches++ >= MOST_LAUNCHES) {
+      throw new UnfollowedError("it launches kernels without an end");
+    }
     const run = () => {
       this.line = line;
-      this.launcher.run(launch);
+      this.made.line = line;
+      if (isMade) this.launcher.note(launch);
+      else this.launcher.run(launch);
     };
     this.streams.add({ stream, line, what: `the launch of ${name} in line ${line}`, ...uses, run });
   }
@@ -310,6 +377,8 @@ class Run {
   }
 
   find(kind: string, message: string, { isCertain = true, line = this.line, kernel = "" }: Place) {
+    // With other arguments it may be otherwise.
+    if (this.made.isMade) return;
     if (this.findings.some((one) => one.kind === kind && one.line === line)) return;
     this.findings.push({ kind, message: `Line ${line}: ${message}`, line, kernel, isCertain });
   }

@@ -58,22 +58,53 @@ const LINK = [
   ...["--allow-undefined", "--max-memory=1073741824", "-z", "stack-size=8388608", "--stack-first"],
   ...["--export=__heap_base", "--export-table", "-o", OUTPUT],
 ];
+/** Tokens that a macro may stand for. */
+const MOST_EXPANDED = 100_000;
 const LEAN = "_LIBCPP_REMOVE_TRANSITIVE_INCLUDES";
 /** Errors that other headers of the libraries, or another `long`, do not change. */
 const UNKNOWN = "use of undeclared|unknown type|no (?:member|template|type) named";
 const OF_CUDA = "\\b(?:cuda|cu[a-z]+[A-Z]\\w*|thrust|cub|nvcuda)\\b";
 const NOT_OF_HEADERS = new RegExp(`error: (?:'.*' file not found|(?:${UNKNOWN}).*${OF_CUDA})`);
 const NOT_OF_WIDTHS = new RegExp(`error: (?:'.*' file not found|${UNKNOWN})`);
+/** What is not here, by the words of a compiler that misses it. */
+const NOT_HERE: [RegExp, string][] = [
+  [/cudaGraph/i, "CUDA graphs"],
+  [/cudaTexture|cudaArray|cudaResource|cudaSurface|cudaChannel|cudaExtent|texture</i, "textures"],
+  [/cublas/i, "cuBLAS"],
+  [/thrust/i, "Thrust"],
+  [/cufft|cudnn|cusparse|cusolver|nccl|cutlass|\bcub\b|\btorch|opencv/i, "a library"],
+  [/curand(Generate|Create|Generator)/i, "cuRAND from the host"],
+];
 const ERROR = /^(.*?):(\d+):\d+: (?:fatal )?error: (.*)$/m;
 
 /** Compile and link the host code of a file. Throws an UnfollowedError where that is not possible. */
 export function compileHost(file: CudaFile, clang: Package): HostProgram {
+  refuseEndlessMacros(file);
   const name = plainName(file.files[0].name);
   const made = objectOf(file, clang, name);
   const linked = run(clang, LINK, { [OBJECT]: made });
   const bytes = linked.files?.[OUTPUT];
   if (!bytes) throw new UnfollowedError(`it cannot be linked: ${linked.messages.trim()}`);
   return { module: new WebAssembly.Module(bytes), names: new Map(), bytes, clang, file: name };
+}
+
+/** Macros that double each other would keep the compiler busy without an end. */
+function refuseEndlessMacros({ macros }: CudaFile) {
+  const sizes = new Map<string, number>();
+  const sizeOf = (name: string): number => {
+    const known = sizes.get(name);
+    if (known !== undefined) return known;
+    sizes.set(name, 1);
+    const parts = (macros.get(name)?.body ?? []).map(({ text }) =>
+      macros.has(text) ? sizeOf(text) : 1,
+    );
+    const size = parts.reduce((sum, one) => sum + one, 0);
+    sizes.set(name, size);
+    return size;
+  };
+  if ([...macros.keys()].some((name) => sizeOf(name) > MOST_EXPANDED)) {
+    throw new UnfollowedError("its macros double each other");
+  }
 }
 
 /** With `long` of 8 bytes; where that does not fit the libraries, of 4. */
@@ -113,6 +144,9 @@ function reason(messages: string, name: string) {
   const [, file, line, text] = ERROR.exec(messages) ?? [];
   if (!text) return `its host code cannot be compiled: ${messages.trim().slice(-200)}`;
   const missing = /^'(.+)' file not found$/.exec(text)?.[1];
+  const what = NOT_HERE.find(([words]) => words.test(text))?.[1];
+  if (what)
+    return `${missing ? `it includes ${missing}: ` : `line ${line} needs `}${what}, which is not followed`;
   if (missing) return `it includes ${missing}`;
   const place = file.replace(/^\.\//, "") === name ? `line ${line}: ` : "";
   return `${place}${text}`;

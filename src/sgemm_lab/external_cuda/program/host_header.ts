@@ -10,7 +10,7 @@ const WORDS = `
 #define __host__ __attribute__((host))
 #define __shared__ __attribute__((shared))
 #define __constant__ __attribute__((constant))
-#define __managed__ __attribute__((device))
+#define __managed__ __attribute__((device, used))
 #define __forceinline__ inline
 #define __noinline__ __attribute__((noinline))
 #define __align__(n) __attribute__((aligned(n)))
@@ -659,6 +659,49 @@ LAB_IN int findCudaDevice(int, const char**) { return 0; }
 LAB_IN int gpuGetMaxGflopsDeviceId() { return 0; }
 `;
 
+/**
+ * Calls a function of the host with values that are made up: `program/made_values.ts` has the numbers
+ * and the arrays; all else is as its type makes it.
+ */
+const CALLS = `
+extern "C" void lab_calls();
+extern "C" double lab_number(int function, int place);
+extern "C" void* lab_array(int function, int place);
+template <class T> struct LabPlain { typedef T type; };
+template <class T> struct LabPlain<const T> : LabPlain<T> {};
+template <class T> struct LabPlain<T&> : LabPlain<T> {};
+template <class T> struct LabPlain<T&&> : LabPlain<T> {};
+template <class T, lab_size_t = sizeof(T)> constexpr bool lab_is_whole(T*) { return true; }
+template <class T> constexpr bool lab_is_whole(T**) { return false; }
+constexpr bool lab_is_whole(void*) { return true; }
+constexpr bool lab_is_whole(const void*) { return true; }
+constexpr bool lab_is_whole(...) { return false; }
+template <class T> struct LabMade {
+  static T made(int function, int place) {
+    if constexpr (__is_arithmetic(T)) return (T)lab_number(function, place);
+    else if constexpr (__is_constructible(T)) return T();
+    else return *(T*)calloc(1, sizeof(T));
+  }
+};
+template <class T> struct LabMade<T*> {
+  static T* made(int function, int place) {
+    return lab_is_whole((T*)0) ? (T*)lab_array(function, place) : 0;
+  }
+};
+template <class...> struct LabValues {
+  template <class F, class... V> static void call(F f, int, int, V&&... v) { f((V&&)v...); }
+};
+template <class T, class... R> struct LabValues<T, R...> {
+  template <class F, class... V> static void call(F f, int function, int place, V&&... v) {
+    typename LabPlain<T>::type value = LabMade<typename LabPlain<T>::type>::made(function, place);
+    LabValues<R...>::call(f, function, place + 1, (V&&)v..., (T&&)value);
+  }
+};
+template <class R, class... P> void lab_call(R (*f)(P...), int function) {
+  LabValues<P...>::call(f, function, 0);
+}
+`;
+
 export const HOST_HEADER = [
-  ...[WORDS, PRINTING, MATHEMATICS, VECTORS, SMALL_FLOATS, TYPES, RUNTIME],
+  ...[WORDS, PRINTING, MATHEMATICS, VECTORS, SMALL_FLOATS, TYPES, RUNTIME, CALLS],
 ].join("");

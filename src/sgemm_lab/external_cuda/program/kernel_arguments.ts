@@ -129,13 +129,21 @@ const pointee = (type: string) =>
 
 /** An array whose elements the device has otherwise is not followed. */
 function refuseOtherLayout(type: string, file: CudaFile) {
-  if (type.endsWith("*") || type.includes("(")) throw new UnfollowedError("an array of pointers");
-  if (/^(unsigned )?long$/.test(type)) throw new UnfollowedError(`an array of ${type}`);
+  if (type.endsWith("*") || type.includes("(")) {
+    throw new UnfollowedError("it gives a kernel an array of pointers, which is not followed");
+  }
+  if (/^(unsigned )?long$/.test(type)) {
+    throw new UnfollowedError(`it gives a kernel an array of ${type}, which is not followed`);
+  }
   if (type in ARRAYS || !/^[A-Za-z_]\w*$/.test(type)) return;
   const [host, device] = [HOST_POINTER, DEVICE_POINTER].map((bytes) =>
     bytesOfType(type, file, new Map(), bytes),
   );
-  if (host !== device) throw new UnfollowedError(`an array of ${type}, which has pointers`);
+  if (host !== device) {
+    throw new UnfollowedError(
+      `it gives a kernel an array of ${type}, which has pointers: that is not followed`,
+    );
+  }
 }
 
 function structOf(
@@ -155,7 +163,9 @@ function structOf(
   const device = fieldsOf(one, file, values, DEVICE_POINTER);
   if (device?.size !== ofDevice) {
     if (ofDevice >= DEVICE_POINTER && hasPointer(one.type, file))
-      throw new UnfollowedError(`an argument of the type ${taken.type}`);
+      throw new UnfollowedError(
+        `it gives a kernel an argument of the type ${taken.type}, which is not followed`,
+      );
     return plain;
   }
   const host = fieldsOf(one, file, values, HOST_POINTER);

@@ -8,7 +8,7 @@ import type { ShapedArray, TypedArray } from "../../simulator/memory.ts";
 import { WRITTEN } from "../../simulator/memory.ts";
 import { parse } from "../../simulator/ptx.ts";
 import type { Argument, Options, Result } from "../../simulator/simulation.ts";
-import { simulate } from "../../simulator/simulation.ts";
+import { note, simulate } from "../../simulator/simulation.ts";
 import { SameValues } from "../../simulator/watches/same_values.ts";
 import type { CudaFile } from "../cuda_file.ts";
 import { ProgramFault, TooLargeError, UnfollowedError } from "./faults.ts";
@@ -94,6 +94,14 @@ export class Launcher {
     public left: () => number,
     public find: (kind: string, message: string, place: Place) => void,
   ) {}
+
+  /** Let a tool hear of a launch that does not run. */
+  note({ key, grid, block, sharedBytes, ...launch }: Launch) {
+    const { ptx, entry } = this.kernels[key];
+    const { args, starts } = this.#arguments({ key, grid, block, sharedBytes, ...launch });
+    const variables = this.#ofVariables({ ptx, entry });
+    note({ ptx, entry, grid, block, args, options: { sharedBytes, starts, variables } });
+  }
 
   run(launch: Launch) {
     const { key, name, line } = launch;

@@ -16,6 +16,7 @@ import { UnfollowedError } from "./faults.ts";
 import type { HostProgram } from "./host_compiler.ts";
 import { compileHost } from "./host_compiler.ts";
 import type { Kernels, LaunchRun } from "./launcher.ts";
+import type { MadeValues } from "./made_values.ts";
 import type { Order } from "./streams.ts";
 
 export interface Followed {
@@ -25,6 +26,8 @@ export interface Followed {
   stopped: string;
   /** whether smaller sizes would show nothing more */
   isSettled: boolean;
+  /** the kernels that it came to launch, with the values of their templates */
+  called: string[];
   /** how often it launches each kernel */
   launched: Record<string, number>;
   /** by the kernel that they are about; "" for the program */
@@ -49,20 +52,24 @@ const programs = new WeakMap<CudaFile, HostProgram | UnfollowedError>();
  * Follow the program of a file for some seconds.
  * @param clang the compiler's package, loaded
  * @param kernels those that are compiled; what it lacks is named by `needs`
+ * @param made what functions are given, of a file without a main
  */
 export function follow(
   file: CudaFile,
   clang: Package,
   kernels: Kernels,
   seconds: number,
+  made: MadeValues,
 ): Followed {
   const program = compiled(file, clang);
   if (program instanceof UnfollowedError) return nothing(program.message);
   const run = (order: Order, garbage = GARBAGE) =>
-    attempt(program, file, kernels, seconds, { garbage, order });
+    attempt(program, file, kernels, seconds, { garbage, order, made });
   const first = run("late");
   if (first.needs !== null) return { ...nothing(""), needs: first.needs };
   const findings = [...first.findings];
+  // What made-up arguments lead to says nothing of the program.
+  if (made.functions.length) return report(first, findings, file);
   const verdict = verdictOf(first);
   if (!first.stopped && first.unwritten.length) {
     if (verdict || differ(first, run("late", OTHER_GARBAGE))) findings.push(unwritten(first));
@@ -90,7 +97,7 @@ function compiled(file: CudaFile, clang: Package) {
 }
 
 const nothing = (stopped: string): Followed => ({
-  ...{ needs: null, stopped, isSettled: true, launched: {}, findings: {}, sizes: "" },
+  ...{ needs: null, stopped, isSettled: true, called: [], launched: {}, findings: {}, sizes: "" },
   ...{ printed: [], status: null },
 });
 
@@ -185,7 +192,7 @@ function report(
   for (const [kernel, one] of findings) byKernel[kernel] = [...(byKernel[kernel] ?? []), one];
   return {
     ...{ needs: null, stopped, isSettled: !isTooLarge || isWrong, sizes: "" },
-    ...{ launched, findings: byKernel },
+    ...{ called: [], launched, findings: byKernel },
     ...{ printed: lastLines(output), status: stopped ? null : status },
   };
 }

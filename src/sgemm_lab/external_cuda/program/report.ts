@@ -8,6 +8,10 @@ import type { Followed } from "./program.ts";
 
 const nameOf = (kernel: string) => kernel.split("<")[0].split("::").at(-1) ?? "";
 
+/** Why a kernel runs with an assumed launch. */
+export const notFollowed = (kernel: string, why: string) =>
+  `The file's host code was not followed to a launch of ${kernel}: ${why.replace(/\.$/, "")}.`;
+
 /**
  * Add what the file's own main showed of a kernel; what is of no kernel goes to the last. Of two
  * findings of a line the graver is kept.
@@ -25,7 +29,11 @@ export function withProgram(
     ...(program.findings[name] ?? []),
     ...(isLast ? (program.findings[""] ?? []) : []),
   ];
-  if (!times && !found.length) return report;
+  if (!times && !found.length) {
+    const isCalled = program.called.some((one) => nameOf(one) === name);
+    const said = program.stopped && !isCalled ? [notFollowed(name, program.stopped)] : [];
+    return { ...report, said: [...report.said, ...said] };
+  }
   const isError = ({ severity }: Finding) => severity === "error";
   const endsWell = !program.stopped && !found.some(isError);
   const place = ({ kind, file, line }: Finding) => `${kind} ${file} ${line}`;

@@ -57,6 +57,14 @@ export interface World {
   raise: (stub: number, bytes: number) => void;
   staticShared: (stub: number) => number;
   call: (callback: number, data: number) => void;
+  /** call the functions that launch kernels, of a file without a main */
+  callAll: () => void;
+  /** whether a variable is the host's too */
+  isManaged: (variable: string) => boolean;
+  /** whether a function is called with arguments that are made up */
+  isMade: () => boolean;
+  number: (which: number, at: number) => number;
+  array: (which: number, at: number) => number;
   at: (line: number) => void;
   tick: () => void;
 }
@@ -98,6 +106,12 @@ export class Runtime {
       this.world.tick();
       return undefined;
     },
+    lab_calls: () => {
+      this.world.callAll();
+      return undefined;
+    },
+    lab_number: (which: number, at: number) => this.world.number(which, at),
+    lab_array: (which: number, at: number) => this.world.array(which, at),
     lab_allocate: (bytes: number, alignment: number) =>
       this.world.heap().allocate(bytes >>> 0, alignment),
     lab_free: (at: number) => {
@@ -312,9 +326,14 @@ export class Runtime {
   }
 
   variable(at: number, name: string, size: number) {
-    const block = this.world.device.allocate(size, name);
+    const block = this.world.isManaged(name)
+      ? this.shareAlone(at, size, "managed", name)
+      : this.world.device.allocate(size, name);
+    if (block.where === "managed") block.usedBy = "the host";
     // It begins as the source says; here that is what the host's shadow has.
-    block.bytes.set(new Uint8Array(this.world.heap().memory.buffer, at, size));
+    if (block.where === "device") {
+      block.bytes.set(new Uint8Array(this.world.heap().memory.buffer, at, size));
+    }
     block.mark(0, size);
     this.symbols.set(name, block);
     this.symbolAt.set(at, block);
@@ -337,8 +356,12 @@ export class Runtime {
 
   share(address: number, size: number, where: Where, name: string) {
     this.isShared = true;
+    this.shareAlone(address, size, where, name);
+  }
+
+  shareAlone(address: number, size: number, where: Where, name: string) {
     const view = () => new Uint8Array(this.world.heap().memory.buffer, address, size);
-    this.world.device.share(address, size, where, name, view);
+    return this.world.device.share(address, size, where, name, view);
   }
 
   free(at: number, line: number) {
@@ -404,6 +427,13 @@ export class Runtime {
     if (!count) return;
     const target = this.span(to >>> 0, line, called, 0);
     const source = this.span(from >>> 0, line, called, second);
+    if (this.world.isMade()) {
+      // How long its arrays are is not known.
+      const most = Math.min(count, ...[target, source].map((one) => roomOf(one)));
+      target.bytes(most).set(source.bytes(most).slice());
+      target.block?.mark(target.at, most);
+      return;
+    }
     this.check(name, target, count, way(kind, TO_DEVICE));
     this.check(name, source, count, way(kind, TO_HOST));
     if (target.block) {
@@ -466,6 +496,12 @@ export class Runtime {
     const name = this.world.calls.name(this.at(line), called, "cudaMemset");
     for (let row = 0; row < height; row++) {
       const span = this.span((to >>> 0) + row * pitch, line, called, 0);
+      if (this.world.isMade()) {
+        const most = Math.min(width, roomOf(span));
+        span.bytes(most).fill(value);
+        span.block?.mark(span.at, most);
+        continue;
+      }
       this.check(name, span, width, true);
       const run = () => {
         span.bytes(width).fill(value);
@@ -476,6 +512,10 @@ export class Runtime {
     return SUCCESS;
   }
 }
+
+/** The bytes that are there from its start on. */
+const roomOf = ({ block, at, size }: Span) =>
+  block ? Math.max(0, block.bytes.length - at) : (size ?? 0);
 
 /** Whether one side of a copy has to be memory of the device; null where that is left open. */
 function way(kind: number, side: number) {

@@ -1,0 +1,120 @@
+// The values of constant expressions in a file: numbers, macros, constants, `sizeof`. Nothing is run.
+
+import { LabError } from "../errors.ts";
+import type { Names } from "./arguments.ts";
+import { whole } from "./arguments.ts";
+import type { CudaFile } from "./cuda_file.ts";
+import { bytesOf, elementOf } from "./elements.ts";
+import type { Token } from "./tokens.ts";
+import { inside, matching, split, textsOf } from "./tokens.ts";
+
+/** Names that stand for each other; tokens of one expression, for macros that double each other. */
+const DEEPEST = 20;
+const MOST_TOKENS = 2000;
+const CAST = /^(int|unsigned|size_t|uint|uint32_t|long|float|double)$/;
+
+/**
+ * The value of an expression; null where it is not known.
+ * @param names numbers that it may name
+ * @param before what stands before it in its function
+ */
+export function constantOf(
+  tokens: Token[],
+  file: CudaFile,
+  names: Names = {},
+  before: Token[] = [],
+): number | null {
+  const text = new Reader(file, names, before).text(tokens, 0);
+  if (text === null) return null;
+  if (text !== "" && Number.isFinite(Number(text))) return Number(text);
+  try {
+    return whole(text, names, "number");
+  } catch (error) {
+    if (error instanceof LabError) return null;
+    throw error;
+  }
+}
+
+class Reader {
+  #left = MOST_TOKENS;
+
+  constructor(
+    public file: CudaFile,
+    public names: Names,
+    public before: Token[],
+  ) {}
+
+  /** An expression with what its names stand for; null where that is not known. */
+  text(tokens: Token[], depth: number): string | null {
+    this.#left -= tokens.length;
+    if (depth > DEEPEST || this.#left < 0) return null;
+    let found = "";
+    for (let at = 0; at < tokens.length; at++) {
+      const { kind, text } = tokens[at];
+      const isCall = tokens[at + 1]?.text === "(";
+      const end = isCall ? matching(tokens, at + 1) : at;
+      const given = isCall ? inside(tokens, at + 1) : [];
+      if (kind === "number") found += ` ${plainNumber(text)}`;
+      else if (text === "<" && tokens[at + 1]?.text === "<" && tokens[at + 2]?.kind === "number") {
+        found += ` * ${2 ** Number(plainNumber(tokens[at + 2].text))}`;
+        at += 2;
+      } else if (text === "(" && CAST.test(tokens[at + 1]?.text) && tokens[at + 2]?.text === ")") {
+        at += 2;
+      } else if (kind !== "name" || Object.hasOwn(this.names, text)) found += ` ${text}`;
+      else {
+        const part = isCall ? this.#called(text, given, depth) : this.#named(text, depth);
+        if (part === null) return null;
+        found += ` ${part}`;
+        at = end;
+      }
+    }
+    return found.trim();
+  }
+
+  #called(name: string, given: Token[], depth: number): string | null {
+    if (name === "sizeof") {
+      const element = elementOf(textsOf(given).join(" "));
+      return element && `${bytesOf(element) * element.lanes}`;
+    }
+    const macro = this.file.macros.get(name);
+    const parts = split(given);
+    if (macro?.takes) {
+      const { takes, body } = macro;
+      const filled = body.flatMap((one) => parts[takes.indexOf(one.text)] ?? [one]);
+      return bracketed(this.text(filled, depth + 1));
+    }
+    if (!/^(min|max|ceil)$/.test(name)) return null;
+    const texts = parts.map((part) => this.text(part, depth + 1));
+    return texts.includes(null) ? null : `${name}(${texts.join(", ")})`;
+  }
+
+  #named(name: string, depth: number) {
+    const { defines, macros, declarations } = this.file;
+    if (Object.hasOwn(defines, name)) return defines[name];
+    const one = declarations.find(({ kind, names }) => kind === "other" && names.includes(name));
+    const meaning = assigned(name, this.before) ?? (one && assigned(name, one.tokens));
+    const macro = macros.get(name);
+    const tokens = meaning ?? (macro?.takes ? null : macro?.body);
+    return tokens?.length ? bracketed(this.text(tokens, depth + 1)) : null;
+  }
+}
+
+const bracketed = (text: string | null) => text && `(${text})`;
+
+/** What a name is set to last, in `name = …;`. */
+function assigned(name: string, tokens: Token[]): Token[] | null {
+  for (let place = tokens.length - 2; place >= 0; place--) {
+    if (tokens[place].text !== name || tokens[place + 1].text !== "=") continue;
+    let end = place + 2;
+    while (end < tokens.length && !/^[;,]$/.test(tokens[end].text)) {
+      end = /^[([{]$/.test(tokens[end].text) ? matching(tokens, end) + 1 : end + 1;
+    }
+    return tokens.slice(place + 2, end);
+  }
+  return null;
+}
+
+const plainNumber = (text: string) => {
+  const digits = text.replaceAll("'", "").replace(/[uUlL]+$/, "");
+  return /^0[xXbB]/.test(digits) ? digits : digits.replace(/[fF]$/, "").replace(/^0+(?=\d)/, "");
+};

@@ -1,0 +1,62 @@
+// Launches by functions of the host that are called with arguments that are made up: with other sizes,
+// longer arrays and zeros for indices, as in assumed_launch.ts.
+
+import { MAX_THREADS } from "../simulator/limits.py";
+import { isArray } from "./arguments.ts";
+import type { Most } from "./assumed_launch.ts";
+import { MOST } from "./assumed_launch.ts";
+import type { HostLaunch } from "./host_launch.ts";
+import { trimmed } from "./host_launch.ts";
+import type { Prepared } from "./launch.ts";
+import { product } from "./launch.ts";
+import type { MadePlan } from "./recorded_launch.ts";
+import { prepareMade } from "./recorded_launch.ts";
+
+const PLANS: (MadePlan & { shrunk: number })[] = [
+  { shrunk: 0, isRoomy: false, isZero: false },
+  { shrunk: 0, isRoomy: false, isZero: true },
+  { shrunk: 1, isRoomy: true, isZero: false },
+  { shrunk: 2, isRoomy: true, isZero: true },
+  { shrunk: 4, isRoomy: true, isZero: true },
+];
+const LEAST = 8;
+/** Most sizes of a function that are made as large as a block. */
+const MOST_RAISED = 2;
+/** How much larger a size is that no block divides. */
+const ODD = 3;
+
+/** The launches of a kernel by host code, the most likely first; none where no function of it is called. */
+export function* madeLaunches(
+  unknown: Prepared,
+  most: Most = MOST,
+  isOdd = false,
+): Generator<{ prepared: Prepared; isLast: boolean }> {
+  const made = unknown.host?.made;
+  if (!made) return;
+  // A row that is shorter than its block leaves threads without work.
+  const [threads, ...others] = trimmed(unknown.host?.call.block ?? []);
+  const least = made.sizes.size <= MOST_RAISED && !others.length ? threads : 1;
+  for (const { shrunk, ...plan } of PLANS) {
+    if (shrunk && !made.sizes.size) continue;
+    const sizes = [...made.sizes].map((name): [string, number] => {
+      const size = Math.max(LEAST, Math.max(made.numbers.get(name) ?? 1, least) >> (2 * shrunk));
+      return [name, size + (isOdd && size % 2 === 0 ? ODD : 0)];
+    });
+    const numbers = new Map([...made.numbers, ...sizes]);
+    const isOwn = sizes.every(([name, size]) => made.numbers.get(name) === size);
+    const host = isOwn ? (unknown.host ?? null) : made.again(numbers);
+    const prepared = host && prepareMade(unknown, host, plan);
+    if (prepared && isSmall(prepared, host, most)) yield { prepared, isLast: plan.isZero };
+  }
+}
+
+function isSmall({ given }: Prepared, { call: { grid, block } }: HostLaunch, most: Most) {
+  const counts = given.filter(isArray).map(({ size }) => Number(size));
+  const threads = product(block);
+  return (
+    threads >= 1 &&
+    threads <= MAX_THREADS &&
+    product([...grid, threads]) <= most.threads &&
+    Math.max(0, ...counts) <= most.elements
+  );
+}

@@ -1,0 +1,100 @@
+// What functions of the host are given where a file has no main: numbers that are made up, and arrays
+// of which the checker says later what they hold. Launches of such a function are noted, not run.
+
+import { UNWRITTEN } from "../../simulator/memory.ts";
+import type { CudaFile } from "../cuda_file.ts";
+import type { Declaration } from "../declarations.ts";
+import { resolve } from "../elements.ts";
+import type { FoundFunction } from "../kernels.ts";
+import { functionOf } from "../kernels.ts";
+import { calledFunctions } from "../program_text.ts";
+import { isSize } from "../signatures.ts";
+import type { Field } from "../structs.ts";
+import { fieldOf } from "../structs.ts";
+import { usualArguments } from "../template_arguments.ts";
+import { sizeOf, usualNumber } from "../usual_numbers.ts";
+import type { Block } from "./memory.ts";
+
+/** Bytes of an array; most launches of one call. */
+export const MADE_BYTES = 2 ** 20;
+export const MOST_LAUNCHES = 16;
+
+interface MadeFunction {
+  function: FoundFunction;
+  fields: Field[];
+  /** the values of its template: "TILE = 16" */
+  template: string[];
+}
+
+export class MadeValues {
+  functions: MadeFunction[];
+  /** those that are set, by name; others are usual */
+  numbers = new Map<string, number>();
+  /** states of the arrays, by which they are known */
+  states = new Set<Uint8Array>();
+  /** the function that is called, and the line of its last launch */
+  calling: MadeFunction | null = null;
+  line = 0;
+
+  constructor(file: CudaFile) {
+    this.functions = calledFunctions(file).map((one) => madeFunction(one, file));
+  }
+
+  /** Whether the function that is called is given anything. */
+  get isMade() {
+    return Boolean(this.calling?.fields.length);
+  }
+
+  /** Whether a function takes arguments: then smaller constants show nothing more. */
+  get takesAnything() {
+    return this.functions.some(({ fields }) => fields.length > 0);
+  }
+
+  number(which: number, at: number) {
+    const { fields } = this.functions[which];
+    return numberOf(fields[at], fields, this.numbers);
+  }
+
+  /** The whole numbers that the function is given, by name, and which of them are sizes. */
+  given() {
+    const fields = this.calling?.fields ?? [];
+    const whole = fields.filter(isSize);
+    return {
+      numbers: new Map(whole.map((one) => [one.name, numberOf(one, fields, this.numbers)])),
+      template: this.calling?.template ?? [],
+      sizes: new Set(sizesOf(whole).map(({ name }) => name)),
+    };
+  }
+
+  array(block: Block) {
+    block.state.fill(UNWRITTEN);
+    this.states.add(block.state);
+  }
+
+  /** Run with other numbers. */
+  with<Found>(numbers: Map<string, number>, run: () => Found): Found {
+    const before = this.numbers;
+    this.numbers = numbers;
+    try {
+      return run();
+    } finally {
+      this.numbers = before;
+    }
+  }
+}
+
+function madeFunction(declaration: Declaration, file: CudaFile): MadeFunction {
+  const made = functionOf(declaration, file);
+  const fields = made.parameters.map((one) => fieldOf(one, resolve(one.type, file, new Map())));
+  const values = usualArguments(declaration);
+  const template = made.template.map(({ name }, at) => `${name} = ${values[at]}`);
+  return { function: made, fields, template };
+}
+
+function numberOf(field: Field, fields: Field[], numbers: Map<string, number>) {
+  if (!isSize(field)) return /eps/i.test(field.name) ? 1e-5 : 1;
+  return numbers.get(field.name) ?? usualNumber(field) ?? sizeOf(sizesOf(fields).length);
+}
+
+const sizesOf = (fields: Field[]) =>
+  fields.filter((one) => isSize(one) && usualNumber(one) === null);

@@ -128,13 +128,27 @@ function isAnswered(name: string) {
   return element !== null && (element.dataset.state ?? "empty") !== "empty";
 }
 
+/** Say what a hidden part waits for, and lead to the first of it. */
+function sayHidden(part: Element, open: string[]) {
+  const note = part.querySelector<HTMLAnchorElement>(":scope > .lab-hidden-note");
+  const first = boxes.find(({ name }) => open.includes(name));
+  if (!note || !first) return;
+  note.href = `#${first.element.id}`;
+  note.textContent =
+    open.length > 1
+      ? `Hidden until ${open.length} predictions are answered.`
+      : "Hidden until the prediction is answered.";
+}
+
 function setState(box: Box, state: State): void {
   box.element.dataset.state = state;
   if (box.solution) box.solution.hidden = state === "empty";
   if (state !== "empty" && tellsAll(box.data)) close(box);
   for (const waiting of document.querySelectorAll(`[data-lab-after~="${box.name}"]`)) {
     const names = waiting.getAttribute("data-lab-after")?.split(" ") ?? [];
-    const waits = !names.every(isAnswered);
+    const open = names.filter((name) => !isAnswered(name));
+    const waits = open.length > 0;
+    if (waits) sayHidden(waiting, open);
     // What an answer unfolds is folded details; details that a prediction hides stay folded.
     const unfolds = waiting instanceof HTMLDetailsElement && !("labHides" in waiting.dataset);
     if (unfolds) waiting.open = !waits;
@@ -240,8 +254,7 @@ function hideResult(box: Box, data: JudgingData) {
       if (silent || part.matches("tr")) continue;
       noted.add(section);
       if (part.matches(".lab-widget, .lab-waiting")) continue;
-      const link = { class: "lab-hidden-note", href: `#${box.element.id}` };
-      part.prepend(html("a", link, "Hidden until the prediction is answered."));
+      part.prepend(html("a", { class: "lab-hidden-note" }));
     }
   };
   hide(resultOf(box.element), "result");

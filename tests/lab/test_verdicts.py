@@ -35,12 +35,6 @@ def test_table_has_an_anchor_for_each_claim_and_shows_code_as_code() -> None:
     assert "<code>float4</code> needs 4 bytes &lt;at most&gt;." in html
 
 
-def test_claims_that_few_will_meet_are_folded_up_and_travel_all_the_same() -> None:
-    made = lab.verdicts([ALIGNMENT], more=[WINDOW])._repr_mimebundle_()
-    shown, folded = made["text/html"].split("<details>")
-    assert "verdict-001-align-4" in shown
-    assert "1 more claim of this kind" in folded
-    assert '<tr id="verdict-more-any-k">' in folded
-    assert [claim["key"] for claim in made[VERDICTS_MIME]] == ["001-align-4", "more-any-k"]
+def test_a_key_stands_once() -> None:
     with pytest.raises(LabError, match="is used twice"):
-        lab.verdicts([WINDOW], more=[WINDOW])
+        lab.verdicts([WINDOW, WINDOW])

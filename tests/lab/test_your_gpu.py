@@ -12,9 +12,11 @@ from turns import TODAY
 from sgemm_lab import lab
 from sgemm_lab.book import notebooks
 from sgemm_lab.catalogue import load_kernels
+from sgemm_lab.checking.judge import QUICK_SIZES
+from sgemm_lab.checking.simulated import check_simulated
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Kernel, Size
-from sgemm_lab.lab import ladders, session, your_gpu
+from sgemm_lab.lab import checking, ladders, session, your_gpu
 from sgemm_lab.lab.closing import Closing
 from sgemm_lab.lab.output import Output
 from sgemm_lab.lab.speeds import Speeds
@@ -198,6 +200,10 @@ def test_a_chapters_notebook_shows_what_it_measures_here(
     chapter: Path, asked: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(session, "device_target", lambda: "sm_90a")
+    for on_gpu in ("check", "check_sandboxed"):
+        monkeypatch.setattr(
+            checking, on_gpu, lambda kernel, _: check_simulated(kernel, QUICK_SIZES)
+        )
     shown = shown_by(chapter)
     races = [one for one in shown if isinstance(one, Speeds)]
     boxes = [one for one in shown if isinstance(one, Closing)]

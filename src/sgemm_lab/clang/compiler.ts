@@ -8,24 +8,8 @@ import type { SourceError } from "./diagnostics.ts";
 import { readDiagnostics } from "./diagnostics.ts";
 import { cudaHeader } from "./header.ts";
 import { IrError } from "./ir/errors.ts";
-import { run } from "./run.ts";
+import { type Package, run } from "./run.ts";
 import { clusterOf, translate } from "./translate.ts";
-
-/** What the package gives, as far as it is used here. */
-export interface Package {
-  runLLVM: (
-    args?: string[] | null,
-    files?: Record<string, string | Uint8Array>,
-    options?: {
-      synchronously?: boolean;
-      stdout?: (bytes: Uint8Array | null) => void;
-      stderr?: (bytes: Uint8Array | null) => void;
-      fetchProgress?: (state: { totalLength: number; doneLength: number }) => void;
-    },
-  ) => unknown;
-  Exit: new () => Error;
-  version: string;
-}
 
 /**
  * `defines` are macros by name; `target` is such as "sm_90"; `file` is what places are called by.

@@ -1,7 +1,7 @@
 // The compiler's package in Node, loaded once.
 
 import { setFlagsFromString } from "node:v8";
-import type { Package } from "./compiler.ts";
+import type { Package } from "./run.ts";
 
 /** WebAssembly by its first translation alone, or by any. */
 const [FIRST_ONLY, ANY] = ["--liftoff-only", "--no-liftoff-only"];

@@ -1,6 +1,20 @@
 // Runs a program of the compiler's package, and collects what it writes.
 
-import type { Package } from "./compiler.ts";
+/** What the package gives, as far as it is used here. */
+export interface Package {
+  runLLVM: (
+    args?: string[] | null,
+    files?: Record<string, string | Uint8Array>,
+    options?: {
+      synchronously?: boolean;
+      stdout?: (bytes: Uint8Array | null) => void;
+      stderr?: (bytes: Uint8Array | null) => void;
+      fetchProgress?: (state: { totalLength: number; doneLength: number }) => void;
+    },
+  ) => unknown;
+  Exit: new () => Error;
+  version: string;
+}
 
 type Files = Record<string, Uint8Array<ArrayBuffer>>;
 

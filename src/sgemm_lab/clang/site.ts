@@ -3,7 +3,7 @@
 // The package asks for its files by `fetch`. In the Worker that is ours: it takes them from the
 // cache or the site and unpacks them on the way. Call it in a Worker alone.
 
-import type { Package } from "./compiler.ts";
+import type { Package } from "./run.ts";
 
 /** What the site says of the compiler's files: bytes as they travel. */
 export interface Manifest {

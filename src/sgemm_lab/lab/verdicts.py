@@ -7,7 +7,7 @@ from html import escape
 from typing import Any
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.text import plural, with_spaced_percents
+from sgemm_lab.text import with_spaced_percents
 
 VERDICTS_MIME = "application/vnd.sgemm-lab.verdicts+json"
 """The claims as a list of ``{"key", "claim", "verdict", "because"}``, beside their table."""
@@ -15,7 +15,6 @@ VERDICTS_MIME = "application/vnd.sgemm-lab.verdicts+json"
 SIGNS = {"confirmed": "✓", "wrong": "✗", "partly": "◐", "misleading": "!", "depends": "⇄"}
 """Every verdict there is, and the sign that stands beside its word."""
 
-_NOTE = "Each number comes from a cell of this page."
 _KEY = re.compile(r"(?:\d{3}|more)(?:-[a-z0-9]+)+")
 _CODE = re.compile(r"`([^`]+)`")
 
@@ -40,26 +39,18 @@ class Verdicts:
     """Claims as a table for people, and as data for the book's list of all claims."""
 
     claims: tuple[Claim, ...]
-    more: tuple[Claim, ...] = ()
-    """Claims that the page holds folded up, behind one line."""
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, Any]:
-        folded = ""
-        if self.more:
-            count = plural(len(self.more), "more claim")
-            folded = (
-                f"<details><summary>{count} of this kind</summary>{_table(self.more)}</details>"
-            )
         return {
-            "text/html": f'{_table(self.claims)}{folded}<p class="lab-provenance">{_NOTE}</p>',
+            "text/html": _table(self.claims),
             "text/plain": repr(self),
-            VERDICTS_MIME: [vars(claim) for claim in (*self.claims, *self.more)],
+            VERDICTS_MIME: [vars(claim) for claim in self.claims],
         }
 
     def __repr__(self) -> str:
         return "\n".join(
             f"{SIGNS[claim.verdict]} {claim.verdict}: {claim.claim}\n  {claim.because}"
-            for claim in (*self.claims, *self.more)
+            for claim in self.claims
         )
 
 
@@ -68,23 +59,22 @@ HEAD = "<thead><tr>" + "".join(
 ) + "</tr></thead>"  # fmt: skip
 
 
-def verdicts(rows: Iterable[Sequence[str]], *, more: Iterable[Sequence[str]] = ()) -> Verdicts:
+def verdicts(rows: Iterable[Sequence[str]]) -> Verdicts:
     """Return claims with their verdicts. Each row is ``(key, claim, verdict, because)``.
 
     A key such as "001-align-4" names the claim in the book's list of all claims. A claim of this
-    page alone has a key that starts with "more-". Claims of ``more`` are folded up behind one line:
-    those that only readers of certain texts will meet. The list of all claims shows them too.
+    page alone has a key that starts with "more-".
 
     Raises:
         LabError: a row has another form, a verdict is unknown, or a key stands twice.
     """
-    shown, folded = (tuple(map(_claim, claims)) for claims in (rows, more))
+    claims = tuple(map(_claim, rows))
     keys: set[str] = set()
-    for claim in (*shown, *folded):
+    for claim in claims:
         if claim.key in keys:
             raise LabError(f"The key '{claim.key}' is used twice. Give each claim its own.")
         keys.add(claim.key)
-    return Verdicts(shown, folded)
+    return Verdicts(claims)
 
 
 def row(claim: Claim, *, attributes: str = "", address: str = "") -> str:

@@ -1,7 +1,7 @@
 // The compiler in the worker that checks files: what follows a program compiles what it launches.
 
-import type { Package } from "../../clang/compiler.ts";
 import { type Compile, loadCompiler } from "../../clang/compiler.ts";
+import type { Package } from "../../clang/run.ts";
 import { importPackage, loadingWords } from "../../clang/site.ts";
 import { LabError } from "../../errors.ts";
 import { SourceError } from "../source_error.ts";

@@ -1,7 +1,7 @@
 // Follows the program of a pasted file, and checks each kernel that it launches: in the worker. This module
 // alone knows how a program is followed.
 
-import type { Package } from "../../clang/compiler.ts";
+import type { Package } from "../../clang/run.ts";
 import { LabError } from "../../errors.ts";
 import {
   checkLaunched,

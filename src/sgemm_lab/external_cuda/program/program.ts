@@ -2,7 +2,7 @@
 // compiled to WebAssembly and runs there, without a way to files, time or network; each launch runs
 // in the simulator on the memory that the program has then.
 
-import type { Package } from "../../clang/compiler.ts";
+import type { Package } from "../../clang/run.ts";
 import type { Hazard } from "../../simulator/hazard.ts";
 import { UNWRITTEN } from "../../simulator/hazards.ts";
 import type { CudaFile } from "../cuda_file.ts";

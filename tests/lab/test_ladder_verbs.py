@@ -88,5 +88,8 @@ def test_the_strip_names_the_step_before_and_the_step_after():
     ]
     after = steps[[step.kernel.name for step in steps].index("tiled") + 1]
     assert f"Next: {after.title} " in text
+    # float4 by row is a comparison that no chapter walks through.
+    assert f"Before: float4 {share('float4')}." in repr(lab.ladder_strip("thread_tile_1d"))
+    assert f"Next: Thread tile 1D {share('thread_tile_1d')}." in repr(lab.ladder_strip("float4"))
     assert f"Next: Tiled {share('tiled')}." in repr(lab.ladder_strip("naive"))
     assert "at 4096³ on NVIDIA H200" in text

@@ -233,7 +233,11 @@ def answer_form(exercise: Question, data: JudgingData) -> str:
             f'inputmode="decimal" autocomplete="off" spellcheck="false" data-lab="answer">'
             f"{unit}</label>"
         )
-    allows = f'<p class="lab-allows">{exercise.allows}</p>' if exercise.allows else ""
+    notes = [exercise.allows]
+    if data["kind"] in ("choice", "estimate") and data["source"]:
+        notes.append(f"{data['source'].split(',')[0]}.")  # the GPU, without the date and versions
+    note = " ".join(filter(None, notes))
+    allows = f'<p class="lab-allows">{note}</p>' if note else ""
     return (
         f'<form class="lab-answer" data-lab="form" hidden>{fields}'
         f'<button type="submit" data-lab="judge">Check</button>{allows}</form>'

@@ -181,12 +181,12 @@ def _folded(strip: str, waits_for: Sequence[str]) -> str:
 
 
 def _has_bar(step: LadderStep, lit: set[str]) -> bool:
-    """Whether a step is lit, or one for large squares in FP32, whose shares can be compared."""
+    """Whether a step is lit, or a main one for large squares in FP32: such shares compare."""
     if step.kernel.name in lit:
         return True
-    variant = ":" in step.kernel.name
     fp32 = step.kernel.arithmetic == "fp32" and step.kernel.chapter <= _LAST_FOR_SQUARES
-    return fp32 and not variant and step.score is not None and not step.at_smaller_size
+    main = step.kernel.name in MAIN_STEPS
+    return fp32 and main and step.score is not None and not step.at_smaller_size
 
 
 def _strip_html(

@@ -52,20 +52,13 @@ export function stagesOf(steps: Step[]) {
     stage.last = i + 1;
     stage.does.add(actionOf(step));
   });
-  nameStages(stages, tileWord(steps));
+  nameStages(stages);
   // From the second stage on, the first step of a stage is the one that it begins with.
   for (const stage of stages.slice(1)) stage.first += 1;
   return stages;
 }
 
-/** Where shared memory has room for several, the book says K tile; before that, window. */
-function tileWord(steps: Step[]) {
-  return steps.some(({ array: { space, shape } }) => space === "shared" && shape.length > 2)
-    ? "K tile"
-    : "window";
-}
-
-function nameStages(stages: Stage[], tile: string) {
+function nameStages(stages: Stage[]) {
   // K tiles that shared memory was filled with, and that were multiplied.
   let [filled, multiplied] = [-1, -1];
   for (const stage of stages) {
@@ -74,11 +67,11 @@ function nameStages(stages: Stage[], tile: string) {
     const multiplies = does.has("read");
     if (copies) filled += 1;
     if (multiplies) multiplied += 1;
-    const multiply = multiplies && `multiply ${tile} ${multiplied}`;
+    const multiply = multiplies && `multiply K tile ${multiplied}`;
     const alone = does.has("multiply") && !multiplies && "multiply";
     const parts = [
       multiplied < filled && multiply,
-      copies && (alone ? "load" : `copy ${tile} ${filled}`),
+      copies && (alone ? "load" : `copy K tile ${filled}`),
       multiplied === filled && multiply,
       alone,
       does.has("store") && "store C",

@@ -446,6 +446,35 @@ def test_why_a_program_is_not_followed_is_said(tmp_path: Path, line: str, says: 
     assert errors(program) == []
 
 
+BUFFER = """
+#include <cstdio>
+#define TRY(call) if ((call) != cudaSuccess) printf("%s\\n", cudaGetErrorString(cudaGetLastError()))
+struct Buffer {
+    float *at;
+    int size;
+    explicit Buffer(int n) : at(nullptr), size(n) { TRY(cudaMalloc(&at, n * sizeof(float))); }
+    void release() { TRY(cudaFree(at)); }
+    __device__ bool has(int i) const { return i < size; }
+};
+__global__ void clear(Buffer b) {
+    if (b.has(threadIdx.x)) b.at[threadIdx.x] = 0;
+}
+int main() {
+    Buffer b(100);
+    clear<<<1, 128>>>(b);
+    b.release();
+    clear<<<1, 128>>>(b);
+}
+"""
+
+
+def test_a_struct_of_a_kernel_may_have_members_for_the_host(tmp_path: Path) -> None:
+    (found,) = errors(followed(tmp_path, BUFFER))
+    line = BUFFER[: BUFFER.rindex("clear<<<")].count("\n") + 1
+    assert found.startswith(f"Line {line}: clear is given ")
+    assert found.endswith("which has been freed.")
+
+
 def test_some_blocks_of_a_launch_that_is_too_large_are_checked(tmp_path: Path) -> None:
     wide = SCALE.replace("int i = blockIdx.x", "size_t i = (size_t)blockIdx.x")
     large = wide.replace("(n + 127) / 128, 128", "1 << 23, 512")

@@ -4,6 +4,7 @@
 
 import type { CudaFile, SourceText } from "./cuda_file.ts";
 import type { Declaration } from "./declarations.ts";
+import { matching } from "./tokens.ts";
 
 const INCLUDE = /#\s*include\s*(?:<([^>\n]+)>|"([^"\n]+)")/;
 const DEFINE = /^#\s*define\s+(\w+)([\s\S]*)/;
@@ -97,8 +98,10 @@ function mayStay(one: Declaration, roots: Declaration[]) {
 /** Whether a function launches kernels or calls host functions. */
 export function isHostCode({ marks, tokens }: Declaration) {
   if (marks.has("__device__")) return false;
-  return tokens.some(({ text }) => text === "<<<" || HOST_WORD.test(text));
+  return tokens.some(({ text }) => isHostToken(text));
 }
+
+const isHostToken = (text: string) => text === "<<<" || HOST_WORD.test(text);
 
 /** Blank what is not needed in the text of a file. */
 function without(
@@ -119,11 +122,42 @@ function without(
     else {
       // Declare the namespace of a using-directive, as its header may be missing.
       const name = one.tokens.slice(2, -1).map((token) => token.text);
-      found += isUsingNamespace(one) ? `namespace ${name.join("")} {} ${text}` : text;
+      found += isUsingNamespace(one)
+        ? `namespace ${name.join("")} {} ${text}`
+        : withoutHostBodies(one, text);
     }
     place = one.end;
   }
   return found + source.slice(place);
+}
+
+/** Declare, and no longer define, the members of a class that call host functions. */
+function withoutHostBodies({ tokens, start, kind }: Declaration, source: string) {
+  if (kind === "function") return source;
+  let found = "";
+  let place = start;
+  let member = 0;
+  let depth = 0;
+  for (let i = 0; i < tokens.length; i++) {
+    const { text } = tokens[i];
+    const head = tokens.slice(member, i);
+    const closing = head.findIndex((token) => token.text === ")");
+    if (text === "{" && depth === 1 && closing >= 0) {
+      const end = matching(tokens, i);
+      const isHost = tokens.slice(i, end).some((token) => isHostToken(token.text));
+      if (isHost && !head.some((token) => isDevice(token.text))) {
+        // Initializers of members stand between the head and the body.
+        const colon = head.findIndex((token, at) => at > closing && token.text === ":");
+        const { start: from } = colon < 0 ? tokens[i] : head[colon];
+        const to = tokens[end].end;
+        found += `${source.slice(place - start, from - start)};${blank(source.slice(from - start + 1, to - start))}`;
+        place = to;
+      }
+      i = end;
+    } else depth += Number(text === "{") - Number(text === "}");
+    if (/^[;{}]$/.test(tokens[i].text)) member = i + 1;
+  }
+  return found + source.slice(place - start);
 }
 
 const blank = (text: string) => text.replace(/[^\r\n]/g, " ");

@@ -237,11 +237,11 @@ def test_missing_arguments_are_reported_or_assumed(
     assert "Launch, assumed: a grid of 4 blocks of 256 threads." in out
     status, out, _ = run(capsys, path, "--grid", "4", "--block", "256")
     assert status == 0
-    assert "Arguments, assumed: n=4096 a=2 x:in:8192 y:inout:8192. Say --args" in out
+    assert "Arguments, assumed: n=4096 1.0 x:in:4096 y:inout:4096. Say --args" in out
     status, out, _ = run(capsys, path, "--grid", "ceil(N/64)", "--block", "256", "--json")
     data = json.loads(out)
     assert (status, data["grid"], data["verdict"]) == (0, [4], "not judged")
-    assert data["assumed"][0].startswith("Arguments, assumed: n=4096 a=2 x:in:8192")
+    assert data["assumed"][0].startswith("Arguments, assumed: n=4096 1.0 x:in:4096")
 
 
 @pytest.mark.parametrize(

@@ -92,9 +92,20 @@ BUGS: list[tuple[str, str, str, str]] = [
 """Kernel, the text that is replaced, the bug, and the kind of finding that names it."""
 
 
+def alone(kernel: str, text: str) -> str:
+    """Return the file without the other kernels and without their launches."""
+    text = re.sub(
+        r"^__global__ void (\w+)\(.*?^}\n", lambda found: found[0] * (found[1] == kernel), text,
+        flags=re.M | re.S,
+    )  # fmt: skip
+    return re.sub(
+        r"^    (\w+)<<<.*\n", lambda found: found[0] * (found[1] == kernel), text, flags=re.M
+    )
+
+
 def judged(kernel: str, old: str = "", new: str = "") -> KernelReport:
     assert TEXT.count(old) == 1 or not old, old
-    text = TEXT.replace(old, new) if old else TEXT
+    text = alone(kernel, TEXT.replace(old, new) if old else TEXT)
     pasted = ExternalKernel(Pasted("unusual.cu", text, FOLDER, kernel))
     (report,) = check_file(pasted)
     return report

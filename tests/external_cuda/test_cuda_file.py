@@ -227,7 +227,10 @@ __global__ void k(float* x) {}
     [
         ("THREADS", 256), ("ROWS - 1", 31), ("CEIL_DIV(100, TILE)", 7), ("0x10", 16), ("64UL", 64),
         ("1 << 5", 32), ("(int)TILE * sizeof(float)", 64), ("WIDTH", 48), ("n / 2", 50),
-        ("0.5f", 0.5), ("-TILE", -16), ("loop", None), ("pick(3)", None), ("h", None),
+        ("0.5f", 0.5), ("-TILE", -16), ("(TILE < 32) ? 4 : 8", 4),
+        ("(ROWS >= 33 ? 1 : TILE == 16 ? 2 : 3) * 5", 10),
+        ("TILE != 16", 0), ("TILE < h ? 1 : 2", None), ("loop", None),
+        ("pick(3)", None), ("h", None),
         ("TILE +", None), ("dim3(2)", None), ("", None),
     ],
 )  # fmt: skip

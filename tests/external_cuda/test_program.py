@@ -295,7 +295,7 @@ int main() {
     for (size_t i = 0; i < h.size(); i++) found[r[i] == Scaled<float>{6}(h[i])]++;
     std::ofstream("times.txt") << (std::chrono::steady_clock::now() - begun).count();
     long hash = 6364136223846793005L * 3;
-    printf("%d %ld %zu\\n", 7, hash, bytes);
+    printf("%d %ld %zu %.1Lf\\n", 7, hash, bytes, (long double)0.5);
     std::cout << found[false] << " wrong" << std::endl;
     return found[true] != 1000;
 }
@@ -306,7 +306,7 @@ def test_host_code_has_the_libraries_of_c_and_cpp(tmp_path: Path) -> None:
     program = followed(tmp_path, LIBRARY)
     assert errors(program) == []
     hash_ = (6364136223846793005 * 3 + 2**63) % 2**64 - 2**63
-    assert (program["printed"], program["status"]) == ([f"7 {hash_} 4000", "0 wrong"], 0)
+    assert (program["printed"], program["status"]) == ([f"7 {hash_} 4000 0.5", "0 wrong"], 0)
 
 
 def test_long_has_as_many_bytes_as_for_cuda(tmp_path: Path) -> None:

@@ -24,7 +24,10 @@ export function constantOf(
   names: Names = {},
   before: Token[] = [],
 ): number | null {
-  const text = new Reader(file, names, before).text(tokens, 0);
+  return numberOf(new Reader(file, names, before).text(tokens, 0), names);
+}
+
+function numberOf(text: string | null, names: Names): number | null {
   if (text === null) return null;
   if (text !== "" && Number.isFinite(Number(text))) return Number(text);
   try {
@@ -48,6 +51,8 @@ class Reader {
   text(tokens: Token[], depth: number): string | null {
     this.#left -= tokens.length;
     if (depth > DEEPEST || this.#left < 0) return null;
+    const chosen = this.#chosen(tokens, depth);
+    if (chosen !== undefined) return chosen;
     let found = "";
     for (let at = 0; at < tokens.length; at++) {
       const { kind, text } = tokens[at];
@@ -60,6 +65,11 @@ class Reader {
         at += 2;
       } else if (text === "(" && CAST.test(tokens[at + 1]?.text) && tokens[at + 2]?.text === ")") {
         at += 2;
+      } else if (text === "(") {
+        const part = this.text(inside(tokens, at), depth + 1);
+        if (part === null) return null;
+        found += ` (${part})`;
+        at = matching(tokens, at);
       } else if (kind !== "name" || Object.hasOwn(this.names, text)) found += ` ${text}`;
       else {
         const part = isCall ? this.#called(text, given, depth) : this.#named(text, depth);
@@ -70,6 +80,39 @@ class Reader {
     }
     return found.trim();
   }
+
+  /** What `a ? b : c` or `a < b` comes to; undefined for other expressions, null if not known. */
+  #chosen(tokens: Token[], depth: number): string | null | undefined {
+    const tops = topLevel(tokens);
+    const mark = tops.find((at) => tokens[at].text === "?");
+    if (mark !== undefined) {
+      let open = 0;
+      const other = tops.find((at) => {
+        open += Number(tokens[at].text === "?") - Number(tokens[at].text === ":");
+        return at > mark && open === 0;
+      });
+      const holds = this.#number(tokens.slice(0, mark), depth);
+      if (holds === null || other === undefined) return null;
+      const [from, to] = holds ? [mark + 1, other] : [other + 1, tokens.length];
+      return bracketed(this.text(tokens.slice(from, to), depth + 1));
+    }
+    const sign = tops.find((at) => {
+      const [before, own, after] = [at - 1, at, at + 1].map((one) => tokens[one]?.text);
+      return /^[<>=!]$/.test(own) && before !== own && (own !== after || own === "=");
+    });
+    if (sign === undefined) return undefined;
+    const isDouble = tokens[sign + 1]?.text === "=";
+    const left = this.#number(tokens.slice(0, sign), depth);
+    const right = this.#number(tokens.slice(sign + 1 + Number(isDouble)), depth);
+    if (left === null || right === null) return null;
+    const { text } = tokens[sign];
+    const isEqual = left === right && isDouble && text !== "!";
+    const differs =
+      text === "<" ? left < right : text === ">" ? left > right : text === "!" && left !== right;
+    return `${Number(isEqual || differs)}`;
+  }
+
+  #number = (tokens: Token[], depth: number) => numberOf(this.text(tokens, depth + 1), this.names);
 
   #called(name: string, given: Token[], depth: number): string | null {
     if (name === "sizeof") {
@@ -97,6 +140,16 @@ class Reader {
     const tokens = meaning ?? (macro?.takes ? null : macro?.body);
     return tokens?.length ? bracketed(this.text(tokens, depth + 1)) : null;
   }
+}
+
+/** The places of tokens that stand in no bracket. */
+function topLevel(tokens: Token[]) {
+  const places: number[] = [];
+  for (let at = 0; at < tokens.length; at++) {
+    if (/^[([{]$/.test(tokens[at].text)) at = matching(tokens, at);
+    else places.push(at);
+  }
+  return places;
 }
 
 const bracketed = (text: string | null) => text && `(${text})`;

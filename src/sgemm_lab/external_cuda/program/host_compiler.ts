@@ -53,7 +53,7 @@ const COMPILE = [
 const LINK = [
   ...["wasm-ld", "-m", "wasm32", `-L${LIBRARIES}`, `${LIBRARIES}/crt1-command.o`, OBJECT],
   ...["-lc++", "-lc++abi", "-lwasi-emulated-process-clocks", "-lwasi-emulated-signal"],
-  ...["-lwasi-emulated-getpid", "-lwasi-emulated-mman", "-lc"],
+  ...["-lwasi-emulated-getpid", "-lwasi-emulated-mman", "-lc-printscan-long-double", "-lc"],
   `/usr/lib/${TRIPLE}/libclang_rt.builtins.a`,
   ...["--allow-undefined", "--max-memory=1073741824", "-z", "stack-size=8388608", "--stack-first"],
   ...["--export=__heap_base", "--export-table", "-o", OUTPUT],

@@ -475,6 +475,27 @@ def test_a_struct_of_a_kernel_may_have_members_for_the_host(tmp_path: Path) -> N
     assert found.endswith("which has been freed.")
 
 
+MANAGED = """
+#include <cstdio>
+__managed__ int total;
+__global__ void add(int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) atomicAdd(&total, 1);
+}
+int main() {
+    total = 5;
+    add<<<2, 64>>>(100);
+    cudaDeviceSynchronize();
+    printf("%d\\n", total);
+}
+"""
+
+
+def test_host_and_kernel_share_a_managed_variable(tmp_path: Path) -> None:
+    program = followed(tmp_path, MANAGED)
+    assert (program["printed"], program["status"]) == (["105"], 0)
+
+
 def test_some_blocks_of_a_launch_that_is_too_large_are_checked(tmp_path: Path) -> None:
     wide = SCALE.replace("int i = blockIdx.x", "size_t i = (size_t)blockIdx.x")
     large = wide.replace("(n + 127) / 128, 128", "1 << 23, 512")

@@ -144,7 +144,7 @@ def test_names_are_in_order_and_each_chapter_has_three_to_five_with_a_kernel_amo
     chapters = list(dict.fromkeys(name.partition(".")[0] for name in names))
     pages = sorted((Path(__file__).parents[2] / "chapters").glob("[0-9]*.md"))
     numbered = [str(int(page.name[:2])) for page in pages[1:]]  # all but the start page
-    assert chapters == numbered, "each chapter NN has exercises in sgemm_lab/exercises/chapterNN.py"
+    assert chapters == numbered, "each chapter NN has exercises in chapterNN.toml"
     of = {c: [e for e in EXERCISES if e.name.startswith(f"{c}.")] for c in chapters}
     assert names == [f"{c}.{i}" for c in chapters for i in range(1, len(of[c]) + 1)]
     too_few_or_many = {c: len(found) for c, found in of.items() if not 3 <= len(found) <= 5}

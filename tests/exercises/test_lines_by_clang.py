@@ -40,7 +40,7 @@ def expect_sentence(name: str, expected: dict[str, Any]) -> None:
     data = exercise.data()
     if not expected["text"].startswith(STOPPED):
         data["sizes"] = data["sizes"][:1]  # that it is right at all of them, other tests hold
-    sources = {load_kernel(book).source for book in exercise.criteria.books}
+    sources = {load_kernel(book).source for book in exercise.compared}
     sources.add(exercise.kernel_of(answer).source)
     asked = {"exercise": data, "answer": answer, "made": {one: made(one) for one in sources}}
     said = worker.ask("judge_lines", asked)

@@ -55,7 +55,7 @@ from sgemm_lab.lab.exercise import machine_of_records
 
 KIND = "exercises"
 """What a page's boxes are gathered under: the name of an exercise, "" for a prediction."""
-_WHERE = "A new one stands in EXERCISES or PREDICTIONS of sgemm_lab/exercises/chapterN.py."
+_WHERE = "A new one stands in sgemm_lab/exercises/chapterN.toml."
 _AFTER_BOOK = 900
 """Where scripts stand that need what ``book.js`` found out: Sphinx gives that one 800."""
 _LONGEST = 16
@@ -275,7 +275,7 @@ def lines_kernels(name: str) -> set[str]:
     exercise = find_exercise(name)
     if not isinstance(exercise, Lines):
         return set()
-    return {exercise.kernel, *exercise.criteria.books}
+    return {exercise.kernel, *exercise.compared}
 
 
 def lines_data(exercise: Lines) -> dict[str, object]:

@@ -1,15 +1,12 @@
 """Exercises and predictions that judge an answer, each found by its name.
 
-Every module ``chapterN`` of this folder is found by itself. It has a tuple ``EXERCISES``, and a
-tuple ``PREDICTIONS`` if its chapter asks for predictions.
+Those of a chapter are in ``chapterN.toml``, in the form that ``reading`` describes.
 """
 
 import difflib
-import pkgutil
-import re
+from collections.abc import Iterable
 from functools import cache
-from importlib import import_module
-from types import ModuleType
+from pathlib import Path
 from typing import TypeVar
 
 from sgemm_lab.errors import LabError
@@ -25,23 +22,23 @@ from sgemm_lab.exercises.model import (
     Number,
     Question,
 )
+from sgemm_lab.exercises.reading import read
 
 Kind = TypeVar("Kind", bound=Exercise)
 
 _WITH_ARTICLE = {"exercise": "an exercise", "prediction": "a prediction"}
-_CHAPTER = re.compile(r"chapter(\d+)")
 
 
 @cache
 def exercises() -> tuple[Exercise, ...]:
     """Return all exercises, in the book's order."""
-    return tuple(one for module in _chapters() for one in module.EXERCISES)
+    return tuple(one for chapter in _chapters() for one in read(chapter, "exercises"))
 
 
 @cache
 def predictions() -> tuple[Estimate | Choice, ...]:
     """Return all predictions, in the order of the chapters."""
-    return tuple(one for module in _chapters() for one in getattr(module, "PREDICTIONS", ()))
+    return tuple(one for chapter in _chapters() for one in read(chapter, "predictions"))
 
 
 def find_exercise(name: str) -> Exercise:
@@ -74,12 +71,10 @@ def _find(what: str, name: str, of: tuple[Kind, ...]) -> Kind:
     raise LabError(f"There is no {what} called '{name}'. {hint}")
 
 
-@cache
-def _chapters() -> tuple[ModuleType, ...]:
-    """Return the modules of the chapters, in order."""
-    names = [found.name for found in pkgutil.iter_modules(__path__)]
-    numbered = sorted((int(m[1]), name) for name in names if (m := _CHAPTER.fullmatch(name)))
-    return tuple(import_module(f"{__name__}.{name}") for _, name in numbered)
+def _chapters() -> Iterable[Path]:
+    """Return the files of the chapters, in order."""
+    files = Path(__file__).parent.glob("chapter*.toml")
+    return sorted(files, key=lambda file: int(file.stem.removeprefix("chapter")))
 
 
 __all__ = [

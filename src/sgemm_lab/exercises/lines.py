@@ -9,7 +9,6 @@ from sgemm_lab.checking.judge import AWKWARD_SIZES, QUICK_SIZES, first_fault
 from sgemm_lab.checking.on_gpu import check
 from sgemm_lab.cuda.compiler import CompileError, compile_kernel
 from sgemm_lab.errors import LabError
-from sgemm_lab.exercises.criteria import Criteria
 from sgemm_lab.exercises.model import Exercise, Judgement, Machine
 from sgemm_lab.kernel import Kernel, Size, parse_kernel
 from sgemm_lab.simulator import worker
@@ -27,8 +26,8 @@ class Lines(Exercise):
     """The lines of it that the reader's replace, without the last line's end. They occur once."""
     start: str
     """What stands there at first."""
-    criteria: Criteria
-    """Of a kernel that multiplies rightly: does it do what the exercise is about?"""
+    criteria: dict[str, Any]
+    """What is asked of a kernel that multiplies rightly: ``Criteria`` of ``criteria.ts``."""
     solution: str = ""
     """Lines that are right, where the book's are not the ones."""
     sizes: tuple[Size, ...] = ()
@@ -42,6 +41,12 @@ class Lines(Exercise):
         """The lines that the solution shows."""
         return self.solution or self.place
 
+    @property
+    def compared(self) -> list[str]:
+        """The book's kernels that the reader's is compared with."""
+        figures = self.criteria["figures"].values()
+        return sorted({figure["of"] for figure in figures if figure.get("of")})
+
     def data(self) -> dict[str, Any]:
         """Return what ``lines.ts`` needs to judge lines."""
         return {
@@ -49,11 +54,9 @@ class Lines(Exercise):
             "place": self.place,
             "sizes": (*QUICK_SIZES, *self.sizes),
             "onlyWholeNumbers": self.only_whole_numbers,
-            "asks": self.criteria.data(),
-            "compared": self.criteria.books,
-            "sources": {
-                name: load_kernel(name).source for name in (self.kernel, *self.criteria.books)
-            },
+            "asks": self.criteria,
+            "compared": self.compared,
+            "sources": {name: load_kernel(name).source for name in (self.kernel, *self.compared)},
         }
 
     def kernel_of(self, answer: object) -> Kernel:
@@ -63,7 +66,7 @@ class Lines(Exercise):
 
     def _judged(self, answer: object, machine: Machine) -> Judgement:
         given, kernel = self._given(answer), self.kernel_of(answer)
-        books = [load_kernel(name) for name in self.criteria.books]
+        books = [load_kernel(name) for name in self.compared]
         made = {one.source: _made(one) for one in (kernel, *books)}
         said = worker.ask("judge_lines", {**given, "made": made})
         if said["right"] and machine.gpu:

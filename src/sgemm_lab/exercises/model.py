@@ -100,16 +100,8 @@ class Question(Exercise):
         return ""
 
 
-@dataclass(frozen=True)
-class Range:
-    """Wrong answers that a hint is for: above one number, below another, or between them."""
-
-    above: float | None = None
-    below: float | None = None
-
-
-Hint = tuple[float | Range, str]
-"""A wrong answer, or a range of them, and what is said to it."""
+Hint = tuple[float | dict[str, float], str]
+"""A wrong answer, or those "above" one number, "below" another or both, and what is said to it."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -188,7 +180,7 @@ class Estimate(Question):
             "tolerance": self.close,
             "says": found.says,
             "hints": [
-                *(_hint_data(wrong, says, right=True) for wrong, says in self.predicted),
+                *({**_hint_data(wrong, says), "right": True} for wrong, says in self.predicted),
                 *(_hint_data(wrong, says) for wrong, says in self.hints),
             ],
             "source": found.source,
@@ -271,17 +263,9 @@ def judged_number(data: JudgingData, given: float) -> Judgement:
     return Judgement(bool(said["right"]), said["text"], source=data.get("source", ""))
 
 
-def _hint_data(wrong: float | Range, says: str, *, right: bool = False) -> JudgingData:
-    data: JudgingData = {"says": says}
-    if right:
-        data["right"] = True
-    if not isinstance(wrong, Range):
-        return {**data, "near": float(wrong)}
-    if wrong.above is not None:
-        data["above"] = float(wrong.above)
-    if wrong.below is not None:
-        data["below"] = float(wrong.below)
-    return data
+def _hint_data(wrong: float | dict[str, float], says: str) -> JudgingData:
+    bounds = wrong if isinstance(wrong, dict) else {"near": wrong}
+    return {"says": says, **{name: float(bound) for name, bound in bounds.items()}}
 
 
 def _with_unit(value: float, unit: str) -> str:

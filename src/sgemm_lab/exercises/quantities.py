@@ -1,53 +1,96 @@
-"""What exercises ask of kernels and machines: counts, speeds and registers, each with its words."""
+"""What the expressions of exercises call: counts, models and measurements."""
 
 from collections.abc import Callable
 
 from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.counting.cached_counts import launch
+from sgemm_lab.errors import LabError
 from sgemm_lab.exercises.model import Found, Machine
-from sgemm_lab.hardware import WARP
-from sgemm_lab.kernel import Kernel, Size
+from sgemm_lab.formulas.occupancy import LIMITS as LIMITS
+from sgemm_lab.formulas.occupancy import Launch as Launch
+from sgemm_lab.formulas.occupancy import occupancy as occupancy
+from sgemm_lab.formulas.tile import Tile
+from sgemm_lab.formulas.wave_quantization import Product, most_on_one
+from sgemm_lab.gemm.strassen.error import UNIFORM
+from sgemm_lab.gemm.strassen.plan import WIDE, Plan, make_plan
+from sgemm_lab.gpu import find_gpu
+from sgemm_lab.hardware import FLOAT_BYTES, FLOP_PER_WARP_FMA, WARP
+from sgemm_lab.kernel import Size
+from sgemm_lab.models.bound import PEAK, rates
 from sgemm_lab.models.difference import comparison, differ
-from sgemm_lab.simulator.counts import LineCounts
-from sgemm_lab.text import number, size_text
+from sgemm_lab.multi_gpu.queries import RecordQueries, findings, median
+from sgemm_lab.multi_gpu.queries import flop_per_link_byte as flop_per_link_byte
+from sgemm_lab.records.multi_gpu import NCCL
+from sgemm_lab.records.strassen import STRASSEN_RECORDS, StrassenRun, latest
+from sgemm_lab.simulator.formulas import shared_wavefronts, sharing
+from sgemm_lab.simulator.fragments import holders as holders
+from sgemm_lab.text import error_text, number, size_text
+
+SQUARE: Size = (4096, 4096, 4096)
+
+Finder = Callable[[Machine], Found]
+"""Finds a measured number on a machine."""
 
 
-def counts(kernel: Kernel, size: Size) -> LineCounts:
-    """Return what one launch asks of memory, all lines together."""
-    return launch(kernel, size).result.counts.total
+# Counts and models
 
 
-def counts_at(kernel: Kernel, size: Size, text: str) -> LineCounts:
-    """Return what the source lines that contain ``text`` ask of memory in one launch."""
-    source = kernel.source.splitlines()
-    total = LineCounts()
-    for where, line in launch(kernel, size).result.counts.lines.items():
-        if where.line and text in source[where.line - 1]:
-            total.add(line)
-    return total
-
-
-def sectors_per_turn(kernel: Kernel, size: Size) -> float:
+def sectors_per_turn(name: str, size: Size) -> float:
     """Return how many sectors a warp touches for each of its multiply-adds."""
-    total = counts(kernel, size)
+    total = launch(load_kernel(name), size).result.counts.total
     return total.global_load_sectors * WARP / total.ffma_thread_instructions
 
 
-def wavefronts_per_turn(kernel: Kernel, size: Size) -> float:
-    """Return how many wavefronts of shared loads a warp takes for each of its multiply-adds."""
-    total = counts(kernel, size)
-    return total.shared_load_wavefronts * WARP / total.ffma_thread_instructions
-
-
-def barriers(kernel: Kernel, size: Size) -> int:
+def barriers(name: str, size: Size) -> int:
     """Return how many barriers a block passes, where all blocks pass as many."""
-    x, y = kernel.launch_shape(*size).grid
-    return counts(kernel, size).barriers // (x * y)
+    total = launch(load_kernel(name), size).result.counts.total
+    return total.barriers // blocks(name, size)
+
+
+def blocks(name: str, size: Size) -> int:
+    """Return how many blocks a kernel is launched with."""
+    x, y = load_kernel(name).launch_shape(*size).grid
+    return x * y
+
+
+def wavefronts_of_stride(stride: int) -> int:
+    """Return the wavefronts of a load whose lane i reads word stride · i."""
+    addresses = [FLOAT_BYTES * stride * lane for lane in range(WARP)]
+    return len(shared_wavefronts(addresses, FLOAT_BYTES, is_load=True))
+
+
+def most_k_tiles(name: str, size: Size, sms: int) -> int:
+    """Return the K tiles of the busiest SM, where a kernel shares them out evenly."""
+    product = _in_tiles(name, size)
+    return most_on_one(product.tiles * product.k_tiles, sms)
+
+
+def share_of_time(name: str, size: Size, sms: int) -> float:
+    """Return the share of the SMs' time in which they have a whole tile of a kernel."""
+    return sharing(_in_tiles(name, size), sms)["used"]
+
+
+def _in_tiles(name: str, size: Size) -> Product:
+    tile = Tile.from_constants(load_kernel(name).values)
+    return Product(*size, tile.bm, tile.bn, tile.bk)
+
+
+def peak_tflops(gpu: str, arithmetic: str) -> float:
+    """Return the TFLOP/s of a GPU's units in an arithmetic, by design."""
+    return FLOP_PER_WARP_FMA * rates(find_gpu(gpu), arithmetic)[PEAK] / 1e3
+
+
+def one_level(n: int) -> Plan:
+    """Return one level of Strassen's product of n×n matrices."""
+    return Plan((n, n, n), (WIDE,))
+
+
+# Measurements
 
 
 def times_as_fast(
-    name: str, other: str, size: Size, compared: Size | None = None
-) -> Callable[[Machine], Found]:
+    name: str, other: str, size: Size = SQUARE, compared: Size | None = None
+) -> Finder:
     """Return what finds how many times as fast a kernel is as another at a size.
 
     It also says how many times at the size ``compared``.
@@ -76,7 +119,7 @@ def _times(ratio: float) -> str:
     return f"{number(ratio)} times the speed{equal}"
 
 
-def times_as_fast_as_at(name: str, size: Size, other: Size) -> Callable[[Machine], Found]:
+def times_as_fast_as_at(name: str, size: Size, other: Size) -> Finder:
     """Return what finds how many times as fast a kernel is at one size as at another."""
 
     def found(machine: Machine) -> Found:
@@ -92,12 +135,90 @@ def times_as_fast_as_at(name: str, size: Size, other: Size) -> Callable[[Machine
     return found
 
 
-def speed(name: str, size: Size) -> Callable[[Machine], Found]:
-    """Return what finds how many GFLOP/s a kernel reaches at a size."""
+def _of_strassen(what: Callable[[StrassenRun], tuple[float, str]]) -> Finder:
+    """Return what finds a number and a sentence in the first record of Strassen's product."""
 
-    def found(machine: Machine) -> Found:
-        speeds, source = machine.speeds([load_kernel(name)], size)
-        says = f"That is what `{name}` reaches at {size_text(size)}."
-        return Found(speeds[name], source, says)
+    def found(_machine: Machine) -> Found:
+        records = STRASSEN_RECORDS.load_all()
+        if not records:
+            raise LabError(
+                "Strassen's product was not recorded. Run 'sgemm-lab strassen record' on a GPU."
+            )
+        run = latest(records[0])
+        value, says = what(run)
+        return Found(value, f"Recorded on {records[0].gpu.name}, {run.date[:10]}.", says)
 
     return found
+
+
+def fastest_levels(n: int) -> Finder:
+    """Return what finds the fastest number of levels for n×n matrices, with usual workspace."""
+
+    def fastest(run: StrassenRun) -> tuple[float, str]:
+        times = run.at(n)
+        usual = [o for o in times.ways if o.schedules == make_plan((n, n, n), o.levels).schedules]
+        way = max(usual, key=lambda one: times.tflops(one.seconds))
+        speed = f"{times.tflops(way.seconds):.1f} TFLOP/s"
+        return way.levels, f"They make {speed}, {times.share(way):.2f} of cuBLAS."
+
+    return _of_strassen(fastest)
+
+
+def error_of_two_levels(n: int) -> Finder:
+    """Return what finds by what factor two levels make the error of n×n matrices larger."""
+
+    def grown(run: StrassenRun) -> tuple[float, str]:
+        errors = run.error_at(n, UNIFORM).levels
+        says = f"The error went from {error_text(errors[0])} to {error_text(errors[2])}."
+        return errors[2] / errors[0], says
+
+    return _of_strassen(grown)
+
+
+def _of_several_gpus(what: Callable[[RecordQueries], tuple[float, str]]) -> Finder:
+    """Return what finds a number and a sentence in the record of several GPUs."""
+
+    def found(_machine: Machine) -> Found:
+        record = findings()
+        value, says = what(record)
+        source = f"Recorded on {record.record.gpu.name}s, {record.runs[0].date[:10]}."
+        return Found(value, source, says)
+
+    return found
+
+
+def efficiency_of_four(n: int) -> Finder:
+    """Return what finds the efficiency of four GPUs at n×n matrices, in percent."""
+
+    def efficiency(record: RecordQueries) -> tuple[float, str]:
+        times = record.product(4, n, "cannon")
+        alone, together = median(times.alone), median(times.overlap)
+        return 100 * alone / together, (
+            f"One GPU alone takes {number(1e3 * alone)} ms for its quarter of C, and the four of "
+            f"them {number(1e3 * together)} ms for all."
+        )
+
+    return _of_several_gpus(efficiency)
+
+
+def slow_transfer(n: int) -> Finder:
+    """Return what finds how many times as fast four GPUs are with 4 blocks of NCCL's."""
+
+    def slower(record: RecordQueries) -> tuple[float, str]:
+        fast = median(record.product(4, n, "cannon").overlap)
+        few = record.product(4, n, "cannon", transport=NCCL, block_limit=4)
+        slow = median(few.overlap)
+        says = f"{number(1e3 * slow)} ms, and {number(1e3 * fast)} ms with the copy engines."
+        return fast / slow, says
+
+    return _of_several_gpus(slower)
+
+
+def two_over_one(n: int) -> Finder:
+    """Return what finds how many times as fast two GPUs are as one at n×n matrices."""
+
+    def faster(record: RecordQueries) -> tuple[float, str]:
+        one, two = (median(record.product(gpus, n, graph=True).overlap) for gpus in (1, 2))
+        return one / two, f"{number(1e6 * two)} µs on two GPUs, {number(1e6 * one)} µs on one."
+
+    return _of_several_gpus(faster)

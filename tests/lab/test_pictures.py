@@ -13,7 +13,7 @@ from sgemm_lab import lab
 from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.counting.warp_requests import warp_requests
 from sgemm_lab.lab.pictures.bank_rows import swizzled_place
-from sgemm_lab.lab.pictures.banks import bank_clocks, bank_phases, phase_of
+from sgemm_lab.lab.pictures.banks import bank_clocks, bank_phases
 from sgemm_lab.lab.pictures.copy_paths import Copies, copy_counts, copy_path
 from sgemm_lab.lab.pictures.copying import copied_by, copies
 from sgemm_lab.lab.pictures.frame import PANEL_WIDTH, figure, panel, words
@@ -159,11 +159,6 @@ def test_a_read_of_neighbouring_lanes_reaches_over_the_banks_once() -> None:
     assert "reaches over 1 round" in drawn("lanes in a row").text
     assert "reaches over 2 rounds" in lane_columns("Lanes", load_kernel("float4_tile")).text
     assert "clock 1 uses 4 banks, clock 2 uses 4 banks." in drawn("clocks of a read").text
-
-
-def test_a_word_that_two_lanes_want_comes_once() -> None:
-    assert phase_of([0, 0, 128, None]).wavefronts == [{0, 1, 2, 3}, {0, 1, 2, 3}]
-    assert phase_of([None]).wavefronts == []
 
 
 def test_a_window_is_carried_by_registers_or_goes_past_them() -> None:

@@ -1,15 +1,7 @@
 """Where rows of a tile lie in the banks of shared memory, with and without the swizzle of TMA."""
 
 from sgemm_lab.lab.output import Output
-from sgemm_lab.lab.pictures.frame import (
-    PANEL_WIDTH,
-    beside,
-    outline,
-    panel,
-    rectangle,
-    stroke,
-    words,
-)
+from sgemm_lab.lab.pictures.frame import PANEL_WIDTH, beside, box, panel, stroke, words
 from sgemm_lab.text import plural
 
 PIECES = 8
@@ -52,12 +44,9 @@ def _rows(read: set[int], *, swizzled: bool) -> list[str]:
         for place in range(PIECES):
             piece = swizzled_place(128 * row + 16 * place) if swizzled else place
             x, now = _LEFT + place * _WIDE, piece in read
-            if now:
-                parts.append(rectangle(x + 1, y + 1, _WIDE - 2, _ROW - 2, "shared"))
-            parts.append(outline(x + 1, y + 1, _WIDE - 2, _ROW - 2))
-            hue = "bg" if now else "fg"
-            middle = x + _WIDE / 2
-            parts.append(words(middle, y + 14, f"{piece}", hue=hue, anchor="middle", bold=now))
+            shape = box(x + 1, y + 1, _WIDE - 2, _ROW - 2, "shared", 1.0 if now else 0.0,
+                        f"{piece}", ink="bg" if now else "fg", edge="line", bold=now)  # fmt: skip
+            parts.append(shape)
     return parts
 
 
@@ -87,14 +76,10 @@ def _descriptor(step: int) -> Output:
         asked.append(stroke(f"M{_LEFT} 26H{end}m-6 -4l6 4l-6 4", "fg", thick=1.5))
     described = f"The descriptor points to pieces {2 * step} and {2 * step + 1} of each row."
     says = f"The descriptor's address: start + **{32 * step} bytes**, {2 * step} units of 16"
-    found = "The pieces are read where the swizzle put them."
+    title, found = "What is read: the address swizzled", _rows(read, swizzled=True)
+    described_found = "The pieces are read where the swizzle put them."
+    says_found = "The hardware swizzles **each row's** address"
     return beside(
         panel("What the descriptor says", asked, height, described, says),
-        panel(
-            "What is read: the address swizzled",
-            _rows(read, swizzled=True),
-            height,
-            found,
-            "The hardware swizzles **each row's** address",
-        ),
+        panel(title, found, height, described_found, says_found),
     )

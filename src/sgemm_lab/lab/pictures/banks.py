@@ -1,17 +1,25 @@
 """The eight lanes of a quarter-warp over the 32 banks, and the wavefront that serves each."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 
 from sgemm_lab.counting.warp_requests import Request, warp_requests
 from sgemm_lab.errors import LabError
-from sgemm_lab.hardware import BANKS, FLOAT_BYTES
+from sgemm_lab.hardware import BANKS, FLOAT_BYTES, WARP
 from sgemm_lab.kernel import Kernel
 from sgemm_lab.lab.arguments import kernel_of
 from sgemm_lab.lab.output import Output
-from sgemm_lab.lab.pictures.frame import PANEL_WIDTH, intervals, outline, panel, rectangle, words
+from sgemm_lab.lab.pictures.frame import (
+    PALE,
+    PANEL_WIDTH,
+    box,
+    intervals,
+    outline,
+    panel,
+    rectangle,
+    words,
+)
 from sgemm_lab.lab.request_painters import one_block
-from sgemm_lab.simulator.formulas import shared_wavefronts
+from sgemm_lab.simulator.formulas import Wavefront, shared_wavefronts
 from sgemm_lab.text import plural
 
 PHASE_LANES = 8
@@ -20,45 +28,6 @@ _WIDE = 128
 _LEFT = 82
 _CELL = (PANEL_WIDTH - _LEFT - 2) // BANKS
 _ROW = 20
-
-
-@dataclass(frozen=True)
-class Phase:
-    """Which words the lanes of a phase want, and the wavefront that brings each, from 1."""
-
-    lanes: tuple[dict[int, int], ...]
-    """Of every lane: word to wavefront."""
-
-    @property
-    def wavefronts(self) -> list[set[int]]:
-        """The banks that each wavefront uses."""
-        count = max((w for lane in self.lanes for w in lane.values()), default=0)
-        return [
-            {word % BANKS for lane in self.lanes for word, own in lane.items() if own == number}
-            for number in range(1, count + 1)
-        ]
-
-
-def phase_of(addresses: Sequence[int | None]) -> Phase:
-    """Serve the lanes of one phase in order.
-
-    The addresses are the first bytes of each lane's 16, None where a lane asks for nothing. A bank
-    hands out one word in a wavefront, to every lane that wants it. So a word's wavefront is its
-    place among the different words of its bank. How many there are is the hardware's rule; in which
-    order they come is not known, and here it is that of the lanes.
-    """
-    served: dict[int, list[int]] = {}
-    lanes: list[dict[int, int]] = []
-    for address in addresses:
-        mine: dict[int, int] = {}
-        first = None if address is None else address // FLOAT_BYTES
-        for word in [] if first is None else range(first, first + _WIDE // 8 // FLOAT_BYTES):
-            known = served.setdefault(word % BANKS, [])
-            if word not in known:
-                known.append(word)
-            mine[word] = known.index(word) + 1
-        lanes.append(mine)
-    return Phase(tuple(lanes))
 
 
 def wide_request(kernel: Kernel, line: str) -> Request:
@@ -76,37 +45,38 @@ def wide_request(kernel: Kernel, line: str) -> Request:
 def bank_phases(title: str, name: str | Kernel, line: str, *, says: str = "") -> Output:
     """Draw the banks that the first eight lanes of a 16-byte request use, wavefront by wavefront.
 
+    In which order the wavefronts come is not known; here it is that of the lanes.
+
     Args:
         line: a piece of the source line that makes the request, such as "fragB[".
         says: the line below.
     """
     kernel = kernel_of(name)
-    phase = phase_of(wide_request(kernel, line)["addresses"][:PHASE_LANES])
+    request = wide_request(kernel, line)
+    lanes = [*request["addresses"][:PHASE_LANES], *[None] * (WARP - PHASE_LANES)]
+    waves = shared_wavefronts(lanes, _WIDE // 8, is_load=request["op"] == "load")
     parts = [words(0, 11, "bank"), words(_LEFT, 11, "0")]
     parts.append(words(_LEFT + BANKS * _CELL, 11, f"{BANKS - 1}", anchor="end"))
-    y = 16.0
-    for lane, wanted in enumerate(phase.lanes):
-        parts.append(words(0, y + 14, f"lane {lane}"))
-        parts.append(outline(_LEFT, y + 0.5, BANKS * _CELL, _ROW - 3, "grid"))
-        for number in sorted(set(wanted.values())):
-            banks = {word % BANKS for word, own in wanted.items() if own == number}
-            parts += _runs(banks, y, number)
-        y += _ROW
-    y += 8
-    for number, banks in enumerate(phase.wavefronts, 1):
-        parts.append(words(0, y + 14, f"wavefront {number}"))
-        parts.append(outline(_LEFT, y + 0.5, BANKS * _CELL, _ROW - 3, "grid"))
-        parts += [
-            rectangle(_LEFT + first * _CELL, y, (last - first + 1) * _CELL, _ROW - 2, "shared", 0.8)
-            for first, last in intervals(banks)
-        ]
-        y += _ROW
-    used = " and ".join(str(len(banks)) for banks in phase.wavefronts)
+    for lane in range(PHASE_LANES):
+        y = 16 + lane * _ROW
+        parts += _row(f"lane {lane}", y)
+        for number, wave in enumerate(waves, 1):
+            word = next((word for word, served in wave.words.items() if lane in served), None)
+            if word is not None:
+                x, opacity = _LEFT + word % BANKS * _CELL, PALE if number == 1 else 0.0
+                width = _WIDE // 8 // FLOAT_BYTES * _CELL
+                shape = box(x, y, width, _ROW - 2, "shared", opacity, f"{number}", bold=True)
+                parts.append(shape)
+    each = [_banks(wave, _WIDE) for wave in waves]
+    top = 24 + PHASE_LANES * _ROW
+    for number, banks in enumerate(each):
+        parts += _row(f"wavefront {number + 1}", top + number * _ROW, banks)
+    used = " and ".join(str(len(banks)) for banks in each)
     described = (
-        f"The first {len(phase.lanes)} lanes of '{kernel.name}' take "
-        f"{plural(len(phase.wavefronts), 'wavefront')}, which use {used} of {BANKS} banks."
+        f"The first {PHASE_LANES} lanes of '{kernel.name}' take "
+        f"{plural(len(each), 'wavefront')}, which use {used} of {BANKS} banks."
     )
-    return panel(title, parts, y + 2, described, says)
+    return panel(title, parts, top + len(each) * _ROW + 2, described, says)
 
 
 def bank_clocks(title: str, name: str | Kernel, line: str, *, says: str = "") -> Output:
@@ -118,31 +88,28 @@ def bank_clocks(title: str, name: str | Kernel, line: str, *, says: str = "") ->
     """
     kernel = kernel_of(name)
     request = warp_requests(kernel, one_block(kernel), space="shared", line=line)[0]
-    wavefronts = shared_wavefronts(request["addresses"], request["bits"] // 8, is_load=True)
+    waves = shared_wavefronts(request["addresses"], request["bits"] // 8, is_load=True)
     parts = [words(_LEFT, 11, "bank 0"), words(_LEFT + BANKS * _CELL, 11, "31", anchor="end")]
-    said = []
-    for clock, wavefront in enumerate(wavefronts):
-        y = 16.0 + clock * _ROW
-        each = request["bits"] // 8 // FLOAT_BYTES
-        banks = {(word + i) % BANKS for word in wavefront.words for i in range(each)}
-        parts.append(words(0, y + 14, f"clock {clock + 1}"))
-        parts.append(outline(_LEFT, y + 0.5, BANKS * _CELL, _ROW - 3, "grid"))
-        parts += [
+    each = [_banks(wave, request["bits"]) for wave in waves]
+    for clock, banks in enumerate(each):
+        parts += _row(f"clock {clock + 1}", 16 + clock * _ROW, banks)
+    said = (f"clock {i} uses {plural(len(banks), 'bank')}" for i, banks in enumerate(each, 1))
+    described = f"A read of a warp of '{kernel.display_name}': {', '.join(said)}."
+    return panel(title, parts, 18 + _ROW * len(waves), described, says)
+
+
+def _banks(wave: Wavefront, bits: int) -> set[int]:
+    """Return the banks that a wavefront uses; ``bits`` are those of each lane."""
+    return {(word + i) % BANKS for word in wave.words for i in range(bits // 8 // FLOAT_BYTES)}
+
+
+def _row(label: str, y: float, banks: Iterable[int] = ()) -> list[str]:
+    """Draw a row of the 32 banks; those in use are filled."""
+    return [
+        words(0, y + 14, label),
+        outline(_LEFT, y + 0.5, BANKS * _CELL, _ROW - 3, "grid"),
+        *(
             rectangle(_LEFT + first * _CELL, y, (last - first + 1) * _CELL, _ROW - 2, "shared", 0.8)
             for first, last in intervals(banks)
-        ]
-        said.append(f"clock {clock + 1} uses {plural(len(banks), 'bank')}")
-    described = f"A read of a warp of '{kernel.display_name}': {', '.join(said)}."
-    height = 18 + _ROW * len(wavefronts)
-    return panel(title, parts, height, described, says)
-
-
-def _runs(banks: set[int], y: float, number: int) -> list[str]:
-    """Draw what a lane gets in one wavefront: filled in the first, in outline in later ones."""
-    parts: list[str] = []
-    for first, last in intervals(banks):
-        x, wide = _LEFT + first * _CELL, (last - first + 1) * _CELL
-        parts.append(rectangle(x, y, wide, _ROW - 2, "shared", 0.26 if number == 1 else 0.0))
-        parts.append(outline(x + 0.5, y + 0.5, wide - 1, _ROW - 3, "shared"))
-        parts.append(words(x + wide / 2, y + 14, str(number), anchor="middle", bold=True))
-    return parts
+        ),
+    ]

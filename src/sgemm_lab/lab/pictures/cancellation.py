@@ -10,8 +10,7 @@ from sgemm_lab.gemm.strassen.numpy_backend import run
 from sgemm_lab.gemm.strassen.plan import WIDE, Plan
 from sgemm_lab.gemm.strassen.winograd import PRODUCTS, QUADRANTS, terms
 from sgemm_lab.lab.output import Output
-from sgemm_lab.lab.pictures.frame import outline, panel, rectangle, stroke, words
-from sgemm_lab.lab.pictures.matrices import PALE
+from sgemm_lab.lab.pictures.frame import box, panel, rectangle, stroke, words
 
 Matrix = npt.NDArray[Any]
 
@@ -104,10 +103,8 @@ def _bars(sizes: Mapping[str, float], own: float, kept: int) -> Iterator[str]:
     for row, (name, size) in enumerate(sizes.items()):
         y = _TOP + row * _ROW
         yield words(0, y + 14, f"product {name}")
-        yield rectangle(x(size), y, _BITS * _PX, _BAR, "register", PALE)
-        yield outline(x(size), y, _BITS * _PX, _BAR, "register")
+        yield box(x(size), y, _BITS * _PX, _BAR, "register")
     y = _TOP + len(sizes) * _ROW
     yield words(0, y + 14, f"sum {_QUADRANT}", bold=True)
-    yield rectangle(x(own), y, _BITS * _PX, _BAR, "line", PALE)
+    yield box(x(own), y, _BITS * _PX, _BAR, "line")
     yield rectangle(x(own), y, kept * _PX, _BAR, "register")
-    yield outline(x(own), y, _BITS * _PX, _BAR)

@@ -8,7 +8,7 @@ from sgemm_lab.hardware import FLOAT_BYTES, WARP
 from sgemm_lab.kernel import Kernel
 from sgemm_lab.lab.arguments import kernel_of
 from sgemm_lab.lab.output import Output
-from sgemm_lab.lab.pictures.frame import PANEL_WIDTH, outline, panel, rectangle, stroke, words
+from sgemm_lab.lab.pictures.frame import PANEL_WIDTH, box, panel, stroke, words
 
 _WINDOWS = 4
 """Windows of the block that is counted."""
@@ -67,9 +67,7 @@ def copy_path(title: str, name: str | Kernel, *, deep: int = 0, says: str = "") 
     parts = []
     for number, (name, hue) in enumerate(levels):
         width = _HALF if name == "registers" else PANEL_WIDTH - 2
-        y = number * _STEP + 1
-        parts += [rectangle(1, y, width, _BOX, hue, 0.26), outline(1, y, width, _BOX, hue)]
-        parts.append(words(1 + width / 2, y + 22, name, anchor="middle", bold=True))
+        parts.append(box(1, number * _STEP + 1, width, _BOX, hue, label=name, bold=True))
     if found.loads:
         parts += _arrow(_HALF / 2, _BOX + 1, _STEP + 1, f"{found.loads:g} loads")
         parts += _arrow(_HALF / 2, _STEP + _BOX + 1, 2 * _STEP + 1, f"{found.stores:g} stores")

@@ -6,8 +6,8 @@ from sgemm_lab.hardware import FLOAT_BYTES
 from sgemm_lab.kernel import Kernel
 from sgemm_lab.lab.arguments import kernel_of
 from sgemm_lab.lab.output import Output
-from sgemm_lab.lab.pictures.frame import PANEL_WIDTH, outline, panel, words
-from sgemm_lab.lab.pictures.matrices import PALE, Cell, cells_drawn
+from sgemm_lab.lab.pictures.frame import PALE, PANEL_WIDTH, outline, panel, words
+from sgemm_lab.lab.pictures.matrices import Cell, cells_drawn
 from sgemm_lab.text import plural
 
 _LEFT = 16

@@ -12,6 +12,8 @@ from sgemm_lab.widgets.frames import Frame
 PANEL_WIDTH = 340
 LETTERS = 12
 """Size of words in a drawing, in px; a panel never shrinks, so they keep it."""
+PALE = 0.26
+"""Opacity of what was fetched or is owned, but not in use."""
 
 
 def colour(name: str) -> str:
@@ -41,6 +43,26 @@ def outline(
 ) -> str:
     """Return the outline of a rectangle, drawn as by ``stroke``."""
     return stroke(f"M{x:g} {y:g}h{width:g}v{height:g}h{-width:g}z", hue, thick=thick, dashed=dashed)
+
+
+def box(
+    x: float,
+    y: float,
+    width: float,
+    height: float,
+    hue: str,
+    opacity: float = PALE,
+    label: str = "",
+    *,
+    ink: str = "fg",
+    edge: str = "",
+    bold: bool = False,
+) -> str:
+    """Return a rectangle with its outline, in another hue where ``edge`` has one, and a label."""
+    shapes = rectangle(x, y, width, height, hue, opacity) if opacity else ""
+    shapes += outline(x + 0.5, y + 0.5, width - 1, height - 1, edge or hue)
+    middle, base = x + width / 2, y + height / 2 + 4
+    return shapes + words(middle, base, label, hue=ink, anchor="middle", bold=bold) * bool(label)
 
 
 def stroke(path: str, hue: str, *, thick: float = 1, dashed: bool = False) -> str:

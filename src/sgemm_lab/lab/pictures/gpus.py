@@ -1,7 +1,7 @@
 """How A, B and C lie on several GPUs when a plan begins, and when each multiplies and receives."""
 
 from sgemm_lab.lab.output import Output
-from sgemm_lab.lab.pictures.frame import PANEL_WIDTH, outline, panel, rectangle, words
+from sgemm_lab.lab.pictures.frame import PANEL_WIDTH, box, panel, rectangle, words
 from sgemm_lab.multi_gpu.layouts import make_plan
 from sgemm_lab.multi_gpu.plan import Tile
 from sgemm_lab.records.multi_gpu import Timeline
@@ -30,7 +30,7 @@ def gpu_layout(title: str, layout: str, gpus: int, *, says: str = "") -> Output:
             tiles = (*share.own.values(), *share.results.values())
             for tile in tiles:
                 if tile.matrix == matrix:
-                    parts += _drawn(tile, gpu, left)
+                    parts.append(_drawn(tile, gpu, left))
     described = (
         f"A, B and C in tiles on {plural(gpus, 'GPU')}, "
         + "; ".join(
@@ -43,16 +43,11 @@ def gpu_layout(title: str, layout: str, gpus: int, *, says: str = "") -> Output:
     return panel(title, parts, _HEAD + _SIDE + 3, described, says)
 
 
-def _drawn(tile: Tile, gpu: int, left: float) -> list[str]:
+def _drawn(tile: Tile, gpu: int, left: float) -> str:
     """Draw a tile in the matrix that begins at ``left``, with the number of its GPU."""
     scale, hue = _SIDE / _DIVISIBLE, GPU_HUES[gpu % len(GPU_HUES)]
     x, y = left + tile.column * scale, _HEAD + tile.row * scale
-    width, height = tile.columns * scale, tile.rows * scale
-    return [
-        rectangle(x, y, width, height, hue, 0.26),
-        outline(x, y, width, height, hue),
-        words(x + width / 2, y + height / 2 + 4, f"{gpu}", anchor="middle"),
-    ]
+    return box(x, y, tile.columns * scale, tile.rows * scale, hue, label=f"{gpu}")
 
 
 def timeline_panel(title: str, timeline: Timeline, seconds: float) -> Output:
@@ -65,8 +60,7 @@ def timeline_panel(title: str, timeline: Timeline, seconds: float) -> Output:
         x, y = left + piece.start * scale, piece.gpu * row
         wide = max(1.0, (piece.end - piece.start) * scale)
         if piece.what == "multiply":
-            parts.append(rectangle(x, y + 2, wide, 16, "register", 0.45))
-            parts.append(outline(x, y + 2, wide, 16, "register"))
+            parts.append(box(x, y + 2, wide, 16, "register", 0.45))
         else:
             received[piece.gpu] += piece.end - piece.start
             parts.append(rectangle(x, y + 20, wide, 10, "shared"))

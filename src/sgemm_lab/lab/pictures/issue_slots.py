@@ -3,10 +3,11 @@
 from collections.abc import Mapping
 
 from sgemm_lab.lab.output import Output
-from sgemm_lab.lab.pictures.frame import PANEL_WIDTH, outline, panel, rectangle, words
+from sgemm_lab.lab.pictures.frame import PALE, PANEL_WIDTH, box, panel, words
 
 _BAR = 22
 _ROW = _BAR + 26
+_OPACITIES = {"multiply-adds": 1.0, "other instructions": PALE, "empty": 0.0}
 _NARROWEST = 48
 """A part narrower than this, in px, has its number above."""
 
@@ -38,11 +39,11 @@ def _bar(y: float, shares: dict[str, float]) -> list[str]:
     x = 0.0
     for what, share in shares.items():
         width = share * PANEL_WIDTH
-        parts += _part(what, x, y, width, _BAR)
-        inside = width > _NARROWEST
-        ink = "bg" if what == "multiply-adds" and inside else "fg"
-        low = y + 15 if inside else y - 6
-        parts.append(words(x + width / 2, low, _percent(share), hue=ink, anchor="middle"))
+        label, inside = _percent(share), width > _NARROWEST
+        ink = "bg" if what == "multiply-adds" else "fg"
+        parts.append(_part(what, x, y, width, _BAR, label if inside else "", ink))
+        if not inside:
+            parts.append(words(x + width / 2, y - 6, label, anchor="middle"))
         x += width
     return parts
 
@@ -52,16 +53,14 @@ def _percent(share: float) -> str:
     return f"{100 * share:.1f} %"
 
 
-def _part(what: str, x: float, y: float, width: float, height: float) -> list[str]:
-    if what == "multiply-adds":
-        return [rectangle(x, y, width, height, "register")]
-    filled = [rectangle(x, y, width, height, "register", 0.26)] if what != "empty" else []
-    return [*filled, outline(x + 0.5, y + 0.5, width - 1, height - 1, "register")]
+def _part(
+    what: str, x: float, y: float, width: float, height: float, label: str = "", ink: str = "fg"
+) -> str:
+    return box(x, y, width, height, "register", _OPACITIES[what], label, ink=ink)
 
 
 def _key(y: float) -> list[str]:
     parts = []
     for x, what in ((0, "multiply-adds"), (112, "other instructions"), (254, "empty")):
-        parts += _part(what, x, y, 14, 14)
-        parts.append(words(x + 19, y + 12, what))
+        parts += [_part(what, x, y, 14, 14), words(x + 19, y + 12, what)]
     return parts

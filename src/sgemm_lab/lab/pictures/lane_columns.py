@@ -7,10 +7,10 @@ from sgemm_lab.lab.output import Output
 from sgemm_lab.lab.pictures.banks import PHASE_LANES, wide_request
 from sgemm_lab.lab.pictures.frame import (
     PANEL_WIDTH,
+    box,
     intervals,
     outline,
     panel,
-    rectangle,
     stroke,
     words,
 )
@@ -45,10 +45,8 @@ def lane_columns(title: str, name: str | Kernel, line: str = "fragB[", *, says: 
             for start, end in intervals(group):
                 x, wide = start * cell, (end - start + 1) * cell
                 now = group == read
-                parts.append(rectangle(x, 0, wide, _ROW, "shared", 0.36 if now else 0.1))
-                parts.append(outline(x + 0.5, 0.5, wide - 1, _ROW - 1, "shared"))
-                middle = x + wide / 2
-                parts.append(words(middle, 17, str(lane), anchor="middle", bold=now))
+                opacity = 0.36 if now else 0.1
+                parts.append(box(x, 0, wide, _ROW, "shared", opacity, str(lane), bold=now))
     for at in range(columns // BANKS):
         x = at * BANKS * cell
         parts.append(stroke(f"M{x + 1:g} {_ROW + 3}v8", "fg", thick=1.4))

@@ -23,6 +23,7 @@ from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.lab.arguments import kernel_of
 from sgemm_lab.lab.output import Output
 from sgemm_lab.lab.pictures.frame import (
+    PALE,
     PANEL_WIDTH,
     colour,
     intervals,
@@ -45,8 +46,6 @@ _LARGEST_CELL = 14
 _SMALLEST_CELL = 3.5
 _LEAST_STEP = 5
 """How wide one k is drawn at least, so that what one step reads is no hairline."""
-PALE = 0.26
-"""Opacity of what was fetched or is owned, but not in use."""
 
 
 @dataclass(frozen=True)

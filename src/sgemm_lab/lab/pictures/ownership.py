@@ -7,7 +7,9 @@ from sgemm_lab.kernel import Kernel
 from sgemm_lab.lab.arguments import kernel_of
 from sgemm_lab.lab.output import Output
 from sgemm_lab.lab.pictures.frame import (
+    PALE,
     PANEL_WIDTH,
+    box,
     colour,
     lattice,
     outline,
@@ -16,7 +18,7 @@ from sgemm_lab.lab.pictures.frame import (
     stroke,
     words,
 )
-from sgemm_lab.lab.pictures.matrices import PALE, cells_drawn, reading
+from sgemm_lab.lab.pictures.matrices import cells_drawn, reading
 from sgemm_lab.text import plural
 
 _CELL = 20
@@ -64,9 +66,7 @@ def one_element(
             middle = x + _CELL / 2
             parts.append(words(middle, y + 14, str(value), hue=hue, anchor="middle", bold=now))
     x, y = c_left + j * _CELL, c_top + i * _CELL
-    parts.append(rectangle(x, y, _CELL, _CELL, "register", PALE))
-    parts.append(outline(x, y, _CELL, _CELL, "register"))
-    parts.append(words(x + _CELL / 2, y + 14, str(sum_), anchor="middle", bold=True))
+    parts.append(box(x, y, _CELL, _CELL, "register", label=str(sum_), bold=True))
     described = (
         f"A row of A and a column of B, {k} numbers each. Step {step} multiplies {row[step]} by "
         f"{column[step]}; the sum so far is {sum_}."

@@ -5,15 +5,15 @@ from itertools import pairwise
 
 from sgemm_lab.lab.output import Output
 from sgemm_lab.lab.pictures.frame import (
+    PALE,
     PANEL_WIDTH,
     beside,
-    outline,
+    box,
     panel,
     rectangle,
     stroke,
     words,
 )
-from sgemm_lab.lab.pictures.matrices import PALE
 
 _SIDE = 8
 """Rows and columns of the thread tile that is drawn."""
@@ -78,14 +78,12 @@ def _grid(order: list[Place]) -> Iterator[str]:
             (at == a, a == before[0], 0, _TOP + at * _HIGH, _LEFT - 4, _HIGH),
         ):
             if own:
-                yield rectangle(left, above, wide, high, "register", 1 if kept else 0)
-                yield outline(left, above, wide, high, "register")
+                yield box(left, above, wide, high, "register", 1 if kept else 0)
         hues = ["bg" if now else "fg" for now in (at == b == before[1], at == a == before[0])]
         yield words(_LEFT + (at + 0.5) * _WIDE, _TOP - 7, f"b{at}", anchor="middle", hue=hues[0])
         y = _TOP + (at + 0.5) * _HIGH + 4
         yield words(_LEFT / 2 - 2, y, f"a{at}", anchor="middle", hue=hues[1])
-    yield rectangle(_LEFT, _TOP, across, down, "register", PALE / 2)
-    yield outline(_LEFT, _TOP, across, down, "register")
+    yield box(_LEFT, _TOP, across, down, "register", PALE / 2)
     walk = "L".join(
         f"{_LEFT + (column + 0.5) * _WIDE:g} {_TOP + (row + 0.5) * _HIGH:g}"
         for row, column in order

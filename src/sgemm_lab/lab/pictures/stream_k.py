@@ -14,7 +14,7 @@ from sgemm_lab.formulas.tile import Tile
 from sgemm_lab.kernel import ENTRY, Kernel
 from sgemm_lab.lab.arguments import kernel_of
 from sgemm_lab.lab.output import Output
-from sgemm_lab.lab.pictures.frame import PANEL_WIDTH, outline, panel, rectangle, words
+from sgemm_lab.lab.pictures.frame import PALE, PANEL_WIDTH, outline, panel, rectangle, words
 from sgemm_lab.simulator import simulate
 from sgemm_lab.text import plural
 
@@ -25,7 +25,6 @@ _BAR = 22
 _LEFT = 46
 _RIGHT = 16
 _LABEL = 40  # px of "tile 1"
-_PALE = 0.26
 
 
 class Piece(NamedTuple):
@@ -123,7 +122,7 @@ def _bars(share: Sequence[Piece], y: float, wide: float) -> list[str]:
     for tile, pieces in groupby(share, key=lambda piece: piece.tile):
         count = len(list(pieces))
         for _ in range(count):
-            parts.append(rectangle(x + 1.5, y + 1.5, wide - 3, _BAR - 3, "register", _PALE))
+            parts.append(rectangle(x + 1.5, y + 1.5, wide - 3, _BAR - 3, "register", PALE))
             x += wide
         left, width = x - count * wide, count * wide
         parts.append(outline(left + 0.5, y, width - 1, _BAR, "register"))

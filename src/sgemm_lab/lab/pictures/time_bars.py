@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from sgemm_lab.lab.output import Output
-from sgemm_lab.lab.pictures.frame import PANEL_WIDTH, outline, panel, rectangle, words
+from sgemm_lab.lab.pictures.frame import PANEL_WIDTH, box, outline, panel, words
 
 _BAR = 26
 _ROW = _BAR + 44
@@ -35,8 +35,8 @@ def time_bars(title: str, rows: Mapping[str, Sequence[tuple[str, float]]]) -> Ou
 
 
 def _piece(what: str, x: float, y: float, width: float) -> list[str]:
-    filled = [] if what == "wait" else [rectangle(x, y, width, _BAR, "shared", 0.36)]
-    edge = outline(x + 0.5, y + 0.5, width - 1, _BAR - 1, "shared", dashed=what == "wait")
-    middle = x + width / 2
-    below = 22 if width < _NARROWEST else 0
-    return [*filled, edge, words(middle, y + 17 + below, what, anchor="middle")]
+    middle, base = x + width / 2, y + (39 if width < _NARROWEST else 17)
+    label = words(middle, base, what, anchor="middle")
+    if what == "wait":
+        return [outline(x + 0.5, y + 0.5, width - 1, _BAR - 1, "shared", dashed=True), label]
+    return [box(x, y, width, _BAR, "shared", 0.36), label]

@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 
 from sgemm_lab.lab.output import Output
-from sgemm_lab.lab.pictures.frame import LETTERS, PANEL_WIDTH, outline, panel, rectangle, words
-from sgemm_lab.lab.pictures.matrices import PALE
+from sgemm_lab.lab.pictures.frame import LETTERS, PALE, PANEL_WIDTH, box, panel, words
 from sgemm_lab.simulator.fragments import holders, places_of_sums
 
 _COLUMNS, _WARPS = 256, 4
@@ -40,13 +39,10 @@ def _all_sums() -> Output:
                 if j is None:
                     yield words(x + wide / 2, y + 34, "…", anchor="middle")
                     continue
-                marked = warp == 0 and j == 0
-                yield rectangle(
-                    x, y, wide, _ROWS * tall - 3, "register", PALE if marked else PALE / 2
-                )
-                if marked:
-                    yield outline(x, y, wide, _ROWS * tall - 3, "fg")
-                yield words(x + wide / 2, y + 34, f"d{4 * j}–{4 * j + 3}", anchor="middle")
+                marked, label = warp == 0 and j == 0, f"d{4 * j}–{4 * j + 3}"
+                opacity, edge = (PALE, "fg") if marked else (PALE / 2, "register")
+                high = _ROWS * tall - 3
+                yield box(x, y, wide, high, "register", opacity, label, edge=edge)
         for warp in range(_WARPS):
             y = _TOP + warp * _ROWS * tall
             yield words(0, y + 28, f"warp {warp}")
@@ -72,12 +68,10 @@ def _one_map() -> Output:
             for c in range(_WIDE):
                 x, y = left + c * wide, _TOP + r * tall
                 lane, register = int(of_c.lane[r, c]), int(of_c.register[r, c])
-                mine = lane == _LANE
-                yield rectangle(x, y, wide, tall, "register", 1.0 if mine else PALE / 2)
-                yield outline(x, y, wide, tall)
-                text = f"d{register}" if mine else f"{lane}"
-                hue = "bg" if mine else "fg"
-                yield words(x + wide / 2, y + 12, text, anchor="middle", hue=hue)
+                label, opacity, ink = f"{lane}", PALE / 2, "fg"
+                if lane == _LANE:
+                    label, opacity, ink = f"d{register}", 1.0, "bg"
+                yield box(x, y, wide, tall, "register", opacity, label, ink=ink, edge="line")
         for c in range(_WIDE):
             yield words(left + (c + 0.5) * wide, LETTERS, f"{c}", anchor="middle")
 

@@ -19,7 +19,9 @@ from sgemm_lab.kernel import ENTRY, Kernel
 from sgemm_lab.lab.arguments import kernel_of
 from sgemm_lab.lab.output import Output
 from sgemm_lab.lab.pictures.frame import (
+    PALE,
     PANEL_WIDTH,
+    box,
     colour,
     outline,
     panel,
@@ -27,7 +29,6 @@ from sgemm_lab.lab.pictures.frame import (
     stroke,
     words,
 )
-from sgemm_lab.lab.pictures.matrices import PALE
 from sgemm_lab.simulator import simulate
 from sgemm_lab.text import bytes_text, plural
 
@@ -171,12 +172,10 @@ def _tile_at_work(tile: Tile, groups: list[tuple[int, int]], step: int) -> Itera
         for band in range(first, last + 1, _BAND):
             top, high = y + band * _PER_COLUMN, _BAND * _PER_COLUMN
             mine = done if first == groups[0][0] else 0
-            yield rectangle(x, top, across, high, "register", mine * _K / tile.bk * 0.9)
             ink = "bg" if 2 * mine * _K > tile.bk else "fg"
-            warp = band // _BAND
-            said = f"C: {_BAND} columns of warp {warp}" if not warp else f"warp {warp}"
-            yield words(x + across / 2, top + high / 2 + 4, said, anchor="middle", hue=ink)
-            yield outline(x, top, across, high, "register")
+            said = f"warp {band // _BAND}" if band else f"C: {_BAND} columns of warp 0"
+            opacity = mine * _K / tile.bk * 0.9
+            yield box(x, top, across, high, "register", opacity, said, ink=ink)
     if done:
         k, (first, last) = (done - 1) * _K, groups[0]
         high = (last - first + 1) * _PER_COLUMN
@@ -213,23 +212,14 @@ def warp_group_rows(title: str, name: str | Kernel) -> Output:
         words(left - 14, y + 12, "A", bold=True, size=14),
         words(x - 14, top + 12, "B", bold=True, size=14),
     ]
-    for box in range(bn // _HALVES):
-        at, wide = x + box * _HALVES * scale, _HALVES * scale
-        shapes += [
-            rectangle(at, top, wide, bk * scale, "shared", PALE),
-            outline(at, top, wide, bk * scale, "shared"),
-            words(at + wide / 2, top + bk * scale / 2 + 4, f"box {box}", anchor="middle"),
-        ]
+    for half in range(bn // _HALVES):
+        at, wide = x + half * _HALVES * scale, _HALVES * scale
+        shapes.append(box(at, top, wide, bk * scale, "shared", label=f"box {half}"))
     for group in range(groups):
         at, high = y + group * rows * scale, rows * scale
-        shapes += [
-            rectangle(left, at, bk * scale, high, "shared", PALE),
-            outline(left, at, bk * scale, high, "shared"),
-            rectangle(x, at, bn * scale, high, "register", PALE),
-            outline(x, at, bn * scale, high, "register"),
-            words(x + bn * scale / 2, at + high / 2 + 4,
-                  f"group {group}: {rows} rows of C", anchor="middle"),
-        ]  # fmt: skip
+        label = f"group {group}: {rows} rows of C"
+        shapes.append(box(left, at, bk * scale, high, "shared"))
+        shapes.append(box(x, at, bn * scale, high, "register", label=label))
     described = (
         f"A K tile: {bm} × {bk} of A and {bk} × {bn} of B, in {bn // _HALVES} boxes. Each of "
         f"{groups} warp groups computes {rows} × {bn} of C."
@@ -256,22 +246,15 @@ def multicast(title: str, name: str | Kernel) -> Output:
         read += rows * tile.bk * FLOAT_BYTES
         y = top + begin * high
         middle = y + share * high * (0.5 if share < 1 else (1 + part.block) / (1 + BLOCKS))
-        parts += [
-            rectangle(left, y, wide, share * high, "l2", PALE if share < 1 else PALE / BLOCKS),
-            outline(left, y, wide, share * high, "l2"),
-            words(
-                left + wide / 2,
-                middle + 4,
-                f"block {part.block}{' copies' if share < 1 else ': all'}",
-                anchor="middle",
-            ),
-        ]
+        label = f"block {part.block}{' copies' if share < 1 else ': all'}"
+        opacity = PALE if share < 1 else PALE / BLOCKS
+        parts.append(box(left, y, wide, share * high, "l2", opacity))
+        parts.append(words(left + wide / 2, middle + 4, label, anchor="middle"))
         for block in into:
             there = tops[block] + begin * low
             end = there + share * low / 2
             parts += [
-                rectangle(right, there, narrow, share * low, "shared", PALE),
-                outline(right, there, narrow, share * low, "shared"),
+                box(right, there, narrow, share * low, "shared"),
                 stroke(f"M{left + wide + 2} {middle:g}L{right - 6} {end:g}", "shared", thick=2),
                 f'<circle cx="{right - 5}" cy="{end:g}" r="4" fill="{colour("shared")}"/>',
             ]

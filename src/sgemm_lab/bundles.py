@@ -28,7 +28,7 @@ FOLDER = BUNDLES
 
 _BUILT_FROM = FOLDER / "built_from.txt"
 _BUILDER = PACKAGE / "esbuild.mjs"
-_SOURCES = (".ts", ".css", ".json", ".mjs")
+_SOURCES = (".ts", ".h", ".css", ".json", ".mjs")
 _PYTHON = re.compile(r'^import \{[^}]*\} from "(\.[^"]+\.py)";', re.M)
 _SECONDS_BETWEEN_LOOKS = 0.3
 

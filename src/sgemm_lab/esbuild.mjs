@@ -29,6 +29,20 @@ const fromPython = {
   },
 };
 
+/** C++ headers as text, without comments and indents: `import CUDA_HEADER from "./cuda.h"`. */
+const fromHeaders = {
+  name: "texts of C++ headers",
+  setup({ onLoad }) {
+    onLoad({ filter: /\.h$/ }, ({ path }) => {
+      const text = readFileSync(path, "utf-8");
+      return {
+        contents: text.replace(/^ *\/\/.*\n|^ +/gm, "").replace(/ +\\$/gm, " \\"),
+        loader: "text",
+      };
+    });
+  },
+};
+
 /** The book's colours: `import "sgemm-lab:theme.css"`. */
 const theme = {
   name: "theme",
@@ -73,7 +87,7 @@ async function bundle(contents, options = {}, plugins = []) {
     // Fields of a class may use what its constructor takes.
     tsconfigRaw: { compilerOptions: { useDefineForClassFields: false } },
     ...options,
-    plugins: [...plugins, fromPython, theme],
+    plugins: [...plugins, fromPython, fromHeaders, theme],
   });
   const text = (ending) => outputFiles.find(({ path }) => path.endsWith(ending))?.text ?? "";
   for (const path of Object.keys(metafile.inputs)) used.add(nameOf(resolve(path)));

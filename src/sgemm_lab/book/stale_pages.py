@@ -31,6 +31,6 @@ def inputs() -> Iterator[Path]:
     """Return every file, other than the page itself, that decides what a page shows."""
     yield from data_folder("kernels").glob("*.cu*")
     yield from data_folder("records").glob("*.json")
-    for suffix in ("py", "ts", "css", "html", "json", "toml", "svg", "zip"):
+    for suffix in ("py", "ts", "h", "css", "html", "json", "toml", "svg", "zip"):
         found = PACKAGE.rglob(f"*.{suffix}")
         yield from (path for path in found if "node_modules" not in path.parts)

@@ -4,9 +4,9 @@
 // the whole frontend and optimiser. It makes LLVM IR; `translate` makes PTX of that. Loading is
 // asynchronous, compiling is not.
 
+import CUDA_HEADER from "./cuda.h";
 import type { SourceError } from "./diagnostics.ts";
 import { readDiagnostics } from "./diagnostics.ts";
-import { cudaHeader } from "./header.ts";
 import { IrError } from "./ir/errors.ts";
 import { type Package, run } from "./run.ts";
 import { clusterOf, translate } from "./translate.ts";
@@ -57,13 +57,11 @@ export async function loadCompiler(
     {},
     { fetchProgress: ({ doneLength, totalLength }) => progress?.(doneLength, totalLength) },
   );
-  const header = cudaHeader();
-  return (source, options = {}) => compile(clang, header, source, options);
+  return (source, options = {}) => compile(clang, source, options);
 }
 
 function compile(
   clang: Package,
-  header: string,
   source: string,
   { defines = {}, target = "sm_90", file = "kernel.cu" }: Options,
 ): Compiled {
@@ -71,7 +69,7 @@ function compile(
   const processor = ["-target-cpu", target, "-target-feature", feature(target)];
   const args = ["clang", "-cc1", ...LANGUAGE, ...processor, ...OPTIMISATION, ...macros];
   const output = ["-emit-llvm", "-o", "-", file];
-  const files = { [file]: source, [HEADER_FILE]: header };
+  const files = { [file]: source, [HEADER_FILE]: CUDA_HEADER };
   // The IR comes by stdout: written to a file of the package, every few bytes copy it whole.
   const { output: ir, messages, files: done } = run(clang, [...args, ...output], files);
   if (!done) return { errors: readDiagnostics(messages, file) };

@@ -5,7 +5,7 @@ import type { Package } from "../../clang/run.ts";
 import { run } from "../../clang/run.ts";
 import type { CudaFile } from "../cuda_file.ts";
 import { UnfollowedError } from "./faults.ts";
-import { HOST_HEADER } from "./host_header.ts";
+import HOST_HEADER from "./host_cuda.h";
 import { EVERY_HEADER, hostTexts, plainName } from "./host_text.ts";
 
 /** A host program: its module, and what its functions and its kernels are called. */

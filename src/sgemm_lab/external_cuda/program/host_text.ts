@@ -3,13 +3,13 @@
 // - `long`, `size_t` and `sizeof` have 8 bytes, as on the machines that CUDA runs on, though
 //   WebAssembly has 4;
 // - functions of the device alone have no body, as their words are unknown here;
-// - includes name what is there: headers of the project; CUDA's own are `host_header.ts`.
+// - includes name what is there: headers of the project; CUDA's own are `host_cuda.h`.
 
 import type { CudaFile } from "../cuda_file.ts";
 import type { Token } from "../tokens.ts";
 import { depthOf, matching, tokensOf } from "../tokens.ts";
 
-/** CUDA's headers that `host_header.ts` stands for. */
+/** CUDA's headers that `host_cuda.h` stands for. */
 const OF_CUDA =
   /^(cuda(_\w+)?\.h|cuda\/\w+|cuda_runtime_api\.h|curand_(kernel|mtgp32\w*)\.h|cooperative_groups(\/.*)?\.h|mma\.h|cuComplex\.h|(vector|device|driver|texture|surface|math|sm_\d+|channel|host)_\w+\.h|helper_(cuda|functions)\.h|crt\/.*|nv\/\w+|nvToolsExt\.h|nvtx3\/.*|omp\.h|immintrin\.h|cudaProfiler\.h)$/;
 const INCLUDE = /^(#\s*include\s*)(?:<([^>\n]+)>|"([^"\n]+)")/;

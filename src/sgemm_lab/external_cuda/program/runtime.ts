@@ -4,7 +4,6 @@ import { UNWRITTEN } from "../../simulator/memory.ts";
 import type { Calls } from "./calls.ts";
 import { ProgramFault, TooLargeError, UnfollowedError } from "./faults.ts";
 import type { Heap } from "./heap.ts";
-import { REALS } from "./host_header.ts";
 import type { Block, DeviceMemory, Where } from "./memory.ts";
 import type { Streams, Work } from "./streams.ts";
 
@@ -12,6 +11,8 @@ const [SUCCESS, INVALID_VALUE] = [0, 1];
 const [TO_DEVICE, TO_HOST, IN_DEVICE] = [1, 2, 3];
 const MOST_SHARED = 227 * 1024;
 const DYNAMIC_SHARED = 8;
+/** Types of numbers with a fraction; their places are the codes that `host_cuda.h` has for them. */
+const REALS = ["", "float", "double", "__half", "__nv_bfloat16"];
 const WHERE: Where[] = ["device", "managed", "pinned"];
 const MILLISECONDS = 0.5;
 

@@ -1,5 +1,11 @@
-// Numbers that TypeScript takes from Python modules, see bundles.py. Only the type checker reads this
-// file; esbuild refuses a name that Python does not have.
+// What TypeScript imports that is not TypeScript: numbers of Python modules, see bundles.py, and the
+// text of C++ headers. Only the type checker reads this file; esbuild refuses a name that Python does
+// not have.
+
+declare module "*.h" {
+  const text: string;
+  export default text;
+}
 
 declare module "*/hardware.py" {
   export const LINES_PER_LOOKUP: number;

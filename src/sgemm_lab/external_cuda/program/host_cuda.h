@@ -3,7 +3,6 @@
 //
 // Each function takes the line of its call as a last argument that no caller writes.
 
-const WORDS = `
 #pragma clang system_header
 #define __global__ __attribute__((global))
 #define __device__ __attribute__((device))
@@ -86,10 +85,8 @@ void* __libc_malloc(unsigned long bytes) { return malloc(bytes); }
 void* __libc_calloc(unsigned long count, unsigned long bytes) { return calloc(count, bytes); }
 void __libc_free(void* block) { free(block); }
 }
-`;
 
-/** `printf` takes each whole number by its own width, as `long` has 8 bytes here and in CUDA. */
-const PRINTING = `
+// printf takes each whole number by its own width, as `long` has 8 bytes here and in CUDA.
 static const char* lab_format(const char* format, const unsigned char* bytes) {
   static char made[1 << 16];
   char* to = made;
@@ -134,19 +131,16 @@ int lab_snprintf(char* to, unsigned long count, const char* format, A... a) {
   return snprintf(to, count, lab_format(format, sizes), a...);
 }
 namespace std { using ::lab_printf; using ::lab_fprintf; using ::lab_sprintf; using ::lab_snprintf; }
-`;
 
-const each = <T>(all: T[], write: (one: T) => string) => all.map(write).join("\n");
-
-const NUMBERS = ["int", "unsigned", "long long", "unsigned long long", "float", "double"];
-
-const MATHEMATICS = `
-${each(
-  NUMBERS,
-  (type) => `
-LAB_IN constexpr ${type} min(${type} a, ${type} b) { return b < a ? b : a; }
-LAB_IN constexpr ${type} max(${type} a, ${type} b) { return a < b ? b : a; }`,
-)}
+#define LAB_LEAST(T)                                         \
+  LAB_IN constexpr T min(T a, T b) { return b < a ? b : a; } \
+  LAB_IN constexpr T max(T a, T b) { return a < b ? b : a; }
+LAB_LEAST(int)
+LAB_LEAST(unsigned)
+LAB_LEAST(long long)
+LAB_LEAST(unsigned long long)
+LAB_LEAST(float)
+LAB_LEAST(double)
 LAB_IN constexpr unsigned min(int a, unsigned b) { return min((unsigned)a, b); }
 LAB_IN constexpr unsigned min(unsigned a, int b) { return min(a, (unsigned)b); }
 LAB_IN constexpr unsigned max(int a, unsigned b) { return max((unsigned)a, b); }
@@ -156,15 +150,13 @@ LAB_IN constexpr double min(double a, float b) { return min(a, (double)b); }
 LAB_IN constexpr double max(float a, double b) { return max((double)a, b); }
 LAB_IN constexpr double max(double a, float b) { return max(a, (double)b); }
 namespace std {
-${each(["min", "max"], (name) =>
-  each(["", "unsigned "], (sign) =>
-    each(["long a, :long long b", "long long a, :long b"], (pair) => {
-      const [a, b] = pair.split(":").map((one) => sign + one);
-      const body = name === "min" ? "b < a ? b : a" : "a < b ? b : a";
-      return `constexpr ${sign}long long ${name}(${a}${b}) { return ${body}; }`;
-    }),
-  ),
-)}
+#define LAB_WIDE(name, sign, order)                                              \
+  constexpr sign long long name(sign long a, sign long long b) { return order; } \
+  constexpr sign long long name(sign long long a, sign long b) { return order; }
+LAB_WIDE(min, , b < a ? b : a)
+LAB_WIDE(min, unsigned, b < a ? b : a)
+LAB_WIDE(max, , a < b ? b : a)
+LAB_WIDE(max, unsigned, a < b ? b : a)
 }
 LAB_IN float rsqrtf(float a) { return 1.0f / sqrtf(a); }
 LAB_IN double rsqrt(double a) { return 1.0 / sqrt(a); }
@@ -195,30 +187,29 @@ LAB_IN unsigned __float_as_uint(float a) { return __builtin_bit_cast(unsigned, a
 LAB_IN float __int_as_float(int a) { return __builtin_bit_cast(float, a); }
 LAB_IN float __uint_as_float(unsigned a) { return __builtin_bit_cast(float, a); }
 template <class T> LAB_IN T __ldg(const T* from) { return *from; }
-`;
 
-const VECTORS = each(
-  [
-    ...["char", "uchar", "short", "ushort", "int", "uint", "float"],
-    ...["long", "ulong", "longlong", "ulonglong", "double"],
-  ],
-  (name) => {
-    const base = name.replace(/^u/, "unsigned ").replace(/long(long)?$/, "long long");
-    const wide = base.includes("long") || base === "double" ? 8 : 0;
-    const bytes = wide || { char: 1, short: 2 }[base.replace("unsigned ", "")] || 4;
-    const struct = (lanes: number) => {
-      const fields = [..."xyzw"].slice(0, lanes);
-      const aligned = lanes === 1 || lanes === 3 ? bytes : Math.min(16, bytes * lanes);
-      const given = fields.map((one) => `${base} ${one}`).join(", ");
-      return `
-struct __attribute__((aligned(${aligned}))) ${name}${lanes} { ${base} ${fields.join(", ")}; };
-LAB_IN ${name}${lanes} make_${name}${lanes}(${given}) { return {${fields.join(", ")}}; }`;
-    };
-    return each([1, 2, 3, 4], struct);
-  },
-);
+#define LAB_VECTORS(T, name, of1, of2, of3, of4)                     \
+  struct __attribute__((aligned(of1))) name##1 { T x; };             \
+  LAB_IN name##1 make_##name##1(T x) { return {x}; }                 \
+  struct __attribute__((aligned(of2))) name##2 { T x, y; };          \
+  LAB_IN name##2 make_##name##2(T x, T y) { return {x, y}; }         \
+  struct __attribute__((aligned(of3))) name##3 { T x, y, z; };       \
+  LAB_IN name##3 make_##name##3(T x, T y, T z) { return {x, y, z}; } \
+  struct __attribute__((aligned(of4))) name##4 { T x, y, z, w; };    \
+  LAB_IN name##4 make_##name##4(T x, T y, T z, T w) { return {x, y, z, w}; }
+LAB_VECTORS(char, char, 1, 2, 1, 4)
+LAB_VECTORS(unsigned char, uchar, 1, 2, 1, 4)
+LAB_VECTORS(short, short, 2, 4, 2, 8)
+LAB_VECTORS(unsigned short, ushort, 2, 4, 2, 8)
+LAB_VECTORS(int, int, 4, 8, 4, 16)
+LAB_VECTORS(unsigned int, uint, 4, 8, 4, 16)
+LAB_VECTORS(float, float, 4, 8, 4, 16)
+LAB_VECTORS(long long, long, 8, 16, 8, 16)
+LAB_VECTORS(unsigned long long, ulong, 8, 16, 8, 16)
+LAB_VECTORS(long long, longlong, 8, 16, 8, 16)
+LAB_VECTORS(unsigned long long, ulonglong, 8, 16, 8, 16)
+LAB_VECTORS(double, double, 8, 16, 8, 16)
 
-const SMALL_FLOATS = `
 struct __attribute__((aligned(2))) __half {
   unsigned short bits;
   __half() = default;
@@ -255,20 +246,22 @@ typedef __half half;
 typedef __half2 half2;
 typedef __nv_bfloat16 nv_bfloat16;
 typedef __nv_bfloat162 nv_bfloat162;
-${each(["__half half", "__nv_bfloat16 bfloat16"], (pair) => {
-  const [type, name] = pair.split(" ");
-  const back = name === "half" ? "__half2float" : "__bfloat162float";
-  return `
-LAB_IN float ${back}(${type} a) { return a; }
-${each(["", "_rn", "_rz", "_ru", "_rd"], (mode) => `LAB_IN ${type} __float2${name}${mode}(float a) { return a; }`)}
-LAB_IN ${type} __double2${name}(double a) { return a; }
-LAB_IN ${type} __int2${name}_rn(int a) { return a; }
-LAB_IN ${type}2 __float2${name}2_rn(float a) { return {a, a}; }
-LAB_IN ${type}2 __floats2${name}2_rn(float a, float b) { return {a, b}; }
-LAB_IN ${type}2 make_${type.replace(/^__/, "")}2(${type} a, ${type} b) { return {a, b}; }
-LAB_IN float __low2float(${type}2 a) { return a.x; }
-LAB_IN float __high2float(${type}2 a) { return a.y; }`;
-})}
+#define LAB_SMALL(T, name, back, pair)                                   \
+  LAB_IN float back(T a) { return a; }                                   \
+  LAB_IN T __float2##name(float a) { return a; }                         \
+  LAB_IN T __float2##name##_rn(float a) { return a; }                    \
+  LAB_IN T __float2##name##_rz(float a) { return a; }                    \
+  LAB_IN T __float2##name##_ru(float a) { return a; }                    \
+  LAB_IN T __float2##name##_rd(float a) { return a; }                    \
+  LAB_IN T __double2##name(double a) { return a; }                       \
+  LAB_IN T __int2##name##_rn(int a) { return a; }                        \
+  LAB_IN T##2 __float2##name##2_rn(float a) { return {a, a}; }           \
+  LAB_IN T##2 __floats2##name##2_rn(float a, float b) { return {a, b}; } \
+  LAB_IN T##2 pair(T a, T b) { return {a, b}; }                          \
+  LAB_IN float __low2float(T##2 a) { return a.x; }                       \
+  LAB_IN float __high2float(T##2 a) { return a.y; }
+LAB_SMALL(__half, half, __half2float, make_half2)
+LAB_SMALL(__nv_bfloat16, bfloat16, __bfloat162float, make_nv_bfloat162)
 LAB_IN __half2 __halves2half2(__half a, __half b) { return {a, b}; }
 LAB_IN float2 __half22float2(__half2 a) { return {a.x, a.y}; }
 LAB_IN unsigned short __half_as_ushort(__half a) { return a.bits; }
@@ -287,61 +280,66 @@ LAB_IN cuFloatComplex cuCsubf(cuFloatComplex a, cuFloatComplex b) { return {a.x 
 LAB_IN cuFloatComplex cuCmulf(cuFloatComplex a, cuFloatComplex b) {
   return {a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x};
 }
-`;
 
-const ERRORS = [
-  ["Success", 0, "no error"],
-  ["ErrorInvalidValue", 1, "invalid argument"],
-  ["ErrorMemoryAllocation", 2, "out of memory"],
-  ["ErrorInitializationError", 3, "initialization error"],
-  ["ErrorInvalidConfiguration", 9, "invalid configuration argument"],
-  ["ErrorInvalidSymbol", 13, "invalid device symbol"],
-  ["ErrorInvalidDevicePointer", 17, "invalid device pointer"],
-  ["ErrorInvalidMemcpyDirection", 21, "invalid copy direction for memcpy"],
-  ["ErrorNoDevice", 100, "no CUDA-capable device is detected"],
-  ["ErrorInvalidDevice", 101, "invalid device ordinal"],
-  ["ErrorInvalidResourceHandle", 400, "invalid resource handle"],
-  ["ErrorNotReady", 600, "device not ready"],
-  ["ErrorIllegalAddress", 700, "an illegal memory access was encountered"],
-  ["ErrorLaunchOutOfResources", 701, "too many resources requested for launch"],
-  ["ErrorLaunchTimeout", 702, "the launch timed out and was terminated"],
-  ["ErrorLaunchFailure", 719, "unspecified launch failure"],
-  ["ErrorCooperativeLaunchTooLarge", 720, "too many blocks in cooperative launch"],
-  ["ErrorNotSupported", 801, "operation not supported"],
-  ["ErrorUnknown", 999, "unknown error"],
-] as const;
+#define LAB_ERRORS(error)                                                             \
+  error(Success, 0, "no error") error(ErrorInvalidValue, 1, "invalid argument")       \
+  error(ErrorMemoryAllocation, 2, "out of memory")                                    \
+  error(ErrorInitializationError, 3, "initialization error")                          \
+  error(ErrorInvalidConfiguration, 9, "invalid configuration argument")               \
+  error(ErrorInvalidSymbol, 13, "invalid device symbol")                              \
+  error(ErrorInvalidDevicePointer, 17, "invalid device pointer")                      \
+  error(ErrorInvalidMemcpyDirection, 21, "invalid copy direction for memcpy")         \
+  error(ErrorNoDevice, 100, "no CUDA-capable device is detected")                     \
+  error(ErrorInvalidDevice, 101, "invalid device ordinal")                            \
+  error(ErrorInvalidResourceHandle, 400, "invalid resource handle")                   \
+  error(ErrorNotReady, 600, "device not ready")                                       \
+  error(ErrorIllegalAddress, 700, "an illegal memory access was encountered")         \
+  error(ErrorLaunchOutOfResources, 701, "too many resources requested for launch")    \
+  error(ErrorLaunchTimeout, 702, "the launch timed out and was terminated")           \
+  error(ErrorLaunchFailure, 719, "unspecified launch failure")                        \
+  error(ErrorCooperativeLaunchTooLarge, 720, "too many blocks in cooperative launch") \
+  error(ErrorNotSupported, 801, "operation not supported")                            \
+  error(ErrorUnknown, 999, "unknown error")
+// What cudaGetDeviceProperties and cudaDeviceGetAttribute say: an H200.
+#define LAB_COUNTS(value)                                                                       \
+  value(MultiProcessorCount, multiProcessorCount, 132) value(Major, major, 9)                   \
+  value(Minor, minor, 0) value(MaxThreadsPerBlock, maxThreadsPerBlock, 1024)                    \
+  value(WarpSize, warpSize, 32)                                                                 \
+  value(MaxThreadsPerMultiProcessor, maxThreadsPerMultiProcessor, 2048)                         \
+  value(CooperativeLaunch, cooperativeLaunch, 1) value(L2CacheSize, l2CacheSize, 62914560)      \
+  value(ClockRate, clockRate, 1980000) value(MemoryClockRate, memoryClockRate, 3201000)         \
+  value(MemoryBusWidth, memoryBusWidth, 6144) value(ManagedMemory, managedMemory, 1)            \
+  value(ConcurrentKernels, concurrentKernels, 1) value(RegsPerBlock, regsPerBlock, 65536)       \
+  value(MaxBlocksPerMultiProcessor, maxBlocksPerMultiProcessor, 32)                             \
+  value(ConcurrentManagedAccess, concurrentManagedAccess, 1)                                    \
+  value(UnifiedAddressing, unifiedAddressing, 1) value(AsyncEngineCount, asyncEngineCount, 3)   \
+  value(Integrated, integrated, 0) value(CanMapHostMemory, canMapHostMemory, 1)                 \
+  value(RegsPerMultiprocessor, regsPerMultiprocessor, 65536) value(ComputeMode, computeMode, 0) \
+  value(ECCEnabled, ECCEnabled, 1) value(PageableMemoryAccess, pageableMemoryAccess, 0)         \
+  value(DeviceOverlap, deviceOverlap, 1) value(MemoryPoolsSupported, memoryPoolsSupported, 1)   \
+  value(ClusterLaunch, clusterLaunch, 1)                                                        \
+  value(PersistingL2CacheMaxSize, persistingL2CacheMaxSize, 0)                                  \
+  value(AccessPolicyMaxWindowSize, accessPolicyMaxWindowSize, 0) value(PciBusID, pciBusID, 0)   \
+  value(PciDeviceID, pciDeviceID, 0) value(PciDomainID, pciDomainID, 0)                         \
+  value(KernelExecTimeoutEnabled, kernelExecTimeoutEnabled, 0) value(TccDriver, tccDriver, 0)   \
+  value(IsMultiGpuBoard, isMultiGpuBoard, 0)
+#define LAB_BYTES(value)                                                           \
+  value(TotalGlobalMem, totalGlobalMem, 150000000000)                              \
+  value(SharedMemPerBlock, sharedMemPerBlock, 49152)                               \
+  value(SharedMemPerMultiprocessor, sharedMemPerMultiprocessor, 233472)            \
+  value(SharedMemPerBlockOptin, sharedMemPerBlockOptin, 232448)                    \
+  value(TotalConstMem, totalConstMem, 65536) value(MemPitch, memPitch, 2147483647) \
+  value(TextureAlignment, textureAlignment, 512)                                   \
+  value(ReservedSharedMemPerBlock, reservedSharedMemPerBlock, 1024)
+// Attributes that have another name than the property.
+#define LAB_SAME(value)                                                           \
+  value(ComputeCapabilityMajor, major, 9) value(ComputeCapabilityMinor, minor, 0) \
+  value(MaxSharedMemoryPerBlock, sharedMemPerBlock, 49152)                        \
+  value(GlobalMemoryBusWidth, memoryBusWidth, 6144)                               \
+  value(MaxSharedMemoryPerBlockOptin, sharedMemPerBlockOptin, 232448)             \
+  value(MaxSharedMemoryPerMultiprocessor, sharedMemPerMultiprocessor, 233472)     \
+  value(MaxRegistersPerBlock, regsPerBlock, 65536) value(MaxBlockDimX, maxThreadsPerBlock, 1024)
 
-/** What `cudaGetDeviceProperties` and `cudaDeviceGetAttribute` say: an H200. */
-const DEVICE: Record<string, number> = {
-  ...{ multiProcessorCount: 132, major: 9, minor: 0, maxThreadsPerBlock: 1024, warpSize: 32 },
-  ...{ maxThreadsPerMultiProcessor: 2048, cooperativeLaunch: 1, l2CacheSize: 62914560 },
-  ...{ clockRate: 1980000, memoryClockRate: 3201000, memoryBusWidth: 6144, managedMemory: 1 },
-  ...{ concurrentKernels: 1, regsPerBlock: 65536, maxBlocksPerMultiProcessor: 32 },
-  ...{ concurrentManagedAccess: 1, unifiedAddressing: 1, asyncEngineCount: 3, integrated: 0 },
-  ...{ canMapHostMemory: 1, regsPerMultiprocessor: 65536, computeMode: 0, ECCEnabled: 1 },
-  ...{ pageableMemoryAccess: 0, deviceOverlap: 1, memoryPoolsSupported: 1, clusterLaunch: 1 },
-  ...{ persistingL2CacheMaxSize: 0, accessPolicyMaxWindowSize: 0, pciBusID: 0, pciDeviceID: 0 },
-  ...{ pciDomainID: 0, kernelExecTimeoutEnabled: 0, tccDriver: 0, isMultiGpuBoard: 0 },
-};
-const SIZES: Record<string, number> = {
-  ...{ totalGlobalMem: 150e9, sharedMemPerBlock: 49152, sharedMemPerMultiprocessor: 233472 },
-  ...{ sharedMemPerBlockOptin: 232448, totalConstMem: 65536, memPitch: 2147483647 },
-  ...{ textureAlignment: 512, reservedSharedMemPerBlock: 1024 },
-};
-const ATTRIBUTES: Record<string, string> = {
-  ...{ ComputeCapabilityMajor: "major", ComputeCapabilityMinor: "minor" },
-  ...{ MaxSharedMemoryPerBlock: "sharedMemPerBlock", GlobalMemoryBusWidth: "memoryBusWidth" },
-  ...{ MaxSharedMemoryPerBlockOptin: "sharedMemPerBlockOptin" },
-  ...{ MaxSharedMemoryPerMultiprocessor: "sharedMemPerMultiprocessor" },
-  ...{ MaxRegistersPerBlock: "regsPerBlock", MaxBlockDimX: "maxThreadsPerBlock" },
-};
-const all = { ...DEVICE, ...SIZES };
-const attributes = [
-  ...Object.keys(all).map((name) => [name[0].toUpperCase() + name.slice(1), all[name]]),
-  ...Object.entries(ATTRIBUTES).map(([name, same]) => [name, all[same]]),
-] as [string, number][];
-
-const TYPES = `
 struct dim3 {
   unsigned x, y, z;
   __host__ __device__ constexpr dim3(unsigned x = 1, unsigned y = 1, unsigned z = 1)
@@ -352,14 +350,17 @@ struct dim3 {
 extern const uint3 threadIdx, blockIdx;
 extern const dim3 blockDim, gridDim;
 constexpr int warpSize = 32;
-enum cudaError { ${ERRORS.map(([name, number]) => `cuda${name} = ${number}`).join(", ")} };
+#define LAB_NUMBER(name, number, text) cuda##name = number,
+enum cudaError { LAB_ERRORS(LAB_NUMBER) };
 typedef cudaError cudaError_t;
+#define LAB_TEXT(name, number, text) case number: return text;
 static inline const char* cudaGetErrorString(cudaError_t e) {
-  switch ((int)e) { ${ERRORS.map(([, number, text]) => `case ${number}: return "${text}";`).join(" ")} }
+  switch ((int)e) { LAB_ERRORS(LAB_TEXT) }
   return "unrecognized error code";
 }
+#define LAB_NAME(name, number, text) case number: return "cuda" #name;
 static inline const char* cudaGetErrorName(cudaError_t e) {
-  switch ((int)e) { ${ERRORS.map(([name, number]) => `case ${number}: return "cuda${name}";`).join(" ")} }
+  switch ((int)e) { LAB_ERRORS(LAB_NAME) }
   return "unrecognized error code";
 }
 enum cudaMemcpyKind {
@@ -402,13 +403,18 @@ enum cudaMemoryAdvise {
   cudaMemAdviseSetReadMostly = 1, cudaMemAdviseUnsetReadMostly, cudaMemAdviseSetPreferredLocation,
   cudaMemAdviseUnsetPreferredLocation, cudaMemAdviseSetAccessedBy, cudaMemAdviseUnsetAccessedBy
 };
-enum cudaDeviceAttr { ${attributes.map(([name]) => `cudaDevAttr${name}`).join(", ")} };
+#define LAB_ATTRIBUTE(name, field, value) cudaDevAttr##name,
+enum cudaDeviceAttr {
+  LAB_COUNTS(LAB_ATTRIBUTE) LAB_BYTES(LAB_ATTRIBUTE) LAB_SAME(LAB_ATTRIBUTE)
+};
+#define LAB_COUNT(name, field, value) int field;
+#define LAB_BYTE_COUNT(name, field, value) lab_size_t field;
 struct cudaUUID_t { char bytes[16]; };
 struct cudaDeviceProp {
   char name[256];
   cudaUUID_t uuid;
-  int ${Object.keys(DEVICE).join(", ")};
-  lab_size_t ${Object.keys(SIZES).join(", ")};
+  LAB_COUNTS(LAB_COUNT)
+  LAB_BYTES(LAB_BYTE_COUNT)
   int maxThreadsDim[3], maxGridSize[3];
 };
 struct cudaFuncAttributes {
@@ -444,42 +450,38 @@ template <class T, thread_scope = thread_scope_system> struct atomic {
   void store(T a, memory_order = memory_order_seq_cst) { *(volatile T*)&held = a; }
 };
 }
-`;
 
-/** Types of numbers with a fraction; their places are their codes. */
-export const REALS = ["", "float", "double", "__half", "__nv_bfloat16"];
-
-/** Functions of `runtime.ts`: what they take before the line. */
-const FUNCTIONS: Record<string, string> = {
-  ...{ cudaFree: "void*", cudaFreeHost: "void*", cudaFreeAsync: "void*, cudaStream_t" },
-  cudaHostRegister: "void*, lab_size_t, unsigned",
-  cudaHostUnregister: "void*",
-  cudaMemcpy: "void*, const void*, lab_size_t, cudaMemcpyKind",
-  cudaMemcpyAsync: "void*, const void*, lab_size_t, cudaMemcpyKind, cudaStream_t = 0",
-  cudaMemcpy2DAsync:
-    "void*, lab_size_t, const void*, lab_size_t, lab_size_t, lab_size_t, cudaMemcpyKind, cudaStream_t = 0",
-  cudaMemcpy2D:
-    "void*, lab_size_t, const void*, lab_size_t, lab_size_t, lab_size_t, cudaMemcpyKind",
-  cudaMemset: "void*, int, lab_size_t",
-  cudaMemsetAsync: "void*, int, lab_size_t, cudaStream_t = 0",
-  cudaMemset2D: "void*, lab_size_t, int, lab_size_t, lab_size_t",
-  cudaMemset2DAsync: "void*, lab_size_t, int, lab_size_t, lab_size_t, cudaStream_t = 0",
-  cudaStreamCreate: "cudaStream_t*",
-  cudaStreamCreateWithFlags: "cudaStream_t*, unsigned",
-  ...{ cudaStreamDestroy: "cudaStream_t", cudaStreamSynchronize: "cudaStream_t" },
-  cudaStreamQuery: "cudaStream_t",
-  cudaStreamWaitEvent: "cudaStream_t, cudaEvent_t, unsigned = 0",
-  ...{ cudaEventCreate: "cudaEvent_t*", cudaEventDestroy: "cudaEvent_t" },
-  cudaEventRecord: "cudaEvent_t, cudaStream_t = 0",
-  ...{ cudaEventSynchronize: "cudaEvent_t", cudaEventQuery: "cudaEvent_t" },
-  cudaEventElapsedTime: "float*, cudaEvent_t, cudaEvent_t",
-  ...{ cudaDeviceSynchronize: "", cudaGetLastError: "", cudaPeekAtLastError: "" },
-  cudaLaunchHostFunc: "cudaStream_t, cudaHostFn_t, void*",
-};
-
-const RUNTIME = `
+// Functions of runtime.ts.
 extern "C" {
-${each(Object.entries(FUNCTIONS), ([name, takes]) => `cudaError_t ${name}(${takes}${takes && ", "}LAB_LINE);`)}
+cudaError_t cudaFree(void*, LAB_LINE);
+cudaError_t cudaFreeHost(void*, LAB_LINE);
+cudaError_t cudaFreeAsync(void*, cudaStream_t, LAB_LINE);
+cudaError_t cudaHostRegister(void*, lab_size_t, unsigned, LAB_LINE);
+cudaError_t cudaHostUnregister(void*, LAB_LINE);
+cudaError_t cudaMemcpy(void*, const void*, lab_size_t, cudaMemcpyKind, LAB_LINE);
+cudaError_t cudaMemcpyAsync(void*, const void*, lab_size_t, cudaMemcpyKind, cudaStream_t = 0, LAB_LINE);
+cudaError_t cudaMemcpy2DAsync(void*, lab_size_t, const void*, lab_size_t, lab_size_t, lab_size_t, cudaMemcpyKind, cudaStream_t = 0, LAB_LINE);
+cudaError_t cudaMemcpy2D(void*, lab_size_t, const void*, lab_size_t, lab_size_t, lab_size_t, cudaMemcpyKind, LAB_LINE);
+cudaError_t cudaMemset(void*, int, lab_size_t, LAB_LINE);
+cudaError_t cudaMemsetAsync(void*, int, lab_size_t, cudaStream_t = 0, LAB_LINE);
+cudaError_t cudaMemset2D(void*, lab_size_t, int, lab_size_t, lab_size_t, LAB_LINE);
+cudaError_t cudaMemset2DAsync(void*, lab_size_t, int, lab_size_t, lab_size_t, cudaStream_t = 0, LAB_LINE);
+cudaError_t cudaStreamCreate(cudaStream_t*, LAB_LINE);
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t*, unsigned, LAB_LINE);
+cudaError_t cudaStreamDestroy(cudaStream_t, LAB_LINE);
+cudaError_t cudaStreamSynchronize(cudaStream_t, LAB_LINE);
+cudaError_t cudaStreamQuery(cudaStream_t, LAB_LINE);
+cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned = 0, LAB_LINE);
+cudaError_t cudaEventCreate(cudaEvent_t*, LAB_LINE);
+cudaError_t cudaEventDestroy(cudaEvent_t, LAB_LINE);
+cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t = 0, LAB_LINE);
+cudaError_t cudaEventSynchronize(cudaEvent_t, LAB_LINE);
+cudaError_t cudaEventQuery(cudaEvent_t, LAB_LINE);
+cudaError_t cudaEventElapsedTime(float*, cudaEvent_t, cudaEvent_t, LAB_LINE);
+cudaError_t cudaDeviceSynchronize(LAB_LINE);
+cudaError_t cudaGetLastError(LAB_LINE);
+cudaError_t cudaPeekAtLastError(LAB_LINE);
+cudaError_t cudaLaunchHostFunc(cudaStream_t, cudaHostFn_t, void*, LAB_LINE);
 int __cudaPushCallConfiguration(dim3, dim3, unsigned long = 0, void* = 0, LAB_LINE);
 int __cudaPopCallConfiguration(dim3*, dim3*, unsigned long*, void*);
 cudaError_t cudaLaunchKernel(const void*, dim3, dim3, void**, unsigned long, cudaStream_t);
@@ -494,7 +496,11 @@ void lab_copies(int to, int from);
 }
 template <class T> struct lab_real { enum { code = 0 }; };
 template <class T> struct lab_real<const T> : lab_real<T> {};
-${each(REALS.slice(1), (type) => `template <> struct lab_real<${type}> { enum { code = ${REALS.indexOf(type)} }; };`)}
+// Their codes are their places in the REALS of runtime.ts.
+template <> struct lab_real<float> { enum { code = 1 }; };
+template <> struct lab_real<double> { enum { code = 2 }; };
+template <> struct lab_real<__half> { enum { code = 3 }; };
+template <> struct lab_real<__nv_bfloat16> { enum { code = 4 }; };
 template <class T, class U>
 cudaError_t cudaMemcpy(T* to, const U* from, lab_size_t bytes, cudaMemcpyKind kind, LAB_LINE) {
   lab_copies(lab_real<T>::code, lab_real<U>::code);
@@ -506,16 +512,15 @@ cudaError_t cudaMemcpyAsync(T* to, const U* from, lab_size_t bytes, cudaMemcpyKi
   return cudaMemcpyAsync((void*)to, (const void*)from, bytes, kind, stream, line);
 }
 #define LAB_OK { return cudaSuccess; }
-${each(
-  ["Malloc 0", "MallocManaged 1 unsigned=1", "MallocHost 2 unsigned=0", "HostAlloc 2 unsigned=0"],
-  (one) => {
-    const [name, kind, flags] = one.split(" ");
-    return `
-template <class T> cudaError_t cuda${name}(T** to, lab_size_t bytes${flags ? `, ${flags.replace("=", " flags = ")}` : ""}, LAB_LINE) {
-  return lab_allocate_device((void**)to, bytes, ${kind}, line);
-}`;
-  },
-)}
+#define LAB_ALLOCATES(name, kind, ...)                                  \
+  template <class T>                                                    \
+  cudaError_t name(T** to, lab_size_t bytes, ##__VA_ARGS__, LAB_LINE) { \
+    return lab_allocate_device((void**)to, bytes, kind, line);          \
+  }
+LAB_ALLOCATES(cudaMalloc, 0)
+LAB_ALLOCATES(cudaMallocManaged, 1, unsigned flags = 1)
+LAB_ALLOCATES(cudaMallocHost, 2, unsigned flags = 0)
+LAB_ALLOCATES(cudaHostAlloc, 2, unsigned flags = 0)
 template <class T> cudaError_t cudaMallocAsync(T** to, lab_size_t bytes, cudaStream_t, LAB_LINE) {
   return lab_allocate_device((void**)to, bytes, 0, line);
 }
@@ -635,16 +640,18 @@ LAB_IN cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* most) {
   return cudaSuccess;
 }
 template <class S> cudaError_t cudaMemGetInfo(S* free, S* total) {
-  *free = *total = (S)${SIZES.totalGlobalMem};
+  *free = *total = (S)150000000000;
   return cudaSuccess;
 }
+#define LAB_VALUE(name, field, value) value,
+#define LAB_BYTES_VALUE(name, field, value) value##ull,
 LAB_IN cudaError_t cudaGetDeviceProperties(cudaDeviceProp* to, int) {
-  *to = {"NVIDIA H200", {}, ${[...Object.values(DEVICE), ...Object.values(SIZES).map((one) => `${one}ull`)].join(", ")},
+  *to = {"NVIDIA H200", {}, LAB_COUNTS(LAB_VALUE) LAB_BYTES(LAB_BYTES_VALUE)
          {1024, 1024, 64}, {2147483647, 65535, 65535}};
   return cudaSuccess;
 }
 LAB_IN cudaError_t cudaDeviceGetAttribute(int* to, cudaDeviceAttr which, int) {
-  const long long all[] = {${attributes.map(([, value]) => value).join(", ")}};
+  const long long all[] = {LAB_COUNTS(LAB_VALUE) LAB_BYTES(LAB_VALUE) LAB_SAME(LAB_VALUE)};
   *to = all[which];
   return cudaSuccess;
 }
@@ -652,18 +659,14 @@ LAB_IN cudaError_t cudaDeviceGetAttribute(int* to, cudaDeviceAttr which, int) {
 #define getLastCudaError(text) lab_check((int)cudaGetLastError(), text, __FILE__, __LINE__)
 LAB_IN void lab_check(int error, const char* call, const char* file, int line) {
   if (!error) return;
-  fprintf(stderr, "CUDA error at %s:%d code=%d \\"%s\\"\\n", file, line, error, call);
+  fprintf(stderr, "CUDA error at %s:%d code=%d \"%s\"\n", file, line, error, call);
   exit(EXIT_FAILURE);
 }
 LAB_IN int findCudaDevice(int, const char**) { return 0; }
 LAB_IN int gpuGetMaxGflopsDeviceId() { return 0; }
-`;
 
-/**
- * Calls a function of the host with values that are made up: `program/made_values.ts` has the numbers
- * and the arrays; all else is as its type makes it.
- */
-const CALLS = `
+// Calls a function of the host with values that are made up: made_values.ts has the numbers and the
+// arrays; all else is as its type makes it.
 extern "C" void lab_calls();
 extern "C" double lab_number(int function, int place);
 extern "C" void* lab_array(int function, int place);
@@ -700,8 +703,3 @@ template <class T, class... R> struct LabValues<T, R...> {
 template <class R, class... P> void lab_call(R (*f)(P...), int function) {
   LabValues<P...>::call(f, function, 0);
 }
-`;
-
-export const HOST_HEADER = [
-  ...[WORDS, PRINTING, MATHEMATICS, VECTORS, SMALL_FLOATS, TYPES, RUNTIME, CALLS],
-].join("");

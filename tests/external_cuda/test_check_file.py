@@ -369,3 +369,13 @@ def test_a_main_says_nothing_of_sizes_that_its_tiles_do_not_divide(rounds: str) 
         "const float* A, const float* B, float* C, int n", body, setup, launch, 128, "matmul"
     )
     assert {one.split()[0] for one in found} == {"warning"}
+
+
+def test_a_file_without_kernels_is_checked_with_those_of_its_headers(tmp_path: Path) -> None:
+    (tmp_path / "kernels.cuh").write_text(MANY.split("__global__ void matmul")[0])
+    text = '#include "kernels.cuh"\nint main() {}'
+    reports = check_file(ExternalKernel(Pasted("main.cu", text, tmp_path)))
+    assert {one.kernel: (one.file, one.verdict) for one in reports} == {
+        "twice": ("kernels.cuh", "no fault found"),
+        "shift": ("kernels.cuh", "wrong"),
+    }

@@ -122,6 +122,7 @@ def test_every_text_that_takes_the_place_of_a_header_compiles(name: str, tmp_pat
         "__global__ void k(int* x) { int v = __shfl_xor(x[threadIdx.x], 1, 16) + __shfl(1, 0);"
         " x[threadIdx.x] = __any(v) ? __ballot(v > 0) : __shfl_down(v, 2); }",
         "#ifndef __linux__\n#error Unsupported system\n#endif\n__global__ void k(int* x) {}",
+        "__global__ void k(__int128* x) { x[threadIdx.x] = x[32 + threadIdx.x]; }",
         "#include <cufft.h>\n__global__ void k(cufftComplex* x) { x->x = 1; }",
     ],
 )

@@ -103,3 +103,16 @@ def test_whole_numbers_give_their_product(
     args = {"A": stored(a), "B": stored(b), "C": np.zeros((16, 8), np.float32)}
     found = simulate(ptx, "k", (1,), (32,), args).arrays["C"]
     assert np.array_equal(found, a @ b + added)
+
+
+def test_bytes_of_m8n8k16_give_their_product() -> None:
+    source = """extern "C" __global__ void k(const int* A, const int* B, int2* C) {
+        int lane = threadIdx.x; int2 c = {1, 1};
+        asm("mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {%0, %1}, {%2}, {%3}, {%0, %1};"
+            : "+r"(c.x), "+r"(c.y) : "r"(A[lane]), "r"(B[lane]));
+        C[lane] = c; }"""
+    random = np.random.default_rng(12)
+    a, b_by_column = (random.integers(-128, 128, (8, 16)).astype(np.int8) for _ in "ab")
+    args = {"A": a.view(np.int32), "B": b_by_column.view(np.int32), "C": np.zeros((8, 8), np.int32)}
+    found = simulate(ptx_of(source, "sm_75"), "k", (1,), (32,), args).arrays["C"]
+    assert np.array_equal(found, a.astype(int) @ b_by_column.T.astype(int) + 1)

@@ -139,6 +139,7 @@ def _compiled(
     options = [f"-D{key}={value}" for key, value in pasted.defines.items()]
     options += [f"-I{folder}" for folder in folders]
     options.append("-Dregister=")  # a word of older C++ that this one refuses
+    options.append("--device-int128")
     options.append("-D__linux__=1")  # some files ask for their system before anything else
     headers = {**every_fill(), **part.headers}
     missing = tuple(

@@ -154,9 +154,12 @@ function topLevel(tokens: Token[]) {
 
 const bracketed = (text: string | null) => text && `(${text})`;
 
-/** What a name is set to last, in `name = …;`. */
+/** What a name is set to last, in `name = …;` or `name{…};`. */
 function assigned(name: string, tokens: Token[]): Token[] | null {
   for (let place = tokens.length - 2; place >= 0; place--) {
+    if (tokens[place].text === name && tokens[place + 1].text === "{") {
+      return inside(tokens, place + 1);
+    }
     if (tokens[place].text !== name || tokens[place + 1].text !== "=") continue;
     let end = place + 2;
     while (end < tokens.length && !/^[;,]$/.test(tokens[end].text)) {

@@ -76,9 +76,12 @@ export function kernelsOf(file: CudaFile): FoundFunction[] {
   return [...found.values()];
 }
 
-/** The kernels that the file itself defines. */
-export const ownKernels = (file: CudaFile) =>
-  kernelsOf(file).filter(({ ofFile, declaration }) => ofFile && declaration.hasBody);
+/** The kernels that the file itself defines; where it defines none, those of its headers. */
+export function ownKernels(file: CudaFile) {
+  const defined = kernelsOf(file).filter(({ declaration }) => declaration.hasBody);
+  const own = defined.filter(({ ofFile }) => ofFile);
+  return own.length ? own : defined;
+}
 
 /** Those of the file first; declarations only where there is no definition. */
 export function kernelDeclarations({ declarations }: CudaFile) {

@@ -58,8 +58,8 @@ export class Fragment {
 
 /** A fragment of A of `mma.m16n8`, of B or of C, repeated below or beside itself. */
 export function fragmentOf(matrix: string, [m, n, k]: Sizes, bits: number): Fragment {
-  if (m === 8) {
-    // m8n32: the product is made transposed.
+  if (m === 8 && (n > 8 || matrix === "a")) {
+    // m8n32: the product is made transposed. Of m8n8, A lies as B does, transposed.
     const other = fragmentOf({ a: "b", b: "a" }[matrix] ?? matrix, [n, m, k], bits);
     const at = (lane: number, element: number) => lane * other.count + element;
     return new Fragment(other.count, (lane, element) => [

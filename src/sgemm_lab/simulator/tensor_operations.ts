@@ -256,7 +256,7 @@ export const TENSOR_OPERATIONS = operations([
     multiply,
   ],
   [
-    "mma\\.sync\\.aligned\\.m(?<m>16)n(?<n>8)k(?<k>16|32)\\.row\\.col" +
+    "mma\\.sync\\.aligned\\.m(?<m>8|16)n(?<n>8)k(?<k>16|(?<=m16n8k)32)\\.row\\.col" +
       `(?:\\.satfinite)?(?<types>${WHOLE})`,
     multiply,
   ],

@@ -137,8 +137,8 @@ def test_shared_memory_that_is_left_is_a_finding_where_the_file_tells_the_block(
 @pytest.mark.parametrize(
     ("launch", "values"),
     [
-        ("void run(float* x) { constexpr int T{4 * 8U}; fill<T, float><<<1, T>>>(x); }",
-         "32, float"),
+        ("void run(float* x) { constexpr int T{4 * 8U}; static_assert(T == 9); "
+         "fill<T, float><<<1, T>>>(x); }", "32, float"),
         ("void run(float* x) { constexpr int T = 4 * 8; fill<T, float><<<1, T>>>(x); }",
          "32, float"),
         ("template <typename S> void run(S* x) { fill<64, S><<<1, 64>>>(x); }", "64, float"),

@@ -123,6 +123,8 @@ def test_every_text_that_takes_the_place_of_a_header_compiles(name: str, tmp_pat
         " x[threadIdx.x] = __any(v) ? __ballot(v > 0) : __shfl_down(v, 2); }",
         "#ifndef __linux__\n#error Unsupported system\n#endif\n__global__ void k(int* x) {}",
         "__global__ void k(__int128* x) { x[threadIdx.x] = x[32 + threadIdx.x]; }",
+        "#include <algorithm>\n#include <math_constants.h>\n__global__ void k(double* x)"
+        " { std::aligned_storage<8, 8>::type a; *x = sizeof(a) == alignof(a) ? CUDART_INF : 0; }",
         "#include <cufft.h>\n__global__ void k(cufftComplex* x) { x->x = 1; }",
     ],
 )

@@ -160,7 +160,8 @@ function assigned(name: string, tokens: Token[]): Token[] | null {
     if (tokens[place].text === name && tokens[place + 1].text === "{") {
       return inside(tokens, place + 1);
     }
-    if (tokens[place].text !== name || tokens[place + 1].text !== "=") continue;
+    const isSet = tokens[place + 1].text === "=" && tokens[place + 2]?.text !== "=";
+    if (tokens[place].text !== name || !isSet) continue;
     let end = place + 2;
     while (end < tokens.length && !/^[;,]$/.test(tokens[end].text)) {
       end = /^[([{]$/.test(tokens[end].text) ? matching(tokens, end) + 1 : end + 1;

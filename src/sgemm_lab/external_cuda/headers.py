@@ -59,7 +59,8 @@ def filled(name: str) -> str | None:
 def every_fill() -> dict[str, str]:
     """Return all replacement texts by name; they include each other."""
     names = {*_FILLED, *_HOST_HEADERS, *_FILLED.values()}
-    return {name: filled(name) or "" for name in sorted(names)}
+    own = {"cub/cub.cuh": (_FOLDER / "cub.cuh").read_text(encoding="utf-8")}
+    return own | {name: filled(name) or "" for name in sorted(names)}
 
 
 def is_cudas(name: str) -> bool:

@@ -1,5 +1,6 @@
 #ifndef SGEMM_LAB_MATH_CONSTANTS
 #define SGEMM_LAB_MATH_CONSTANTS
+#define CUDART_INF __longlong_as_double(0x7ff0000000000000ll)
 #define CUDART_INF_F __int_as_float(0x7f800000)
 #define CUDART_NAN_F __int_as_float(0x7fffffff)
 #define CUDART_MIN_DENORM_F __int_as_float(0x00000001)

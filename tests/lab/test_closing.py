@@ -48,7 +48,7 @@ def test_a_reader_can_divide_the_factor_again(name: str) -> None:
         above, below, quotient = map(value, found.groups())
         # Quotients have two decimals, or three near 1.
         assert above / below == pytest.approx(quotient, rel=0.006, abs=0.0051)
-        assert quotient == pytest.approx(factor.value, abs=0.0051)
+        assert quotient == pytest.approx(factor.value, rel=0.004, abs=0.0051)
     assert f"Why {found[3]}×" in lines(lab.closing(name, gap="A reason."))
 
 
@@ -70,13 +70,7 @@ def test_a_kernel_that_ends_at_a_smaller_cube_meets_its_parent_there() -> None:
     box = lab.closing("strip", CHANGED)
     assert box.before is not None
     assert box.before.score.gflops == lab.speed("tiled", 512)
-    assert "stands at 512³<" in box._repr_html_()
-
-
-@pytest.mark.parametrize("name", ["sliding_window", "thread_tile_1d", "float4_tile"])
-def test_below_four_fifths_of_its_limit_a_kernel_is_bound_by_latency(name: str) -> None:
-    box = lab.closing(name, CHANGED)
-    assert (box.box.bound[0] == "latency") == (box.now.share < 0.8)
+    assert "stands at 512³: " in box._repr_html_()
 
 
 def test_a_kernel_below_its_bound_names_its_longest_wait_and_its_share() -> None:
@@ -86,10 +80,12 @@ def test_a_kernel_below_its_bound_names_its_longest_wait_and_its_share() -> None
     longest = max(waiting, key=lambda reason: waiting[reason])
     share = 100 * waiting[longest]
     rest = lab.closing("split", CHANGED).box.bound[1]
-    assert f"Warps wait {share:.0f} % of their time for {plain(NAMES_OF_WAITS[longest])} " in rest
+    waits = f"{share:.0f} % of their time for {plain(NAMES_OF_WAITS[longest])} "
+    assert f"The rest is latency: warps wait {waits}" in rest
     assert NAMES_OF_WAITS[longest] in lines(lab.closing("split"))["A warp's time"]
-    assert "Warps wait" not in lab.closing("tiled", CHANGED).box.bound[1]
-    assert lab.closing("split", by="power").box.bound[0] == "power"
+    assert "warps wait" not in lab.closing("tiled", CHANGED).box.bound[1]
+    assert rest.endswith(".")
+    assert lab.closing("split", why="Power.").box.bound[1].endswith(" Power.")
 
 
 @pytest.mark.parametrize("name", ["naive", "split", "stream_k", "promoted"])
@@ -173,24 +169,30 @@ def test_where_blocks_are_few_the_busiest_sm_bounds() -> None:
     assert "not counted; they may allow less" in lines(box)["Limit"]
     what, rest = box.box.bound
     assert what == "too few blocks"
-    assert "4.125 times the work of an average one" in rest
+    assert "4.125 times an even share of the work" in rest
 
 
 def test_an_author_who_says_where_all_time_goes_replaces_the_account() -> None:
-    rest = lab.closing("wgmma_fp16", by="power", why="All of it.").box.bound[1]
+    rest = lab.closing("wgmma_fp16", why="All of it.").box.bound[1]
     assert rest.endswith("of what the busiest SM allows. All of it.")
-    box = lab.closing("wgmma_fp16", why="Some.")
+    box = lab.closing("wgmma_fp16")
     assert "waiting costs" in box.box.bound[1].lower()
     assert "because tensor cores wait" in lines(box)["Its time"]
 
 
-def test_full_width_is_named_after_what_is_that_wide() -> None:
+def test_the_scale_ends_at_the_longest_of_speeds_limit_and_peak() -> None:
     slower = lab.closing("wgmma_3xfp16").bars  # its limit is below the speed of its parent
     assert slower.bound < slower.full == lab.speed("wgmma_fp16")
-    assert slower.full_name == "the speed of wgmma_fp16"
-    assert "Full width: the speed of wgmma_fp16, " in repr(lab.closing("wgmma_3xfp16"))
-    faster = lab.closing("wgmma_fp16").bars
-    assert (faster.full, faster.full_name) == (faster.bound, "the limit")
+    tiled = lab.closing("tiled").bars
+    assert tiled.full_text == f"peak of the FP32 units {tiled.full:,.0f}"
+    assert tiled.bound < tiled.full
+
+
+def test_a_box_says_its_kernels_share_of_cublas_in_the_same_arithmetic() -> None:
+    title = repr(lab.closing("tiled")).partition(".")[0]
+    score = lab.closing("tiled").now.score
+    assert title == f"Where tiled stands: {100 * score.share:.0f} % of cuBLAS"
+    assert " % of cuBLAS in FP16." in repr(lab.closing("wgmma_fp16"))
 
 
 def test_at_a_size_that_was_not_recorded_a_box_says_so() -> None:
@@ -206,8 +208,8 @@ def test_a_box_is_text_too_and_marks_code() -> None:
     box = lab.closing("tiled", "It fills `As` <first>.")
     assert "It fills <code>As</code> &lt;first&gt;." in box._repr_html_()
     said = repr(box)
-    assert said.startswith("Where tiled stands: naive")
-    assert "Bound now by shared memory: " in said
+    assert said.startswith("Where tiled stands: 17 % of cuBLAS. naive")
+    assert "Nearest limit: shared memory, " in said
     assert ", limit of shared memory " in said
     assert all(f"{term}: " in said for term in lines(box))
     assert "Recorded on NVIDIA H200" in said

@@ -1,4 +1,4 @@
-"""The ladder and the strip, filled from records and from this machine."""
+"""The ladder, filled from records and from this machine."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +9,6 @@ from sgemm_lab import lab
 from sgemm_lab.catalogue import load_kernels
 from sgemm_lab.errors import LabError
 from sgemm_lab.lab import ladders, session
-from sgemm_lab.models.ladder import ladder as readme_ladder
 from sgemm_lab.records.store import load_records, scores
 
 ROOT = Path(__file__).parents[2]
@@ -67,29 +66,3 @@ def test_a_gpu_that_measured_nothing_yet_does_not_begin(monkeypatch):
     widget = lab.ladder()
     assert widget.gpu == "NVIDIA H200"
     assert widget.gpus[0] == {"id": "here", "name": "Tesla T4, yours"}
-
-
-def share(name):
-    (step,) = [s for s in readme_ladder(load_records()) if s.kernel.name == name]
-    return f"{100 * step.score.share:.0f} %"
-
-
-def test_the_strip_names_the_step_before_and_the_step_after():
-    folded = lab.ladder_strip("tiled", after=["tiled-gain"]).html
-    assert folded.startswith('<details class="lab-later" data-lab-after="tiled-gain">')
-    text = repr(lab.ladder_strip("tiled"))
-    assert f"Before: Naive {share('naive')}." in text
-    assert f"Here: Tiled {share('tiled')}." in text
-    # Not a variant, and not the strip of all K: it was measured at another size.
-    steps = [
-        step
-        for step in readme_ladder(load_records())
-        if ":" not in step.kernel.name and (step.score is None or step.score.m == 4096)
-    ]
-    after = steps[[step.kernel.name for step in steps].index("tiled") + 1]
-    assert f"Next: {after.title} " in text
-    # float4 by row is a comparison that no chapter walks through.
-    assert f"Before: float4 {share('float4')}." in repr(lab.ladder_strip("thread_tile_1d"))
-    assert f"Next: Thread tile 1D {share('thread_tile_1d')}." in repr(lab.ladder_strip("float4"))
-    assert f"Next: Tiled {share('tiled')}." in repr(lab.ladder_strip("naive"))
-    assert "at 4096³ on NVIDIA H200" in text

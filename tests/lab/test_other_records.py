@@ -67,7 +67,6 @@ def test_every_verb_goes_on_with_a_second_gpu(second: Record) -> None:
     for said in (
         lab.measure("naive"),
         lab.card().table(),
-        lab.ladder_strip("naive"),
         lab.effects(),
     ):
         assert "H200" in repr(said)
@@ -103,13 +102,10 @@ def test_a_kernel_that_is_not_yet_measured_is_shown_as_such(new_kernel: str) -> 
     assert repr(lab.measure("tiled", new_kernel)).endswith(said)
     assert repr(lab.spread(new_kernel)) == said
     assert repr(lab.closing(new_kernel)) == (
-        "Where fresh stands:\n"
+        "Where fresh stands.\n"
         f"  What changed: {load_kernel(new_kernel).change}\n{not_yet_measured([new_kernel])}"
     )
     assert repr(lab.bound(new_kernel)) == not_yet_measured([new_kernel])
-    assert "Tiled 17 % → Fresh (not yet measured)" in repr(lab.ladder_strip(new_kernel)).replace(
-        ". Here: ", " → "
-    )
     assert repr(lab.curves("tiled", new_kernel, conclusion="It grows.")) == (
         f"It grows. {not_yet_measured([new_kernel])} {lab.recorded().gpu.name}."
     )

@@ -205,20 +205,6 @@ def test_the_map_marks_the_limit_of_a_chapter_and_the_one_before() -> None:
     assert "The number of busy SMs sets" in machine_map("SMs", was="schedulers").text
 
 
-def test_where_little_of_the_busiest_part_is_used_latency_is_the_bound():
-    low, high = (
-        machine_map("L1", was="L1", reached=lambda share=share: share) for share in (0.67, 0.8)
-    )
-    assert "Bound by latency: the warps wait. L1, still the busiest part, is at 67" in low.text
-    assert ">busiest<" in low.html
-    assert (
-        "The schedulers, the busiest part, are at"
-        in machine_map("schedulers", reached=lambda: 0.5).text
-    )
-    assert "L1 still sets the limit." in high.text
-    assert ">limit<" in high.html
-
-
 def test_a_descriptor_finds_a_piece_where_tma_has_put_it() -> None:
     places = {(r, q): q ^ r % 8 for r in range(16) for q in range(8)}
     assert places == {(r, q): swizzled_place(128 * r + 16 * q) for r, q in places}

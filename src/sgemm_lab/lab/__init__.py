@@ -25,7 +25,7 @@ Figures
     tables: ``wrong_picks`` of a search, what was ``tried``; ``no_difference`` of two speeds.
 Widgets
     ``banks``, ``barrier_ring``, ``block_turns``, ``coalescing``, ``fragment_map``, ``frames``,
-    ``kernel_choice``, ``ladder``, ``ladder_strip``, ``latency_hiding``, ``occupancy``,
+    ``kernel_choice``, ``ladder``, ``latency_hiding``, ``occupancy``,
     ``scoreboard``, ``speed_over_error``, ``tile_waves``, ``timeline``.
 Products
     ``matmul``, ``choice``; Strassen's: ``strassen``, ``seven_products``, ``strassen_results``; on
@@ -59,7 +59,7 @@ from sgemm_lab.lab.fragment_map import fragment_map
 from sgemm_lab.lab.hardware_counters import Hardware, bytes_moved, hardware, issue_slots
 from sgemm_lab.lab.kernel_choice import kernel_choice
 from sgemm_lab.lab.kernel_parts import part, power
-from sgemm_lab.lab.ladders import ladder, ladder_strip
+from sgemm_lab.lab.ladders import ladder
 from sgemm_lab.lab.library_chart import other_libraries
 from sgemm_lab.lab.listing import show, wgsl
 from sgemm_lab.lab.machine_code import machine_code
@@ -127,7 +127,6 @@ RENAMED = {
     "others_kernels": "external_kernels",
     "over_gpus": "gpu_layout",
     "phase": "bank_phases",
-    "place": "ladder_strip",
     "race": "compare",
     "ring": "stage_ring",
     "several": "multi_gpu_results",

@@ -26,7 +26,7 @@ from sgemm_lab.lab.stalls import (
     time_text,
     waits,
 )
-from sgemm_lab.models.bound import DATA, GRID, HOLDS, ISSUE, PEAK, SCHEDULERS, Cap, rates
+from sgemm_lab.models.bound import DATA, GRID, ISSUE, PEAK, SCHEDULERS, Cap, rates
 from sgemm_lab.models.difference import comparison, differ
 from sgemm_lab.models.measured_bound import (
     MeasuredBound,
@@ -46,6 +46,8 @@ _HIDDEN = " L1 and shared memory are not counted; they may allow less."
 _SAME = 0.005
 """Factors closer to 1 are left out of a product."""
 _FULL_CLOCK = 0.99
+_NEAR = 0.8
+"""The share of its limit from which on a box does not say what the warps wait for."""
 _UNEVEN = 1.25
 """From this many times its even share of the work on, the busiest SM bounds a kernel."""
 
@@ -59,8 +61,6 @@ class Texts(NamedTuple):
 
     gap: Text
     why: Text
-    by: str
-    was: str
     estimate: Callable[[], tuple[float, float, str]] | None
 
 
@@ -85,8 +85,9 @@ class Factor(NamedTuple):
 
 
 def factor_text(value: float) -> str:
-    """Return two decimals; three near 1, where the rule of no difference decides."""
-    return f"{value:.{3 if abs(value - 1) < 0.1 else 2}f}"
+    """Return two decimals; from 10 on one, and near 1, where a percent counts, three."""
+    digits = 1 if value >= 10 else 3 if abs(value - 1) < 0.06 else 2
+    return f"{value:.{digits}f}"
 
 
 @dataclass(frozen=True)
@@ -98,8 +99,6 @@ class Closing:
     changed: str
     gap: str = ""
     why: str = ""
-    by: str = ""
-    was: str = ""
     estimate: Factor | None = None
     elsewhere: tuple["Closing", ...] = ()
     """The boxes of the same step on other GPUs."""
@@ -149,7 +148,7 @@ class Closing:
             limit = f"{'fewer' if ratio > 1 else 'more'} instructions"
             closer = f"{'more' if reached > 1 else 'fewer'} of them per clock"
             if abs(ratio - 1) < _SAME:
-                return f"As many instructions, {closer}." if differ(reached) else ""
+                return f"The same number of instructions, but {closer}." if differ(reached) else ""
         else:
             was, unit = _limiting(self.before), _limiting(self.now)
             limit = f"{'higher' if ratio > 1 else 'lower'} limit"
@@ -173,8 +172,7 @@ class Closing:
             said = ["" if differ(times) else "No difference.", self.gap, self.product_text]
             rows.insert(1, (f"Why {factor_text(times)}×", " ".join(filter(None, said))))
         if self.before:
-            what, rest = held_by(self.before, self.was)
-            limit = f"{what}{', ' if rest[0].isdigit() else '; '}{rest}"
+            limit = ", ".join(nearest_limit(self.before))
             rows.insert(0, ("Before", f"`{self.before.kernel.display_name}`: {limit}"))
         return [(term, text) for term, text in rows if text]
 
@@ -217,32 +215,39 @@ class Closing:
         both = [one for one in (self.before, self.now) if one]
         speeds = [(one.kernel.display_name, one.score.gflops) for one in both]
         bound, gpu = self.now.bound.gflops, sheet_of(self.now.record)
-        fastest, most = max(speeds, key=lambda one: one[1])
-        name = f"the speed of {fastest}"
-        if bound >= most:
-            most, name = bound, "the limit"
+        most, peak = max(bound, *(speed for _, speed in speeds)), ""
         if self.now.score.size == CUBE and gpu and self.now.kernel.arithmetic == "fp32":
             most = max(most, FLOP_PER_WARP_FMA * rates(gpu, "fp32")[PEAK])
-            name = "the peak of the FP32 units"
-        mark = f"limit of {_limiting(self.now)}"
-        return Bars(speeds, bound, most, name, mark=mark)
+            peak = f"peak of the FP32 units {number(most)}"
+        return Bars(speeds, bound, most, peak, mark=f"limit of {_limiting(self.now)}")
 
     @property
     def box(self) -> Box:
         """The box of this GPU."""
         score, kernel = self.now.score, self.now.kernel
-        what, rest = held_by(self.now, self.by)
-        why = self.why or ("" if self.by else waits_text(self.now))
-        losses = "" if self.by and self.why else _losses(self.now).short
+        what, rest = nearest_limit(self.now)
+        losses = _losses(self.now).short
+        why = self.why or losses or waits_text(self.now)
         return Box(
             kernel.display_name,
             score.size,
-            (what, " ".join(filter(None, (rest, losses, why)))),
+            (what, f"{rest} {why}".rstrip()),
             self.rows,
             self.numbers,
             f"Recorded on {score.gpu}, {score.date[:10]}.",
             self.bars,
+            self._share,
         )
+
+    @property
+    def _share(self) -> str:
+        """The share of cuBLAS in the same arithmetic; "" where that was not measured."""
+        score, arithmetic = self.now.score, self.now.kernel.arithmetic
+        library = score.library_gflops(arithmetic)
+        if not library:
+            return ""
+        same = {"tf32": " in TF32", "fp16": " in FP16"}.get(arithmetic, "")
+        return f"{percent(score.gflops / library)} of cuBLAS{same}"
 
     def _repr_html_(self) -> str:
         boxes = ((one.now.score.gpu, one.box.html()) for one in (self, *self.elsewhere))
@@ -252,28 +257,19 @@ class Closing:
         return self.box.text()
 
 
-def held_by(one: MeasuredBound, by: str = "") -> tuple[str, str]:
-    """Return what bounds a kernel, and how much of that it reaches, as parts of a sentence.
-
-    A kernel that reaches less than ``HOLDS`` of its bound is bound by latency: its warps wait.
-    ``by`` is what bounds it, where the author knows better.
-    """
+def nearest_limit(one: MeasuredBound) -> tuple[str, str]:
+    """Return what sets a kernel's limit, and how much of it the kernel reaches, as a sentence."""
     cap, reached = one.bound.cap, percent(one.share)
-    if cap.unit == GRID and cap.demand >= _UNEVEN:
+    if cap.unit != GRID:
+        return cap.label, f"{reached} of full rate."
+    if cap.demand >= _UNEVEN:
         times = four_digits(cap.demand)
-        rest = (
-            f"the busiest SM has {times} times the work of an average one, and works at {reached} "
-            "of its full rate."
+        return "too few blocks", (
+            f"so the busiest SM has {times} times an even share of the work. It does that at "
+            f"{reached} of full rate."
         )
-        return by or "too few blocks", rest
-    part, full = cap.label, "full rate"
-    if cap.unit == GRID:
-        part = "arithmetic" if one.kernel.arithmetic == "fp32" else "tensor cores"
-        full = "what the busiest SM allows"
-    what = by or (part if one.share >= HOLDS else "latency")
-    are = "are" if part.endswith("s") else "is"
-    subject = "" if what == part else f"{part}, the busiest part, {are} at "
-    return what, f"{subject}{reached} of {full}."
+    part = "arithmetic" if one.kernel.arithmetic == "fp32" else "tensor cores"
+    return part, f"{reached} of what the busiest SM allows."
 
 
 class _Losses(NamedTuple):
@@ -303,14 +299,14 @@ def _losses(one: MeasuredBound) -> _Losses:
 
 
 def waits_text(one: MeasuredBound) -> str:
-    """Return what the warps of a kernel below its bound wait for; "" where that is not known."""
+    """Return what the warps of a kernel far below its limit wait for; "" where not known."""
     longest = list(waits(one.numbers, _names(one)).items())[:2]
-    if one.share >= HOLDS or not longest:
+    if one.share >= _NEAR or not longest:
         return ""
     (first, share), (second, less) = longest
     return (
-        f"Warps wait {percent(share)} of their time for {plain(first)} and {percent(less)} for "
-        f"{plain(second)}."
+        f"The rest is latency: warps wait {percent(share)} of their time for {plain(first)} and "
+        f"{percent(less)} for {plain(second)}."
     )
 
 
@@ -325,8 +321,6 @@ def closing(
     *,
     gap: Text = "",
     why: Text = "",
-    by: str = "",
-    was: str = "",
     estimate: Callable[[], tuple[float, float, str]] | None = None,
     size: AnySize | None = None,
 ) -> Closing | Unavailable:
@@ -335,10 +329,8 @@ def closing(
     Args:
         changed: what the kernel does differently; by default the line in its head comment.
         gap: why the factor is what it is: one cause, in a sentence or two.
-        why: why the kernel does not reach all of its bound, in place of what its warps wait for;
-            with ``by``, in place of the box's own account of its time, too.
-        by: what bounds it, where that is no unit of the GPU and not latency: "the clock".
-        was: the same of the kernel before.
+        why: why the kernel does not reach all of its limit, in place of the box's own account of
+            its time or of what its warps wait for.
         estimate: returns a quotient of a model that is no bound: two numbers, and what they count.
         size: where the kernel belongs, if that is not 4096³. Its parent is compared there, if it
             was measured.
@@ -355,7 +347,7 @@ def closing(
     """
 
     def box() -> Closing | None:
-        return _closing(of, at, changed, Texts(gap, why, by, was, estimate))
+        return _closing(of, at, changed, Texts(gap, why, estimate))
 
     of, at = kernel_of(kernel), None if size is None else size_of(size)
     first: Closing | None = None
@@ -391,8 +383,6 @@ def _closing(kernel: Kernel, at: Size | None, changed: str, texts: Texts) -> Clo
         _filled(changed, numbers) or _change(kernel),
         gap=_filled(texts.gap, numbers),
         why=_filled(texts.why, numbers),
-        by=texts.by,
-        was=texts.was,
         estimate=Factor(*texts.estimate()) if texts.estimate else None,
     )
 

@@ -15,7 +15,7 @@ Rows = Sequence[tuple[str, str]]
 """Terms and their texts. Code stands in backticks."""
 
 _LINE = "var(--lab-line, #7d8590)"
-_WAIT = "Warps wait"
+_WAIT = "warps wait"
 """Words that a page links to the stall reasons in its glossary."""
 _MUTED = "var(--lab-muted, #57606a)"
 
@@ -28,7 +28,8 @@ class Bars(NamedTuple):
     bound: float
     full: float
     """The speed that the whole width stands for."""
-    full_name: str
+    full_text: str = ""
+    """What the whole width stands for, where that is more than the limit."""
     unit: str = "GFLOP/s"
     mark: str = "limit"
 
@@ -40,7 +41,10 @@ class Bars(NamedTuple):
 
     def html(self) -> str:
         """Return the bars: one scale for both, so that the longer one is the faster."""
-        lines = []
+        lines = [
+            f'<span></span><span style="text-align:right;color:{_MUTED}">{self.full_text}</span>'
+            f'<span style="text-align:right;color:{_MUTED}">{self.unit}</span>'
+        ]
         for place, (name, speed) in enumerate(self.speeds):
             last = place == len(self.speeds) - 1
             hue = "var(--lab-kernel, #3b4450)" if last else _LINE
@@ -78,40 +82,33 @@ class Box(NamedTuple):
     """Of the kernel or the plan."""
     size: Size
     bound: tuple[str, str]
-    """What bounds it now, and the rest of that sentence; both "" where that is not known."""
+    """What sets its limit, and the rest of that sentence; both "" where that is not known."""
     rows: Rows
     numbers: Rows
     """The rows that are folded."""
     source: str
     bars: Bars | None = None
+    share: str = ""
+    """Of cuBLAS in the same arithmetic, such as "17 % of cuBLAS"."""
 
     @property
     def _at(self) -> str:
-        return "" if self.size == CUBE else f" at {size_text(self.size)}"
-
-    @property
-    def _folded(self) -> Rows:
-        bars = self.bars
-        if not (bars and self.numbers):
-            return self.numbers
-        return [
-            *self.numbers,
-            ("Bars", f"Full width: {bars.full_name}, {number(bars.full)} {bars.unit}."),
-        ]
+        at = "" if self.size == CUBE else f" at {size_text(self.size)}"
+        return f"{at}: {self.share}" if self.share else at
 
     @property
     def _lead(self) -> str:
         what, rest = self.bound
-        return f"Bound now by {what}: {with_spaced_percents(rest)}" if what else ""
+        return f"Nearest limit: {what}, {with_spaced_percents(rest)}" if what else ""
 
     def html(self) -> str:
         """Return the box as HTML."""
-        head, colon, rest = self._lead.partition(":")
+        head, comma, rest = self._lead.partition(",")
         rest = with_code(rest).replace(_WAIT, f'<span data-term="stall reason">{_WAIT}</span>')
-        lead = f'<p style="margin:0"><strong>{escape(head)}</strong>{colon}{rest}</p>'
+        lead = f'<p style="margin:0"><strong>{escape(head)}</strong>{comma}{rest}</p>'
         numbers = (
             '<details style="margin-top:8px"><summary>The numbers</summary>'
-            f"{_terms(self._folded)}</details>"
+            f"{_terms(self.numbers)}</details>"
         )
         made = (
             f'<section class="lab-closing" aria-label="Closing box: {escape(self.name)}" '
@@ -127,10 +124,10 @@ class Box(NamedTuple):
     def text(self) -> str:
         """Return the box as lines of text."""
         bars = f" {self.bars.text}" if self.bars else ""
-        lines = [f"Where {self.name} stands{self._at}:{bars}"]
+        lines = [f"Where {self.name} stands{self._at}.{bars}"]
         lines += [f"  {self._lead}"] if self._lead else []
         lines += [
-            f"  {term}: {with_spaced_percents(text)}" for term, text in (*self.rows, *self._folded)
+            f"  {term}: {with_spaced_percents(text)}" for term, text in (*self.rows, *self.numbers)
         ]
         return "\n".join([*lines, self.source])
 

@@ -95,8 +95,7 @@ class MultiGpuResults(RecordQueries):
             [("1 GPU", one.tflops), (f"{gpus} GPUs", more.tflops)],
             most,
             most,
-            "the limit",
-            "TFLOP/s",
+            unit="TFLOP/s",
         )
         name = f"{_NAMES[layout]}, {gpus} GPUs"
         made = Box(name, (n, n, n), bound, rows, numbers, self.note, bars)

@@ -214,8 +214,8 @@ class StrassenResults:
         leaves = left * 2 * n**3 / products / 1e12 / self.peak
         bound = (
             "arithmetic",
-            f"the leaves reach {leaves:.0%} of full rate. The additions take {took / total:.0%} of "
-            "the time.",
+            f"of which the leaves reach {leaves:.0%}. The additions take {took / total:.0%} of the "
+            "time.",
         )
         rows = [
             ("Before", f"no levels: arithmetic, {speeds[0] / self.peak:.0%} of full rate."),
@@ -243,8 +243,7 @@ class StrassenResults:
             [("no levels", speeds[0]), (plural(way.levels, "level"), speeds[1])],
             self.peak / left,
             self.peak / left,
-            "the limit",
-            "TFLOP/s",
+            unit="TFLOP/s",
         )
         made = Box("strassen", (n, n, n), bound, rows, numbers, self.note, bars)
         return Output(made.html(), made.text())

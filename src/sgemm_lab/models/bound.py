@@ -26,9 +26,6 @@ PEAK, GRID, ISSUE, DATA, LOOKUP, L2, DRAM = (
 )  # fmt: skip
 """The units. ``DATA`` is the pipe through which an SM moves the data of L1 and of shared memory."""
 
-HOLDS = 0.8
-"""The share of its bound from which on a kernel is called bound; below, its warps mostly wait."""
-
 SCHEDULERS = 4
 """Warp schedulers of an SM; each issues one instruction per clock. CUDA C++ Programming Guide,
 "Compute Capabilities": four from compute capability 7.x to 12.0."""

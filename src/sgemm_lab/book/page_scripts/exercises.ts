@@ -149,10 +149,7 @@ function setState(box: Box, state: State): void {
     const open = names.filter((name) => !isAnswered(name));
     const waits = open.length > 0;
     if (waits) sayHidden(waiting, open);
-    // What an answer unfolds is folded details; details that a prediction hides stay folded.
-    const unfolds = waiting instanceof HTMLDetailsElement && !("labHides" in waiting.dataset);
-    if (unfolds) waiting.open = !waits;
-    else waiting.toggleAttribute("data-lab-waits", waits);
+    waiting.toggleAttribute("data-lab-waits", waits);
   }
   const detail = { name: box.name, state };
   document.dispatchEvent(new CustomEvent("lab-answered", { detail }));

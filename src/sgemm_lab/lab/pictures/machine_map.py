@@ -1,6 +1,5 @@
 """One map of the GPU for all chapters, with the part that limits the kernels marked on it."""
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 from sgemm_lab.errors import LabError
@@ -18,14 +17,14 @@ from sgemm_lab.lab.pictures.frame import (
     stroke,
     words,
 )
-from sgemm_lab.models.bound import HOLDS, SCHEDULERS
-from sgemm_lab.text import number, percent
+from sgemm_lab.models.bound import SCHEDULERS
+from sgemm_lab.text import number
 
 _BOX = 40
 _GAP = 12
 _INSET = 10
 _TITLE = "What each part gives one SM in a clock"
-_NOW, _BUSIEST, _WAS = "limit", "busiest", "before"
+_NOW, _WAS = "limit", "before"
 
 
 class _Part(NamedTuple):
@@ -43,7 +42,6 @@ def machine_map(
     now: str = "",
     *,
     was: str = "",
-    reached: Callable[[], float] | None = None,
     tensor_cores: bool = False,
     says: str = "",
 ) -> Output:
@@ -58,18 +56,16 @@ def machine_map(
             are too few blocks; without it nothing is marked.
         was: the part that limited the kernel before; the same part where the limit stays, none in
             the first chapter.
-        reached: returns the share of this limit that the kernel reaches. A kernel far below it
-            mostly waits: then the map says that latency bounds it.
         tensor_cores: whether to draw them where they are not the limit, too.
         says: what the caption adds to the first sentence.
 
     Raises:
         LabError: there is no such part; no record has microbenchmarks.
     """
-    return each_gpu(lambda: _map(now, was, reached() if reached else 1.0, tensor_cores, says))
+    return each_gpu(lambda: _map(now, was, tensor_cores, says))
 
 
-def _map(now: str, was: str, reached: float, tensor_cores: bool, says: str) -> Output:
+def _map(now: str, was: str, tensor_cores: bool, says: str) -> Output:
     card = measured_card()
     gpu = card.sheet
     parts = _parts(card, gpu, tensor_cores=tensor_cores or "tensor cores" in (now, was))
@@ -78,13 +74,13 @@ def _map(now: str, was: str, reached: float, tensor_cores: bool, says: str) -> O
         if name and name not in names:
             raise LabError(f"The map has no '{name}': take one of {', '.join(names)}.")
     top, bottom = 2 * (_BOX + _GAP), parts[-1].y + _BOX
-    tags = {was: _WAS, now: _NOW if reached >= HOLDS else _BUSIEST}
+    tags = {was: _WAS, now: _NOW}
     frame = _Part("SMs", "", "line", 0, top, PANEL_WIDTH)
     shapes = [_frame(frame, bottom + _INSET - top, tags.get("SMs", ""))]
     shapes.append(words(_INSET, top + 18, f"one of {card.device.sms} SMs", bold=True))
     shapes += [shape for part in parts for shape in _drawn(part, tags.get(part.name, ""))]
     shapes += [_wire(PANEL_WIDTH / 2, y, _GAP) for y in (_BOX, 2 * _BOX + _GAP)]
-    moved = _sentence(now, was, reached)
+    moved = _sentence(now, was)
     ways = "; ".join(f"{part.name}: {part.rate}" for part in parts)
     described = f"Map of {card.device.name}, from DRAM to the arithmetic. {moved} {_TITLE}: {ways}."
     svg = drawing(shapes, bottom + _INSET + 2, described)
@@ -128,15 +124,11 @@ def _parts(card: Card, gpu: Gpu | None, *, tensor_cores: bool) -> list[_Part]:
     return found
 
 
-def _sentence(now: str, was: str, reached: float) -> str:
+def _sentence(now: str, was: str) -> str:
     if not now:
         return "The nearer to the arithmetic, the more arrives in a clock."
     called = f"{_called(now)[0].upper()}{_called(now)[1:]}"
     sets = "set" if _is_plural(now) else "sets"
-    if reached < HOLDS:
-        still = "still " if was == now else ""
-        part = f"{called}, {still}the busiest part, {'are' if _is_plural(now) else 'is'}"
-        return f"Bound by latency: the warps wait. {part} at {percent(reached)} of full rate."
     if not was:
         return f"{called} {sets} the limit here."
     if now == was:
@@ -156,7 +148,7 @@ def _is_plural(name: str) -> bool:
 
 
 def _drawn(part: _Part, tag: str) -> list[str]:
-    now, was = tag in (_NOW, _BUSIEST), tag == _WAS
+    now, was = tag == _NOW, tag == _WAS
     left, width = part.x + 1, part.width - 2
     solid = rectangle(left, part.y + 1, width, _BOX - 2, part.hue, 0.36 if now else 0.08)
     edge = 3 if now else 2 if was else 1
@@ -177,7 +169,7 @@ def _drawn(part: _Part, tag: str) -> list[str]:
 
 
 def _frame(part: _Part, height: float, tag: str) -> str:
-    now = tag in (_NOW, _BUSIEST)
+    now = tag == _NOW
     shape = outline(
         1,
         part.y + 1,

@@ -146,7 +146,7 @@ class Closing:
         both = {self.before.bound.cap.unit, self.now.bound.cap.unit}
         if both == {ISSUE}:
             limit = f"{'fewer' if ratio > 1 else 'more'} instructions"
-            closer = f"{'more' if reached > 1 else 'fewer'} of them per clock"
+            closer = f"{'more' if reached > 1 else 'fewer'} per clock"
             if abs(ratio - 1) < _SAME:
                 return f"The same number of instructions, but {closer}." if differ(reached) else ""
         else:

@@ -496,6 +496,64 @@ def test_host_and_kernel_share_a_managed_variable(tmp_path: Path) -> None:
     assert (program["printed"], program["status"]) == (["105"], 0)
 
 
+VARIABLES = """
+#include <cstdio>
+struct Window { int first, last; };
+__constant__ Window window;
+static __constant__ float gain;
+__constant__ float bias[4] = {};
+__device__ float scale[2], off = 0;
+__device__ unsigned total, most;
+__global__ void moved(const float *x, float *y) {
+    __shared__ float tile[64];
+    int t = threadIdx.x;
+    tile[t] = x[t];
+    __syncthreads();
+    y[t] = tile[t % window.last] * gain + bias[t % 4] + tile[window.first - 1] * scale[t % 2] + off;
+    atomicAdd(x[t] > 90 ? &most : &total, 1 + most);
+}
+int main() {
+    Window w = {1, 64};
+    float h[64], *x, *y, *at;
+    for (int i = 0; i < 64; i++) h[i] = i;
+    cudaMalloc(&x, sizeof(h));
+    cudaMalloc(&y, sizeof(h));
+    cudaMemcpy(x, h, sizeof(h), cudaMemcpyHostToDevice);
+    cudaMemcpyToSymbol(window, &w, sizeof(w));
+    cudaMemcpyToSymbol(gain, h + 2, sizeof(float));
+    cudaGetSymbolAddress((void**)&at, scale);
+    cudaMemset(at, 0, 2 * sizeof(float));
+    moved<<<1, 64>>>(x, y);
+    cudaMemcpy(h, y, sizeof(h), cudaMemcpyDeviceToHost);
+    printf("%f\\n", h[5]);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("unset", "name"),
+    [
+        ("", ""),
+        ("cudaMemcpyToSymbol(gain, h + 2, sizeof(float));", "gain"),
+        ("cudaMemcpyToSymbol(window, &w, sizeof(w));", "window"),
+        (
+            " cudaGetSymbolAddress((void**)&at, scale);\n    cudaMemset(at, 0, 2 * sizeof(float));",
+            "scale",
+        ),
+    ],
+)
+def test_a_variable_that_nothing_sets_is_named(tmp_path: Path, unset: str, name: str) -> None:
+    assert unset in VARIABLES
+    path = tmp_path / "file.cu"
+    path.write_text(VARIABLES.replace(unset, ""), encoding="utf-8")
+    (report,) = check_file(read_kernel(path))
+    found = [one.message for one in report.findings if one.severity == "error"]
+    line = VARIABLES[: VARIABLES.index(f" {name}")].count("\n") + 1
+    says = [f"{name} (line {line}) is never set: every read of it gives 0."] if name else []
+    assert [one.partition(" It is so")[0] for one in found if "tile" not in one] == says
+    assert report.verdict == ("wrong" if name else "no fault found")
+
+
 def test_some_blocks_of_a_launch_that_is_too_large_are_checked(tmp_path: Path) -> None:
     wide = SCALE.replace("int i = blockIdx.x", "size_t i = (size_t)blockIdx.x")
     large = wide.replace("(n + 127) / 128, 128", "1 << 23, 512")

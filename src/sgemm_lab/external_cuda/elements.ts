@@ -3,6 +3,7 @@
 import { LabError } from "../errors.ts";
 import type { CudaFile } from "./cuda_file.ts";
 import TYPES from "./elements.json";
+import { matching, textsOf } from "./tokens.ts";
 
 /** An element type. */
 export interface Element {
@@ -81,15 +82,25 @@ const VARIABLE_MARKS = /^__(constant|device|managed)__$/;
 const QUALIFIERS =
   /^(__(constant|device|managed|align)__|static|const|extern|volatile|alignas|inline|\(|\))$/;
 
-/** What a `__constant__` or `__device__` variable holds, by its declaration; null if no numbers. */
-export function elementOfVariable(name: string, file: CudaFile, values: Map<string, string>) {
+/** Where a `__constant__` or `__device__` variable is declared, and whether with a value; null if nowhere. */
+export function declarationOfVariable(name: string, file: CudaFile) {
   const found = file.declarations.find(
     ({ tokens, names }) =>
       names.includes(name) && tokens.some(({ text }) => VARIABLE_MARKS.test(text)),
   );
-  const texts = found?.tokens.map(({ text }) => text) ?? [];
-  const before = texts.slice(0, texts.indexOf(name));
-  if (!found || before.includes("*")) return null;
+  if (!found) return null;
+  const { tokens } = found;
+  const at = tokens.findIndex(({ text }) => text === name);
+  let after = at + 1;
+  while (tokens[after]?.text === "[") after = matching(tokens, after) + 1;
+  const isSet = /^[={(]$/.test(tokens[after]?.text ?? "");
+  return { before: textsOf(tokens.slice(0, at)), line: file.lineOf(found, tokens[at]), isSet };
+}
+
+/** What such a variable holds, by its declaration; null if no numbers. */
+export function elementOfVariable(name: string, file: CudaFile, values: Map<string, string>) {
+  const { before } = declarationOfVariable(name, file) ?? { before: ["*"] };
+  if (before.includes("*")) return null;
   let depth = 0;
   const words = before.filter((text) => {
     depth += Number(text === "(") - Number(text === ")");

@@ -127,12 +127,14 @@ export interface Settings {
 
 /**
  * What a launch starts from: the numbers of each array, and which hold nothing yet. `states`: of
- * arrays of which only parts hold something, see `ShapedArray`.
+ * arrays of which only parts hold something, see `ShapedArray`. `held`: what a program has put into
+ * variables, by their names in the PTX.
  */
 export interface Arrays {
   values: Map<string, Values>;
   unwritten: string[];
   states?: Map<string, Uint8Array>;
+  held?: Record<string, ShapedArray>;
 }
 
 /** Part of a launch is unknown; `prepared` is the rest. */
@@ -462,12 +464,15 @@ export function run(prepared: Prepared, size: Size, arrays: Arrays, settings: Se
     ...{ watch: settings.watch, requestsOf: settings.requestsOf },
     sharedBytes: shape.sharedBytes,
     unwritten: arrays.unwritten,
-    variables: Object.fromEntries(
-      held.map(({ symbol, element, array: { name } }) => {
-        const data = pack(element, numbersOf(arrays, name));
-        return [symbol, { data, shape: [data.length] }];
-      }),
-    ),
+    variables: {
+      ...arrays.held,
+      ...Object.fromEntries(
+        held.map(({ symbol, element, array: { name } }) => {
+          const data = pack(element, numbersOf(arrays, name));
+          return [symbol, { data, shape: [data.length] }];
+        }),
+      ),
+    },
     starts: Object.fromEntries(
       starts.map((one) => {
         const element = elementIn(prepared, one);

@@ -64,15 +64,18 @@ function partsOf({ slots }: Prepared, { args, options: { starts = {} } }: Call):
 /**
  * The launch on the arrays that it gets; null where it takes images or pointers that lead nowhere. What a
  * main puts into structs is not kept.
+ * @param isOpen whether what the program does not set may hold anything
  */
-function prepareRecorded(kernel: Kernel, host: HostLaunch, plan: MadePlan | null) {
+function prepareRecorded(kernel: Kernel, host: HostLaunch, plan: MadePlan | null, isOpen: boolean) {
   const unknown = bare(kernel);
   const { slots, fields, variables } = unknown;
   const { call, made } = host;
   const parts = partsOf(unknown, call);
   if (!parts || (!plan && slots.some(({ structBytes }) => structBytes))) return null;
   const { variables: held = {}, sharedBytes = 0 } = call.options;
-  const contents = { values: new Map<string, Values>(), states: new Map<string, Uint8Array>() };
+  const contents = {
+    ...{ values: new Map<string, Values>(), states: new Map<string, Uint8Array>(), held },
+  };
   const numbers = parts.flatMap(({ value }) =>
     typeof value === "number" && value > 0 ? value : [],
   );
@@ -94,11 +97,12 @@ function prepareRecorded(kernel: Kernel, host: HostLaunch, plan: MadePlan | null
   if (known.length < given.length) return null;
   const own = variables.map((one) => {
     const now = Object.hasOwn(held, one.symbol) ? held[one.symbol].data : null;
-    const numbers = now ? unpack(one.element, viewed(one.element, now)) : one.start;
-    if (numbers) contents.values.set(one.array.name, flat(numbers));
-    return { ...one, start: numbers, isOwn: one.isOwn && !now, note: "" };
+    // In a program that is run, one that nothing sets holds zeros.
+    const zeros = isOpen ? null : new Float64Array(Number(one.array.size));
+    const start = now ? unpack(one.element, viewed(one.element, now)) : (one.start ?? zeros);
+    if (start) contents.values.set(one.array.name, flat(start));
+    return { ...one, start, isOwn: one.isOwn && !now, note: isOpen && !now ? one.note : "" };
   });
-  if (own.some(({ start }) => !start)) return null;
   const [grid, block] = [call.grid, call.block].map(trimmed);
   const prepared: Prepared = {
     ...{ ...unknown, given: known, variables: own, grid: grid.map(String) },
@@ -107,12 +111,17 @@ function prepareRecorded(kernel: Kernel, host: HostLaunch, plan: MadePlan | null
   return { prepared, parts, contents, shape: [grid, block].map((sides) => sides.join(" × ")) };
 }
 
-/** A launch with the contents that it has, and small numbers in the arrays that hold nothing. */
+/**
+ * A launch with the contents that it has, and small numbers in the arrays, and the variables, that hold
+ * nothing.
+ */
 function withDrawn(
   prepared: Prepared,
-  contents: Pick<Arrays, "values"> & { states: Map<string, Uint8Array> },
-  drawn: string[],
+  contents: Pick<Arrays, "values" | "held"> & { states: Map<string, Uint8Array> },
+  empty: string[],
 ): Prepared {
+  const unset = prepared.variables.flatMap(({ start, array }) => (start ? [] : array.name));
+  const drawn = [...empty, ...unset];
   if (drawn.length) {
     const { values: made } = arraysAt(prepared, SIZE);
     for (const [name, numbers] of made) {
@@ -125,7 +134,7 @@ function withDrawn(
 }
 
 function prepareOwn(kernel: Kernel, host: HostLaunch, isSketch: boolean) {
-  const found = prepareRecorded(kernel, host, null);
+  const found = prepareRecorded(kernel, host, null, isSketch);
   if (!found) return null;
   const { prepared, contents, shape } = found;
   const { drawn } = host;
@@ -133,8 +142,10 @@ function prepareOwn(kernel: Kernel, host: HostLaunch, isSketch: boolean) {
   const isAssumed =
     isDrawn && prepared.fields.some((field, at) => isWholeArray(field, prepared.given[at], drawn));
   const argued = `Arguments, as the file's main passes them: ${textsOf(prepared.given)}.`;
+  const isUnset = prepared.variables.some(({ note, element }) => note && isWhole(element));
+  const isKnown = !isAssumed && !isUnset;
   const told: Prepared = {
-    ...{ ...prepared, certain: !isAssumed, numbersTold: !isAssumed, contentsAssumed: isAssumed },
+    ...{ ...prepared, certain: isKnown, numbersTold: isKnown, contentsAssumed: isAssumed },
     argued: isDrawn ? `${argued} What it does not fill holds small numbers.` : argued,
     assumed: `Launch, by the file's main: a grid of ${shape[0]} blocks of ${shape[1]} threads.`,
   };
@@ -143,7 +154,7 @@ function prepareOwn(kernel: Kernel, host: HostLaunch, isSketch: boolean) {
 
 /** A launch by a function that is called with arguments that are made up; null as in `prepareRecorded`. */
 export function prepareMade(kernel: Kernel, host: HostLaunch, plan: MadePlan): Prepared | null {
-  const found = prepareRecorded(kernel, host, plan);
+  const found = prepareRecorded(kernel, host, plan, true);
   const { made, line } = host;
   if (!found || !made) return null;
   const { prepared, parts, contents, shape } = found;

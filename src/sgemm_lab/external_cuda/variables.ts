@@ -8,7 +8,7 @@ import { comma, plural } from "../text.ts";
 import type { Given, GivenArray, Names } from "./arguments.ts";
 import { isArray, isFile, numberOf, textOf } from "./arguments.ts";
 import type { Element } from "./elements.ts";
-import { bytesOf, elementOfVariable, isWhole } from "./elements.ts";
+import { bytesOf, declarationOfVariable, elementOfVariable, isWhole } from "./elements.ts";
 import type { Opened } from "./open_kernel.ts";
 import { unpack, viewed } from "./packing.ts";
 
@@ -43,7 +43,9 @@ export function variablesOf(used: Used[], opened: Opened, given: Given[], names:
     if (!element || one.start.length % bytesOf(element)) return [];
     const said = left.get(name);
     left.delete(name);
-    return variableOf(name, one, element, said, names);
+    // Zeros that the source says are none in the PTX.
+    const isSet = one.isSet || declarationOfVariable(name, opened.file)?.isSet === true;
+    return variableOf(name, { ...one, isSet }, element, said, names);
   });
   for (const one of left.values()) {
     const known = found.map(({ array }) => array.name).join(", ");
@@ -98,14 +100,21 @@ function variableOf(
 }
 
 /** The name that a symbol has in the source: "mask" of `_ZN3box4maskE`. */
-export function sourceName(symbol: string) {
-  if (!symbol.startsWith("_Z")) return symbol;
-  let rest = symbol.replace(/^_ZN?K?L?/, "");
-  let name = symbol;
-  for (let match = /^\d+/.exec(rest); match; match = /^\d+/.exec(rest)) {
-    const end = match[0].length + Number(match[0]);
-    name = rest.slice(match[0].length, end);
+export const sourceName = (symbol: string) => pathOf(symbol).at(-1) ?? symbol;
+
+/** The names that lead to a symbol, without those that compilers give to what belongs to one file. */
+function pathOf(symbol: string) {
+  const found: string[] = [];
+  let rest = symbol.replace(/^_ZN?K?/, "");
+  for (let match = /^L?(\d+)/.exec(rest); match; match = /^L?(\d+)/.exec(rest)) {
+    const end = match[0].length + Number(match[1]);
+    found.push(rest.slice(match[0].length, end));
     rest = rest.slice(end);
   }
-  return name;
+  const own = found.filter((one) => !/^_(INTERNAL|GLOBAL_)_/.test(one));
+  return own.length ? own : [symbol];
 }
+
+/** Whether two compilers mean the same variable. */
+export const isSameSymbol = (one: string, other: string) =>
+  pathOf(one).join("::") === pathOf(other).join("::");

@@ -4,6 +4,7 @@ import { LabError } from "../../errors.ts";
 import { secondsNow } from "../../simulator/clock.ts";
 import { parse } from "../../simulator/ptx.ts";
 import type { CudaFile } from "../cuda_file.ts";
+import { sourceName } from "../variables.ts";
 import { Calls } from "./calls.ts";
 import type { HostFinding } from "./faults.ts";
 import { ProgramFault, TooLargeError, UnfollowedError } from "./faults.ts";
@@ -21,6 +22,7 @@ import type { Asked, Unwritten } from "./runtime.ts";
 import { Runtime } from "./runtime.ts";
 import type { Order } from "./streams.ts";
 import { Streams } from "./streams.ts";
+import { unsetVariables } from "./unset_variables.ts";
 import { ProgramEnd, Wasi } from "./wasi.ts";
 
 /** What a run showed. */
@@ -41,6 +43,8 @@ export interface Attempt {
   late: { line: number; text: string } | null;
   /** whether work may be done in another order */
   isLoose: boolean;
+  /** variables of the device that neither the host nor a kernel sets, by their names in the PTX */
+  unset: string[];
 }
 
 /** How a run differs from others of the same program. */
@@ -50,6 +54,8 @@ interface Way {
   order: Order;
   /** what functions are given, of a file without a main */
   made: MadeValues;
+  /** variables of the device that hold nothing, by their names in the PTX */
+  unset: string[];
 }
 
 /** What a module gives. */
@@ -127,7 +133,7 @@ class Run {
     });
     const { symbols } = this.runtime;
     this.launcher = new Launcher(
-      { file, device: this.device, symbols },
+      { file, device: this.device, symbols, unset: way.unset },
       kernels,
       () => this.left(),
       (kind, message, place) => this.find(kind, message, place),
@@ -149,9 +155,12 @@ class Run {
     const { unwritten } = this.runtime;
     const { output } = this.wasi;
     const late = this.late();
+    const unset = unsetVariables(runs, this.kernels, this.file).filter(
+      (name) => !this.launcher.symbol(name)?.usedBy,
+    );
     return {
       ...{ needs, stopped, isTooLarge, status, output, runs, findings: this.findings },
-      ...{ unwritten, late, isLoose: this.streams.isLoose || late !== null },
+      ...{ unwritten, late, isLoose: this.streams.isLoose || late !== null, unset },
     };
   }
 
@@ -225,7 +234,7 @@ class Run {
       ({ kind, tokens }) =>
         kind === "other" &&
         tokens.some(({ text }) => text === "__managed__") &&
-        tokens.some(({ text }) => variable === text || variable.endsWith(`${text.length}${text}`)),
+        tokens.some(({ text }) => text === sourceName(variable)),
     );
   }
 

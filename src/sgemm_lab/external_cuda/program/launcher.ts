@@ -5,16 +5,18 @@ import { DeadlockError, EndlessLoopError, TimeLimitError } from "../../simulator
 import type { Hazard } from "../../simulator/hazard.ts";
 import { RACE, UNWRITTEN } from "../../simulator/hazards.ts";
 import type { ShapedArray, TypedArray } from "../../simulator/memory.ts";
-import { WRITTEN } from "../../simulator/memory.ts";
+import { UNWRITTEN as EMPTY, WRITTEN } from "../../simulator/memory.ts";
 import { parse } from "../../simulator/ptx.ts";
 import type { Argument, Options, Result } from "../../simulator/simulation.ts";
 import { note, simulate } from "../../simulator/simulation.ts";
 import { SameValues } from "../../simulator/watches/same_values.ts";
 import type { CudaFile } from "../cuda_file.ts";
+import { isSameSymbol } from "../variables.ts";
 import { ProgramFault, TooLargeError, UnfollowedError } from "./faults.ts";
 import type { Signature } from "./kernel_arguments.ts";
 import { argumentOf } from "./kernel_arguments.ts";
 import type { Block, DeviceMemory } from "./memory.ts";
+import { writtenBy } from "./unset_variables.ts";
 
 /** A compiled kernel, by its name with the values of its template; or why there is none. */
 export type Kernels = Record<string, { ptx: string; entry: string; refused?: string }>;
@@ -80,6 +82,8 @@ export interface Program {
   file: CudaFile;
   device: DeviceMemory;
   symbols: Map<string, Block>;
+  /** variables that hold nothing, by their names in the PTX */
+  unset: string[];
 }
 
 export class Launcher {
@@ -130,7 +134,9 @@ export class Launcher {
       result = alone;
     }
     const { warnings, hazards } = result;
-    if (isSketch && hazards.some(({ kind }) => kind === UNWRITTEN)) {
+    const isEmpty = ({ kind, array }: Hazard) =>
+      kind === UNWRITTEN && given.blocks.has(array ?? "");
+    if (isSketch && hazards.some(isEmpty)) {
       throw new UnfollowedError("it launches kernels on arrays that it has not filled");
     }
     const known = hazards.filter((one) => same.isHarmless(one));
@@ -323,38 +329,34 @@ export class Launcher {
       if (addresses.length) continue;
       const known = this.#variables[name];
       if (known) found[name] = known;
-      const symbol = this.#symbol(name);
-      if (symbol?.usedBy && symbol.size === bytes) {
-        const data = symbol.bytes.slice();
+      const symbol = this.symbol(name);
+      const isUnset = this.program.unset.includes(name);
+      if (isUnset || (symbol?.usedBy && symbol.size === bytes)) {
+        const data = symbol?.bytes.slice() ?? new Uint8Array(bytes);
         const isWords = bytes % 4 === 0;
         found[name] = {
           data: isWords ? new Uint32Array(data.buffer) : data,
           shape: [isWords ? bytes / 4 : bytes],
+          ...(isUnset ? { state: new Uint8Array(bytes).fill(EMPTY) } : {}),
         };
       }
     }
     return found;
   }
 
-  #symbol(variable: string) {
-    const { symbols } = this.program;
-    for (const [name, block] of symbols) {
-      if (
-        variable === name ||
-        variable.endsWith(`${name.length}${name}E`) ||
-        variable.endsWith(`${name.length}${name}`)
-      )
-        return block;
-    }
-    return null;
+  /** A variable of the device, by its name in the PTX. */
+  symbol(variable: string) {
+    const all = [...this.program.symbols];
+    return all.find(([name]) => isSameSymbol(name, variable))?.[1] ?? null;
   }
 
   #keepVariables({ ptx, entry }: Kernels[string], arrays: Record<string, TypedArray>) {
-    for (const { name, addresses } of parse(ptx).get(entry)?.variables ?? []) {
-      if (addresses.length) continue;
+    const kernel = parse(ptx).get(entry);
+    for (const { name, addresses } of kernel?.variables ?? []) {
+      if (addresses.length || !kernel || !writtenBy(kernel).has(name)) continue;
       const { buffer, byteOffset, byteLength } = arrays[name];
       const bytes = new Uint8Array(buffer, byteOffset, byteLength);
-      const symbol = this.#symbol(name);
+      const symbol = this.symbol(name);
       if (symbol?.size === byteLength) {
         symbol.bytes.set(bytes);
         symbol.usedBy ||= "a kernel";

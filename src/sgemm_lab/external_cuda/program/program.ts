@@ -18,6 +18,7 @@ import { compileHost } from "./host_compiler.ts";
 import type { Kernels, LaunchRun } from "./launcher.ts";
 import type { MadeValues } from "./made_values.ts";
 import type { Order } from "./streams.ts";
+import { readsOfUnset } from "./unset_variables.ts";
 
 export interface Followed {
   /** a kernel that has to be compiled before the program can be followed */
@@ -63,8 +64,8 @@ export function follow(
 ): Followed {
   const program = compiled(file, clang);
   if (program instanceof UnfollowedError) return nothing(program.message);
-  const run = (order: Order, garbage = GARBAGE) =>
-    attempt(program, file, kernels, seconds, { garbage, order, made });
+  const run = (order: Order, garbage = GARBAGE, unset: string[] = []) =>
+    attempt(program, file, kernels, seconds, { garbage, order, made, unset });
   const first = run("late");
   if (first.needs !== null) return { ...nothing(""), needs: first.needs };
   const findings = [...first.findings];
@@ -77,7 +78,9 @@ export function follow(
   const found = first.isLoose ? inOtherOrder(first, run) : null;
   const shown = found ?? verdict;
   if (shown) findings.push(shown);
-  return report(first, findings, file);
+  if (first.stopped || !first.unset.length) return report(first, findings, file);
+  const { runs } = run("late", GARBAGE, first.unset);
+  return report(first, findings, file, readsOfUnset(runs, first.unset, file));
 }
 
 function compiled(file: CudaFile, clang: Package) {
@@ -183,8 +186,9 @@ function report(
   { runs, stopped, isTooLarge, output, status }: Attempt,
   own: HostFinding[],
   file: CudaFile,
+  more: LaunchRun[] = [],
 ): Followed {
-  const findings = everyFinding(runs, own, file.files[0].name);
+  const findings = everyFinding([...runs, ...more], own, file.files[0].name);
   const isWrong = findings.some(([, { severity }]) => severity === "error");
   const launched: Record<string, number> = {};
   for (const run of runs) launched[ofKernel(run)] = (launched[ofKernel(run)] ?? 0) + 1;

@@ -343,7 +343,10 @@ export class Runtime {
 
   symbol(at: number) {
     const found = this.symbolAt.get(at);
-    if (found) return found;
+    if (found) {
+      found.usedBy ||= "the host";
+      return found;
+    }
     throw new ProgramFault("A symbol is none of a variable of the device.", "host memory");
   }
 

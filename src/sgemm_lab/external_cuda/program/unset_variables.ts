@@ -1,0 +1,76 @@
+// Variables of the device that nothing sets: every read of one gives 0.
+
+import type { Hazard } from "../../simulator/hazard.ts";
+import { UNWRITTEN } from "../../simulator/hazards.ts";
+import { registersRead, registersWritten } from "../../simulator/operands.ts";
+import type { Instruction, PtxKernel } from "../../simulator/ptx.ts";
+import { parse } from "../../simulator/ptx.ts";
+import type { CudaFile } from "../cuda_file.ts";
+import { declarationOfVariable } from "../elements.ts";
+import { sourceName } from "../variables.ts";
+import type { Kernels, LaunchRun } from "./launcher.ts";
+
+const written = new WeakMap<PtxKernel, Set<string>>();
+
+/** The variables that a kernel may write: their addresses go to more than loads. */
+export function writtenBy(kernel: PtxKernel) {
+  const found =
+    written.get(kernel) ??
+    new Set(kernel.variables.map(({ name }) => name).filter((name) => mayWrite(kernel, name)));
+  written.set(kernel, found);
+  return found;
+}
+
+function mayWrite({ instructions, variables }: PtxKernel, variable: string) {
+  const others = instructions.filter(({ parts }) => parts[0] !== "ld");
+  const holding = new Set([variable]);
+  const uses = (one: Instruction) =>
+    registersRead(one).some(({ name }) => holding.has(name)) ||
+    one.operands.some((operand) => {
+      const base = operand.kind === "address" ? operand.base : operand;
+      return base.kind === "symbol" && holding.has(base.name);
+    });
+  for (let count = 0; count < holding.size; ) {
+    count = holding.size;
+    for (const { name } of others.filter(uses).flatMap(registersWritten)) holding.add(name);
+  }
+  const isPointed = variables.some(({ addresses }) =>
+    addresses.some(([, name]) => name === variable),
+  );
+  const stores = (one: Instruction) => one.parts[0] === "atom" || !registersWritten(one).length;
+  return isPointed || others.some((one) => stores(one) && uses(one));
+}
+
+/** The variables that the kernels of some launches use, and that have no value in the source. */
+export function unsetVariables(runs: LaunchRun[], kernels: Kernels, file: CudaFile): string[] {
+  const known = Object.values(kernels).filter(({ refused }) => !refused);
+  const all = known.flatMap(({ ptx, entry }) => parse(ptx).get(entry) ?? []);
+  const ran = new Set(runs.map(({ kernel }) => kernels[kernel].entry));
+  const used = all.filter(({ name }) => ran.has(name)).flatMap(({ variables }) => variables);
+  const isComplete = known.length === Object.keys(kernels).length;
+  return [...new Map(used.map((one) => [one.name, one])).values()]
+    .filter(({ constant, isSet }) => !isSet && (constant || isComplete))
+    .filter(({ name }) => declarationOfVariable(sourceName(name), file)?.isSet === false)
+    .filter(({ name }) => !all.some((kernel) => writtenBy(kernel).has(name)))
+    .map(({ name }) => name);
+}
+
+/** The reads of such variables, in a run where they hold nothing. */
+export function readsOfUnset(runs: LaunchRun[], unset: string[], file: CudaFile): LaunchRun[] {
+  return runs.map((run) => {
+    const found = run.hazards.filter(
+      ({ kind, array }) => kind === UNWRITTEN && unset.includes(array ?? ""),
+    );
+    return { ...run, hazards: found.map((one) => named(one, file)), warnings: [], harmless: [] };
+  });
+}
+
+function named(hazard: Hazard, file: CudaFile): Hazard {
+  const name = sourceName(hazard.array ?? "");
+  const { line } = declarationOfVariable(name, file) ?? {};
+  return {
+    ...hazard,
+    array: name,
+    message: `${name} (line ${line}) is never set: every read of it gives 0.`,
+  };
+}

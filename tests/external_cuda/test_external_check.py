@@ -82,6 +82,18 @@ def test_kernel_for_whole_tiles_and_squares_alone() -> None:
     assert all(r.m == r.n == r.k for r in reported(TILED).sizes)
 
 
+def test_a_kernel_for_whole_tiles_is_accused_of_whole_tiles_only() -> None:
+    text = TILED.replace("int n)", "int m, int n, int K)").replace("a[i * n", "a[i * K")
+    text = text.replace("k < n", "k < K")
+    swapped = """void run(float* a, float* b, float* c, int m, int n, int K) {
+        tiled<<<dim3((m + 7) / 8, (n + 7) / 8), dim3(8, 8)>>>(a, b, c, m, n, K); }"""
+    (report,) = check_file(ExternalKernel(Pasted("any.cu", text + swapped, Path())))
+    assert report.verdict == "wrong"
+    for one in report.findings:
+        sides = re.findall(r"\d+", one.message.split(":")[0])
+        assert (one.severity == "error") == all(int(side) % 8 == 0 for side in sides)
+
+
 def test_command_checks_a_file_as_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "other.cu"
     path.write_text(BLAS)

@@ -49,7 +49,7 @@ const FACTORS = ["2", "-1"];
 const [LARGE, MOST_TILE] = [4096, 256];
 /** K of an even and of an odd number of K tiles of 32. */
 const [EVEN_DEPTH, ODD_DEPTH] = [64, 96];
-/** Tiles that `fittingTile` considers. */
+/** Tiles that `tileOf` considers. */
 const TILES = [128, 64, 32, 16, 8, 4, 2];
 
 /**
@@ -276,14 +276,15 @@ function ofSizes(
 ): [Finding[], string[]] {
   const wrong = results.filter(({ fault }) => fault);
   const isRight = results.some(passed);
-  const tile = fittingTile(results);
+  const tile = tileOf(results);
+  const fits = (size: SizeResult) => tile !== null && divides(tile, size);
   const guards = guardedSizes(prepared);
   const findings: Finding[] = [];
   for (const one of wrong) {
     const { m, n, k, fault, hazard } = one;
     // A kernel without guards is for whole tiles, and its file may use no other sizes.
     const isForEdges = one.complete ? guards.size > 0 : tile && isGuarded(one, tile, guards);
-    const atEdge = tile && (!isForEdges || roundsDown(prepared, tile));
+    const atEdge = tile && !fits(one) && (!isForEdges || roundsDown(prepared, tile));
     const certain =
       sizesGiven ||
       ((isRight || prepared.argumentsGiven) && !atEdge) ||
@@ -298,13 +299,14 @@ function ofSizes(
     const isNew = findings.every(
       (other) => other.severity !== severity || other.line !== found.line,
     );
-    if (isNew && findings.length < MOST_TOLD) findings.push(found as Finding);
+    if (isNew) findings.push(found as Finding);
   }
-  if (tile) {
-    const fits = tileText(tile);
+  findings.sort((one, other) => Number(isError(other)) - Number(isError(one))).splice(MOST_TOLD);
+  if (tile && !wrong.some(fits)) {
+    const text = tileText(tile);
     return [
       findings,
-      [`Of these sizes it is right exactly where ${fits}. Give the sizes that matter with --size.`],
+      [`Of these sizes it is right exactly where ${text}. Give the sizes that matter with --size.`],
     ];
   }
   const never = wrong.length && !isRight && !prepared.argumentsGiven;
@@ -313,6 +315,8 @@ function ofSizes(
     never ? ["It is right at no size. Say --args if the arguments are others."] : [],
   ];
 }
+
+const isError = ({ severity }: Finding) => severity === "error";
 
 /** Whether the file's own grid leaves out the rest of a side that the tile does not divide. */
 function roundsDown(prepared: Prepared, tile: Size) {
@@ -330,21 +334,21 @@ function roundsDown(prepared: Prepared, tile: Size) {
 }
 
 /**
- * The largest tile such that a kernel is right exactly where it divides M, N and K; null if there is
- * none, or if the kernel is right everywhere or nowhere.
+ * The largest tile that divides M, N and K wherever a kernel is right; null if there is none, or if the
+ * kernel is right everywhere or nowhere.
  */
-export function fittingTile(results: CheckResult[]): Size | null {
-  const [right, wrong] = [results.filter(passed), results.filter(({ fault }) => fault)].map((all) =>
-    all.map(({ m, n, k }): Size => [m, n, k]),
-  );
-  if (!right.length || !wrong.length) return null;
+function tileOf(results: CheckResult[]): Size | null {
+  const right = results.filter(passed);
+  if (!right.length || results.every(({ fault }) => !fault)) return null;
   // An axis along which whole tiles are not needed has a tile of 1.
-  const tile = [0, 1, 2].map(
+  const tile = (["m", "n", "k"] as const).map(
     (axis) => TILES.find((side) => right.every((size) => size[axis] % side === 0)) ?? 1,
   ) as Size;
-  const isDivided = wrong.some((size) => size.every((side, axis) => side % tile[axis] === 0));
-  return isDivided || tile.every((side) => side === 1) ? null : tile;
+  return tile.every((side) => side === 1) ? null : tile;
 }
+
+const divides = (tile: Size, { m, n, k }: CheckResult) =>
+  [m, n, k].every((size, axis) => size % tile[axis] === 0);
 
 /** A tile as a condition: "32 divides M, N and K". */
 export function tileText(tile: Size) {

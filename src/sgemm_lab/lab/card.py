@@ -4,14 +4,13 @@ import math
 import statistics
 from functools import partial
 
-from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter
+from matplotlib.axes import Axes
 
 from sgemm_lab import style
 from sgemm_lab.errors import LabError
 from sgemm_lab.gpu import Gpu, find_gpu
 from sgemm_lab.lab import session
-from sgemm_lab.lab.output import Output, Picture, PictureOfTwoWidths, table
+from sgemm_lab.lab.output import Output, Picture, table
 from sgemm_lab.records.gpu_record import Record, clock_mhz
 from sgemm_lab.text import bytes_text, number
 
@@ -111,9 +110,8 @@ class Card:
             f"{number(self.latency['dram'])} from DRAM: {ratio:.0f} times as long as from shared "
             "memory."
         )
-        return PictureOfTwoWidths(
-            partial(_draw_walk, self), "Latency over the bytes walked over", conclusion
-        )
+        title = "Latency over the bytes walked over"
+        return Picture(partial(_draw_walk, self), title, conclusion, (7.0, 3.6), 3.4)
 
     def stride_picture(self) -> Picture:
         """Draw useful bandwidth over the stride between neighbouring threads' elements."""
@@ -124,9 +122,8 @@ class Card:
             "float brings a whole 32-byte sector with it. At stride 1 DRAM could deliver more, but "
             "a thread asks for only 4 bytes at a time."
         )
-        return PictureOfTwoWidths(
-            partial(_draw_stride, self), "Useful bandwidth over stride", conclusion
-        )
+        title = "Useful bandwidth over stride"
+        return Picture(partial(_draw_stride, self), title, conclusion, (7.0, 3.0), 3.0)
 
     def width_picture(self) -> Picture:
         """Draw DRAM bandwidth over the width of a load, for one and four loads on their way."""
@@ -136,9 +133,8 @@ class Card:
             f"bytes at a time gets {one[4] / four[16]:.0%} of what four of 16 bytes get, four of 4 "
             f"bytes get {four[4] / four[16]:.0%}. {self.device.name}."
         )
-        return PictureOfTwoWidths(
-            partial(_draw_width, self), "Bandwidth over the width of a load", conclusion
-        )
+        title = "Bandwidth over the width of a load"
+        return Picture(partial(_draw_width, self), title, conclusion, (7.0, 3.0), 3.2)
 
     @property
     def clock_mhz(self) -> float:
@@ -184,78 +180,66 @@ def _said_by_sheet(sheet: Gpu | None) -> dict[str, float]:
     }
 
 
-def _draw_walk(card: Card, phone: bool) -> Figure:
-    fig = style.figure(style.PHONE_WIDTH, 3.4) if phone else style.figure(7.0, 3.6)
+def _draw_walk(card: Card, ax: Axes, phone: bool) -> None:
     sizes = list(card.walk)
-    with style.book_style():
-        ax = fig.subplots()
-        ax.plot(sizes, list(card.walk.values()), "o-", color=style.KERNEL, markersize=4)
-        # To the left, where a phone shows them first.
-        for key in ("register", "shared"):
-            ax.axhline(card.latency[key], color=style.LEVEL_COLOURS[key], linewidth=1.4)
-            ax.annotate(
-                f"{_SAID[key]}: {number(card.latency[key])} cycles",
-                (sizes[0], card.latency[key]), xytext=(0, -4), textcoords="offset points",
-                color=style.LEVEL_COLOURS[key], ha="left", va="top", fontsize=9,
-            )  # fmt: skip
-        for key, place in (("l1", 0), ("l2", len(sizes) // 2 - 1), ("dram", len(sizes) - 1)):
-            ax.annotate(
-                f"{_SAID[key]}: {number(card.latency[key])}", (sizes[place], card.latency[key]),
-                xytext=(0, 8), textcoords="offset points", color=style.LEVEL_COLOURS[key],
-                ha="left" if place == 0 else "right" if key == "dram" else "center", fontsize=9,
-            )  # fmt: skip
-        ax.set(xscale="log", yscale="log", ylabel="cycles per load", xlabel="bytes walked over")
-        ticks = sizes[:: 4 if phone else 2]
-        ax.set_xticks(ticks, [bytes_text(size) for size in ticks])
-        ax.set_ylim(2, 1600)
-        ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: number(value)))
-        ax.grid(axis="y")
-    return fig
+    ax.plot(sizes, list(card.walk.values()), "o-", color=style.KERNEL, markersize=4)
+    # To the left, where a phone shows them first.
+    for key in ("register", "shared"):
+        ax.axhline(card.latency[key], color=style.LEVEL_COLOURS[key], linewidth=1.4)
+        ax.annotate(
+            f"{_SAID[key]}: {number(card.latency[key])} cycles",
+            (sizes[0], card.latency[key]), xytext=(0, -4), textcoords="offset points",
+            color=style.LEVEL_COLOURS[key], ha="left", va="top", fontsize=9,
+        )  # fmt: skip
+    for key, place in (("l1", 0), ("l2", len(sizes) // 2 - 1), ("dram", len(sizes) - 1)):
+        ax.annotate(
+            f"{_SAID[key]}: {number(card.latency[key])}", (sizes[place], card.latency[key]),
+            xytext=(0, 8), textcoords="offset points", color=style.LEVEL_COLOURS[key],
+            ha="left" if place == 0 else "right" if key == "dram" else "center", fontsize=9,
+        )  # fmt: skip
+    ax.set(xscale="log", yscale="log", ylabel="cycles per load", xlabel="bytes walked over")
+    ticks = sizes[:: 4 if phone else 2]
+    ax.set_xticks(ticks, [bytes_text(size) for size in ticks])
+    ax.set_ylim(2, 1600)
+    ax.yaxis.set_major_formatter(lambda value, _: number(value))
+    ax.grid(axis="y")
 
 
-def _draw_stride(card: Card, phone: bool) -> Figure:
+def _draw_stride(card: Card, ax: Axes, phone: bool) -> None:
     strides, useful = list(card.strided), list(card.strided.values())
-    fig = style.figure(style.PHONE_WIDTH if phone else 7.0, 3.0)
-    with style.book_style():
-        ax = fig.subplots()
-        ax.bar(range(len(strides)), useful, color=style.LEVEL_COLOURS["dram"], width=0.62)
-        for place, value in enumerate(useful):
+    ax.bar(range(len(strides)), useful, color=style.LEVEL_COLOURS["dram"], width=0.62)
+    for place, value in enumerate(useful):
+        ax.annotate(
+            number(value), (place, value), xytext=(0, 4), textcoords="offset points",
+            ha="center", color=style.FOREGROUND, fontsize=9,
+        )  # fmt: skip
+    ax.set_xticks(range(len(strides)), [str(stride) for stride in strides])
+    apart = "from one thread's float to its neighbour's"
+    ax.set(xlabel=apart if phone else f"elements {apart}", ylabel="useful GB/s")
+    ax.yaxis.set_major_formatter(lambda value, _: number(value))
+    ax.grid(axis="y")
+
+
+def _draw_width(card: Card, ax: Axes, phone: bool) -> None:
+    one, four = card.wide[1], card.wide[4]
+    hue = style.LEVEL_COLOURS["dram"]
+    series = (
+        (one, -0.2, style.BACKGROUND, "one load at a time"),
+        (four, 0.2, hue, "four loads at a time"),
+    )
+    for speeds, shift, fill, label in series:
+        places = [place + shift for place in range(len(speeds))]
+        ax.bar(places, list(speeds.values()), width=0.36, label=label, color=fill,
+               edgecolor=hue, linewidth=1.8, zorder=2)  # fmt: skip
+        for place, value in zip(places, speeds.values(), strict=True):
             ax.annotate(
                 number(value), (place, value), xytext=(0, 4), textcoords="offset points",
                 ha="center", color=style.FOREGROUND, fontsize=9,
             )  # fmt: skip
-        ax.set_xticks(range(len(strides)), [str(stride) for stride in strides])
-        apart = "from one thread's float to its neighbour's"
-        ax.set(xlabel=apart if phone else f"elements {apart}", ylabel="useful GB/s")
-        ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: number(value)))
-        ax.grid(axis="y")
-    return fig
-
-
-def _draw_width(card: Card, phone: bool) -> Figure:
-    one, four = card.wide[1], card.wide[4]
-    fig = style.figure(style.PHONE_WIDTH if phone else 7.0, 3.2 if phone else 3.0)
-    with style.book_style():
-        ax = fig.subplots()
-        hue = style.LEVEL_COLOURS["dram"]
-        series = (
-            (one, -0.2, style.BACKGROUND, "one load at a time"),
-            (four, 0.2, hue, "four loads at a time"),
-        )
-        for speeds, shift, fill, label in series:
-            places = [place + shift for place in range(len(speeds))]
-            ax.bar(places, list(speeds.values()), width=0.36, label=label, color=fill,
-                   edgecolor=hue, linewidth=1.8, zorder=2)  # fmt: skip
-            for place, value in zip(places, speeds.values(), strict=True):
-                ax.annotate(
-                    number(value), (place, value), xytext=(0, 4), textcoords="offset points",
-                    ha="center", color=style.FOREGROUND, fontsize=9,
-                )  # fmt: skip
-        ax.set_xticks(range(len(one)), [f"{width} bytes" for width in one])
-        ax.set(xlabel="width of one thread's load", ylabel="GB/s from DRAM")
-        ax.set_ylim(top=1.12 * max(*one.values(), *four.values()))
-        ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: number(value)))
-        ax.grid(axis="y", zorder=0)
-        ax.legend(loc="lower left", bbox_to_anchor=(-0.01, 1.0), ncols=1 if phone else 2,
-                  fontsize=10)  # fmt: skip
-    return fig
+    ax.set_xticks(range(len(one)), [f"{width} bytes" for width in one])
+    ax.set(xlabel="width of one thread's load", ylabel="GB/s from DRAM")
+    ax.set_ylim(top=1.12 * max(*one.values(), *four.values()))
+    ax.yaxis.set_major_formatter(lambda value, _: number(value))
+    ax.grid(axis="y", zorder=0)
+    ax.legend(loc="lower left", bbox_to_anchor=(-0.01, 1.0), ncols=1 if phone else 2,
+              fontsize=10)  # fmt: skip

@@ -3,23 +3,23 @@
 from functools import cached_property
 from statistics import median
 
-from matplotlib.figure import Figure
+from matplotlib.axes import Axes
 
 from sgemm_lab import style
 from sgemm_lab.errors import LabError
 from sgemm_lab.gemm.dispatch.judging import Verdict, by_mode, verdict
-from sgemm_lab.lab.output import PictureOfTwoWidths
+from sgemm_lab.lab.output import Picture
 from sgemm_lab.records.dispatch_table import DrawnShapes, load_tables
 from sgemm_lab.text import percent
 
 
-class DrawnPicture(PictureOfTwoWidths):
+class DrawnPicture(Picture):
     """Predicted against measured time of the picked kernel, a point for each drawn shape."""
 
     def __init__(self, gpu: str, run: DrawnShapes) -> None:
         """Draw a run."""
         self.gpu, self.run = gpu, run
-        super().__init__(self._draw, f"Drawn shapes on {gpu}", self._words())
+        super().__init__(self._draw, f"Drawn shapes on {gpu}", self._words(), (5.0, 3.4), 3.4)
 
     @cached_property
     def verdict(self) -> Verdict:
@@ -40,24 +40,17 @@ class DrawnPicture(PictureOfTwoWidths):
             f"measured on {self.gpu}, seed {self.run.seed}."
         )
 
-    def _draw(self, phone: bool) -> Figure:
-        fig = style.figure(style.PHONE_WIDTH if phone else 5.0, 3.4)
+    def _draw(self, ax: Axes, _phone: bool) -> None:
         pairs = [
             (one.predicted_seconds * 1e6, one.seconds * 1e6)
             for one in self.run.shapes
             if one.predicted_seconds
         ]
-        with style.book_style():
-            ax = fig.subplots()
-            ends = [min(map(min, pairs)), max(map(max, pairs))]
-            ax.plot(ends, ends, color=style.GRID, linewidth=1)
-            ax.plot(*zip(*pairs, strict=True), "o", color=style.LEVEL_COLOURS["dram"], markersize=4)
-            ax.set_xscale("log")
-            ax.set_yscale("log")
-            ax.set_xlabel("predicted µs")
-            ax.set_ylabel("measured µs")
-            ax.set_title("on the line: as predicted")
-        return fig
+        ends = [min(map(min, pairs)), max(map(max, pairs))]
+        ax.plot(ends, ends, color=style.GRID, linewidth=1)
+        ax.plot(*zip(*pairs, strict=True), "o", color=style.LEVEL_COLOURS["dram"], markersize=4)
+        ax.set(xscale="log", yscale="log", xlabel="predicted µs", ylabel="measured µs")
+        ax.set_title("on the line: as predicted")
 
 
 def drawn_shapes() -> DrawnPicture:

@@ -3,11 +3,11 @@
 from collections import Counter
 from statistics import geometric_mean
 
-from matplotlib.figure import Figure
+from matplotlib.axes import Axes
 
 from sgemm_lab import style
 from sgemm_lab.errors import LabError
-from sgemm_lab.lab.output import PictureOfTwoWidths
+from sgemm_lab.lab.output import Picture
 from sgemm_lab.records.gpu_record import CUBLAS, MATMUL
 from sgemm_lab.records.others import COMPARISONS, ComparedShape, Comparison
 from sgemm_lab.text import percent
@@ -28,7 +28,7 @@ _CLOSE = 0.02
 """Products within this part of the fastest count as the fastest too."""
 
 
-class OtherLibraries(PictureOfTwoWidths):
+class OtherLibraries(Picture):
     """The speed of each library relative to cuBLAS: a point for each shape."""
 
     def __init__(self, run: Comparison) -> None:
@@ -46,7 +46,9 @@ class OtherLibraries(PictureOfTwoWidths):
             + f" and {self._mean(run.drawn)} at the drawn ones, geometric means. "
             f"{self._winners()} Measured in turns on {run.gpu.name}."
         )
-        super().__init__(self._draw, "FP32 products of other libraries", words)
+        height = 0.6 * len(self.names) + 1.0
+        title = "FP32 products of other libraries"
+        super().__init__(self._draw, title, words, (6.0, height), height)
 
     @property
     def fastest(self) -> Counter[str]:
@@ -69,26 +71,21 @@ class OtherLibraries(PictureOfTwoWidths):
         counts = ", ".join(f"{TITLES[name]} {self.fastest[name]}" for name in (*self.names, CUBLAS))
         return f"Fastest of {len(self.shapes)} shapes, or within 2 % of it: {counts}."
 
-    def _draw(self, phone: bool) -> Figure:
-        fig = style.figure(style.PHONE_WIDTH if phone else 6.0, 0.6 * len(self.names) + 1.0)
-        with style.book_style():
-            ax = fig.subplots()
-            ax.axvline(1, color=style.CUBLAS, linewidth=1)
-            for row, name in enumerate(reversed(self.names)):
-                for shapes, marker, offset in (
-                    (self.run.squares, "s", 0.22),
-                    (self.run.forty, "^", 0),
-                    (self.run.drawn, "o", -0.22),
-                ):
-                    found = [shape.share(name) for shape in shapes if name in shape.seconds]
-                    colour = style.KERNEL if name == MATMUL else style.MUTED
-                    ax.plot(found, [row + offset] * len(found), marker, color=colour, markersize=4)
-            ax.set_yticks(range(len(self.names)), [TITLES[name] for name in reversed(self.names)])
-            ax.set_ylim(-0.5, len(self.names) - 0.3)
-            forty = "▲ forty  " if self.run.forty else ""
-            ax.set_title(f"■ squares  {forty}● drawn")
-            ax.set_xlabel("speed over cuBLAS's")
-        return fig
+    def _draw(self, ax: Axes, _phone: bool) -> None:
+        ax.axvline(1, color=style.CUBLAS, linewidth=1)
+        runs = (
+            (self.run.squares, "s", 0.22), (self.run.forty, "^", 0), (self.run.drawn, "o", -0.22),
+        )  # fmt: skip
+        for row, name in enumerate(reversed(self.names)):
+            for shapes, marker, offset in runs:
+                found = [shape.share(name) for shape in shapes if name in shape.seconds]
+                colour = style.KERNEL if name == MATMUL else style.MUTED
+                ax.plot(found, [row + offset] * len(found), marker, color=colour, markersize=4)
+        ax.set_yticks(range(len(self.names)), [TITLES[name] for name in reversed(self.names)])
+        ax.set_ylim(-0.5, len(self.names) - 0.3)
+        forty = "▲ forty  " if self.run.forty else ""
+        ax.set_title(f"■ squares  {forty}● drawn")
+        ax.set_xlabel("speed over cuBLAS's")
 
 
 def other_libraries(gpu: str = "") -> OtherLibraries:

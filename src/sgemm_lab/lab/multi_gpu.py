@@ -1,13 +1,14 @@
 """The verbs of several GPUs: plans drawn and run, and what the record says."""
 
-from matplotlib.figure import Figure
-from matplotlib.ticker import StrMethodFormatter
+from functools import partial
+
+from matplotlib.axes import Axes
 
 from sgemm_lab import style
 from sgemm_lab.cuda.launch import has_gpu
 from sgemm_lab.lab.arguments import AnySize, size_of
 from sgemm_lab.lab.closing_box import Bars, Box
-from sgemm_lab.lab.output import Output, Picture, PictureOfTwoWidths, table
+from sgemm_lab.lab.output import Output, Picture, table
 from sgemm_lab.lab.pictures.frame import figure
 from sgemm_lab.lab.pictures.gpus import timeline_panel
 from sgemm_lab.multi_gpu.layouts import layouts, make_plan
@@ -17,7 +18,7 @@ from sgemm_lab.multi_gpu.queries import RecordQueries, findings, flop_per_link_b
 from sgemm_lab.multi_gpu.run_plan import in_numpy, multiply
 from sgemm_lab.multi_gpu.single_gpu import CUBLAS
 from sgemm_lab.multi_gpu.topology import cuda_errors_as_messages, gpu_count
-from sgemm_lab.records.multi_gpu import COPY
+from sgemm_lab.records.multi_gpu import COPY, ProductTimes
 from sgemm_lab.text import bytes_moved_text, number, percent, plural, size_text
 from sgemm_lab.widgets import GpuTiles
 from sgemm_lab.widgets.gpu_tiles import PlacedPlan, PlacedProduct, PlacedRound, PlacedTransfer
@@ -106,10 +107,8 @@ class MultiGpuResults(RecordQueries):
 
         It has a roof for 2 and for 4 GPUs, and every size that was measured under it.
         """
-        _, description = _draw_roof(self, phone=False)
-        return PictureOfTwoWidths(
-            lambda phone: _draw_roof(self, phone=phone)[0], "The roofline of the link", description
-        )
+        title, size = "The roofline of the link", (7.2, 3.8)
+        return Picture(partial(_draw_roof, self), title, _roof_conclusion(self), size, 4.4)
 
 
 def multi_gpu_results() -> MultiGpuResults:
@@ -233,50 +232,50 @@ def _rectangle(tile: Tile) -> tuple[int, int, int, int]:
     return tile.row, tile.column, tile.rows, tile.columns
 
 
-def _draw_roof(found: MultiGpuResults, *, phone: bool) -> tuple[Figure, str]:
-    """Draw it, and say what it shows."""
+def _points(found: MultiGpuResults, gpus: int) -> list[tuple[float, ProductTimes]]:
+    """Return the measured products of so many GPUs, each with its FLOP for a byte of the link."""
+    layout = layouts(gpus)[0]
+    return [
+        (flop_per_link_byte(layout, n, gpus), found.product(gpus, n, layout, graph=graph))
+        for n, graph in _SIZES
+    ]
+
+
+def _draw_roof(found: MultiGpuResults, ax: Axes, phone: bool) -> None:
     link, rate = found.link().bytes_per_second / 1e12, found.tflops
-    fig = style.figure(style.PHONE_WIDTH, 4.4) if phone else style.figure(7.2, 3.8)
     low, high = 48, 24_000
-    ends = []
-    bound_by_links = set()
-    with style.book_style():
-        ax = fig.subplots()
-        looks = ((2, "dram", "o", (7, -10), "left"), (4, "shared", "s", (-7, 4), "right"))
-        for gpus, level, marker, offset, side in looks:
-            hue, ridge = style.LEVEL_COLOURS[level], rate / link
-            ax.plot([low, ridge, high], [gpus * low * link, gpus * rate, gpus * rate], color=hue,
-                    label=f"{gpus} GPUs: link, then arithmetic")  # fmt: skip
-            layout = layouts(gpus)[0]
-            points = [
-                (flop_per_link_byte(layout, n, gpus), found.product(gpus, n, layout, graph=graph))
-                for n, graph in _SIZES
-            ]
-            ax.plot([x for x, _ in points], [times.tflops for _, times in points], marker,
-                    color=hue, mec=style.MEASURED, label=f"{gpus} GPUs, measured")  # fmt: skip
-            ends.append(points[-1][1])
-            bound_by_links |= {times.case.n for x, times in points if x < rate / link}
-            for x, times in points[:3]:
-                ax.annotate(f"{times.case.n}³", (x, times.tflops), xytext=offset, ha=side,
-                            textcoords="offset points", color=style.MUTED, fontsize=9)  # fmt: skip
-        ax.axvline(rate / link, color=style.CUBLAS, lw=1, ls="--")
-        ax.text(rate / link * 1.08, 0.12, "ridge", color=style.MUTED, fontsize=9,
-                transform=ax.get_xaxis_transform())  # fmt: skip
-        ax.set(xscale="log", yscale="log", xlabel="FLOP for each byte of the link",
-               ylabel="TFLOP/s of all GPUs", xlim=(low, high))  # fmt: skip
-        ax.grid(True, color=style.GRID)
-        for axis in (ax.xaxis, ax.yaxis):
-            axis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
-        if phone:
-            fig.legend(loc="outside upper left", fontsize=9)
-        else:
-            ax.legend(loc="lower right")
-    large, large4 = ends
-    right = min(n for n, _ in _SIZES if n > max(bound_by_links, default=0))
-    conclusion = (
-        f"Right of the ridge, {number(rate / link)} FLOP for each byte, the link does not set the "
-        f"limit. Large products there reach the roof, at {number(large.tflops)} and "
-        f"{number(large4.tflops)} TFLOP/s. Small ones such as {right}³ stay far below it: starts, "
-        "latency and too few tiles for all SMs are in no roof."
+    looks = ((2, "dram", "o", (7, -10), "left"), (4, "shared", "s", (-7, 4), "right"))
+    for gpus, level, marker, offset, side in looks:
+        hue, ridge = style.LEVEL_COLOURS[level], rate / link
+        ax.plot([low, ridge, high], [gpus * low * link, gpus * rate, gpus * rate], color=hue,
+                label=f"{gpus} GPUs: link, then arithmetic")  # fmt: skip
+        points = _points(found, gpus)
+        ax.plot([x for x, _ in points], [times.tflops for _, times in points], marker,
+                color=hue, mec=style.MEASURED, label=f"{gpus} GPUs, measured")  # fmt: skip
+        for x, times in points[:3]:
+            ax.annotate(f"{times.case.n}³", (x, times.tflops), xytext=offset, ha=side,
+                        textcoords="offset points", color=style.MUTED, fontsize=9)  # fmt: skip
+    ax.axvline(rate / link, color=style.CUBLAS, lw=1, ls="--")
+    ax.text(rate / link * 1.08, 0.12, "ridge", color=style.MUTED, fontsize=9,
+            transform=ax.get_xaxis_transform())  # fmt: skip
+    ax.set(xscale="log", yscale="log", xlabel="FLOP for each byte of the link",
+           ylabel="TFLOP/s of all GPUs", xlim=(low, high))  # fmt: skip
+    ax.grid(True, color=style.GRID)
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_formatter("{x:,.0f}")
+    if phone:
+        ax.figure.legend(loc="outside upper left", fontsize=9)
+    else:
+        ax.legend(loc="lower right")
+
+
+def _roof_conclusion(found: MultiGpuResults) -> str:
+    two, four = (_points(found, gpus) for gpus in (2, 4))
+    by_links = {times.case.n for x, times in (*two, *four) if x < found.ridge}
+    right = min(n for n, _ in _SIZES if n > max(by_links, default=0))
+    return (
+        f"Right of the ridge, {number(found.ridge)} FLOP for each byte, the link does not set the "
+        f"limit. Large products there reach the roof, at {number(two[-1][1].tflops)} and "
+        f"{number(four[-1][1].tflops)} TFLOP/s. Small ones such as {right}³ stay far below it: "
+        "starts, latency and too few tiles for all SMs are in no roof."
     )
-    return fig, conclusion

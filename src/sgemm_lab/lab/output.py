@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from sgemm_lab import style
@@ -85,38 +86,44 @@ class Prose:
         return self.text
 
 
-class Picture:
-    """A Matplotlib figure that tells its conclusion in words too."""
+Draw = Callable[[Axes, bool], None]
+"""Draws a chart on axes; the second argument says whether it is for a phone."""
 
-    def __init__(self, figure: Figure, title: str, conclusion: str) -> None:
-        """Draw it."""
+
+class Picture:
+    """A chart of Matplotlib with its conclusion in words, drawn for a column and for a phone."""
+
+    def __init__(
+        self, draw: Draw, title: str, conclusion: str, size: tuple[float, float], on_phone: float
+    ) -> None:
+        """Draw it. ``size`` is width and height in inches, ``on_phone`` the height on a phone."""
         self._conclusion = with_spaced_percents(conclusion)
-        self._svg = style.svg(figure, title, self._conclusion)
+        sizes = {False: size, True: (style.PHONE_WIDTH, on_phone)}
+        self._svg, self._narrow = (
+            style.svg(_drawn(draw, phone, *inches), title, self._conclusion)
+            for phone, inches in sizes.items()
+        )
 
     def _repr_mimebundle_(self, **_: object) -> Any:
-        # The book takes the SVG and sets the conclusion below it; a notebook takes the HTML.
+        # The book takes the SVG and sets the conclusion below it; a notebook takes the HTML. The
+        # second part is the output's metadata: a page shows that picture on a phone.
         caption = f"<figcaption>{escape(self._conclusion)}</figcaption>"
-        return {
+        forms = {
             "image/svg+xml": self._svg,
             "text/html": f"<figure>{self._svg}{caption}</figure>",
             "text/plain": self._conclusion,
         }
+        return forms, {style.NARROW: self._narrow}
 
     def __repr__(self) -> str:
         return self._conclusion
 
 
-class PictureOfTwoWidths(Picture):
-    """A picture that is drawn once for a column and once for a phone, where a page shows that."""
-
-    def __init__(self, draw: Callable[[bool], Figure], title: str, conclusion: str) -> None:
-        """Draw it. ``draw`` takes whether it is for a phone."""
-        super().__init__(draw(False), title, conclusion)
-        self._narrow = style.svg(draw(True), title, self._conclusion)
-
-    def _repr_mimebundle_(self, **_: object) -> Any:
-        # The second part is the output's metadata.
-        return super()._repr_mimebundle_(), {style.NARROW: self._narrow}
+def _drawn(draw: Draw, phone: bool, width: float, height: float) -> Figure:
+    figure = style.figure(width, height)
+    with style.book_style():
+        draw(figure.subplots(), phone)
+    return figure
 
 
 def table(

@@ -4,13 +4,12 @@ import statistics
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter
+from matplotlib.axes import Axes
 
 from sgemm_lab import style
 from sgemm_lab.kernel import Kernel
 from sgemm_lab.lab.arguments import AnySize, kernel_of, size_of
-from sgemm_lab.lab.output import Output, Picture, PictureOfTwoWidths, sentence
+from sgemm_lab.lab.output import Output, Picture, sentence
 from sgemm_lab.lab.speeds import speeds, title_of
 from sgemm_lab.records.store import not_yet_measured
 from sgemm_lab.text import number, size_text
@@ -49,29 +48,26 @@ def deviation(samples: Sequence[float]) -> float:
 
 def sample_picture(series: Mapping[str, Sequence[float]], title: str, conclusion: str) -> Picture:
     """Draw up to five rows of samples in GFLOP/s, each as percent off its own median."""
-    return PictureOfTwoWidths(partial(_draw, series), title, conclusion)
+    rows = len(series)
+    size, on_phone = (5.8, 2.7 + 0.2 * rows), 2.7 + 0.36 * rows
+    return Picture(partial(_draw, series), title, conclusion, size, on_phone)
 
 
-def _draw(series: Mapping[str, Sequence[float]], phone: bool) -> Figure:
-    height = (2.7 + 0.36 * len(series)) if phone else (2.7 + 0.2 * len(series))
-    fig = style.figure(style.PHONE_WIDTH if phone else 5.8, height)
+def _draw(series: Mapping[str, Sequence[float]], ax: Axes, phone: bool) -> None:
     line = "\n" if phone else " "
-    with style.book_style():
-        ax = fig.subplots()
-        ax.axhline(0, color=style.LINE, linewidth=0.8)
-        for (name, samples), (marker, colour) in zip(series.items(), _LOOKS, strict=False):
-            middle = statistics.median(samples)
-            label = f"{name},{line}median {number(middle)} GFLOP/s"
-            off = [100 * (sample / middle - 1) for sample in samples]
-            ax.plot(
-                range(1, len(off) + 1), off, marker=marker, color=colour, markersize=4,
-                linewidth=0.8, alpha=0.9, label=label,
-            )  # fmt: skip
-        ax.set(xlabel="sample, in the order taken", ylabel="off its median")
-        ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: _percent(value)))
-        ax.grid(axis="y")
-        fig.legend(loc="outside upper left", fontsize=9 if phone else 10)
-    return fig
+    ax.axhline(0, color=style.LINE, linewidth=0.8)
+    for (name, samples), (marker, colour) in zip(series.items(), _LOOKS, strict=False):
+        middle = statistics.median(samples)
+        label = f"{name},{line}median {number(middle)} GFLOP/s"
+        off = [100 * (sample / middle - 1) for sample in samples]
+        ax.plot(
+            range(1, len(off) + 1), off, marker=marker, color=colour, markersize=4,
+            linewidth=0.8, alpha=0.9, label=label,
+        )  # fmt: skip
+    ax.set(xlabel="sample, in the order taken", ylabel="off its median")
+    ax.yaxis.set_major_formatter(lambda value, _: _percent(value))
+    ax.grid(axis="y")
+    ax.figure.legend(loc="outside upper left", fontsize=9 if phone else 10)
 
 
 def _conclusion(title: str, samples: Sequence[float], library: Sequence[float]) -> str:

@@ -7,14 +7,7 @@ from functools import partial
 from textwrap import wrap
 
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import (
-    FuncFormatter,
-    LogLocator,
-    NullFormatter,
-    NullLocator,
-    PercentFormatter,
-)
+from matplotlib.ticker import LogLocator, NullFormatter, NullLocator, PercentFormatter
 
 from sgemm_lab import style
 from sgemm_lab.catalogue import load_kernel, load_kernels
@@ -22,7 +15,7 @@ from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.lab import session
 from sgemm_lab.lab.arguments import AnySize, kernel_of, size_of
-from sgemm_lab.lab.output import Output, Picture, PictureOfTwoWidths, of_gpus, sentence, table
+from sgemm_lab.lab.output import Output, Picture, of_gpus, sentence, table
 from sgemm_lab.measuring.recorder import SQUARE_SIZES
 from sgemm_lab.records.gpu_record import Record, Score
 from sgemm_lab.records.store import not_yet_measured, scores
@@ -202,11 +195,8 @@ def curves(*names: str, conclusion: str, every_gpu: bool = False, shares: bool =
     if here:
         conclusion += f" Open marks: {here[0].gpu}, measured here."
     shown = [kernel.name for kernel in kernels if kernel.name in measured]
-    return PictureOfTwoWidths(
-        partial(_draw_curves, known, here, shown, list(others.values()), shares),
-        "Speed over matrix size",
-        conclusion,
-    )
+    draw = partial(_draw_curves, known, here, shown, list(others.values()), shares)
+    return Picture(draw, "Speed over matrix size", conclusion, (7.0, 3.9), 4.4)
 
 
 def _draw_curves(
@@ -215,49 +205,46 @@ def _draw_curves(
     names: Sequence[str],
     others: Sequence[Sequence[Score]],
     shares: bool,
+    ax: Axes,
     phone: bool,
-) -> Figure:
+) -> None:
     """Draw the curves of cuBLAS and some kernels. On a phone their names stand above."""
-    fig = style.figure(style.PHONE_WIDTH if phone else 7.0, 4.4 if phone else 3.9)
-    with style.book_style():
-        ax = fig.subplots()
-        ax.set(xscale="log", ylabel="share of cuBLAS" if shares else "GFLOP/s")
-        ax.set_xlabel("M = N = K")
-        sizes = sorted({score.m for score in known})
-        ends: list[tuple[str, str, tuple[float, float]]] = []
-        for name, colour, marker in zip([None, *names], _COLOURS, _MARKERS, strict=False):
-            label = title_of(name) if name else "cuBLAS"
-            points = _points(known, name, shares)
-            xs = list(points)
-            ax.plot(xs, list(points.values()), f"{marker if phone else 'o'}-", color=colour,
-                    markersize=4, label=label)  # fmt: skip
-            ends.append(("\n".join(wrap(label, 27)), colour, (xs[-1], points[xs[-1]])))
-            for found, (_, dashes) in zip(others, _DASHES, strict=False):
-                theirs = _points(found, name, shares)
-                ax.plot(list(theirs), list(theirs.values()), linestyle=dashes, color=colour,
-                        linewidth=1.2)  # fmt: skip
-            yours = _points(here, name, shares)
-            ax.plot(list(yours), list(yours.values()), "D:", color=colour, markersize=7,
-                    markerfacecolor="none", linewidth=1.0)  # fmt: skip
-        shown = [*sizes, *(score.m for score in here)]
-        longest = max(len(line) for label, *_ in ends for line in label.split("\n"))
-        ax.set_xlim(min(shown) * 0.85, max(shown) * (1.15 if phone else _room(longest, shown)))
-        ax.set_xticks(sizes, [str(size) for size in sizes])
-        ax.xaxis.set_minor_locator(NullLocator())
-        if shares:
-            ax.set_ylim(bottom=0)
-            ax.yaxis.set_major_formatter(PercentFormatter(1))
-        else:
-            ax.set_yscale("log")
-            ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-            ax.yaxis.set_minor_formatter(NullFormatter())
-            ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: number(value)))
-        ax.grid(axis="y")
-        if phone:
-            fig.legend(loc="outside upper left", fontsize=9)
-        else:
-            _label_ends(ax, ends)
-    return fig
+    ax.set(xscale="log", ylabel="share of cuBLAS" if shares else "GFLOP/s")
+    ax.set_xlabel("M = N = K")
+    sizes = sorted({score.m for score in known})
+    ends: list[tuple[str, str, tuple[float, float]]] = []
+    for name, colour, marker in zip([None, *names], _COLOURS, _MARKERS, strict=False):
+        label = title_of(name) if name else "cuBLAS"
+        points = _points(known, name, shares)
+        xs = list(points)
+        ax.plot(xs, list(points.values()), f"{marker if phone else 'o'}-", color=colour,
+                markersize=4, label=label)  # fmt: skip
+        ends.append(("\n".join(wrap(label, 27)), colour, (xs[-1], points[xs[-1]])))
+        for found, (_, dashes) in zip(others, _DASHES, strict=False):
+            theirs = _points(found, name, shares)
+            ax.plot(list(theirs), list(theirs.values()), linestyle=dashes, color=colour,
+                    linewidth=1.2)  # fmt: skip
+        yours = _points(here, name, shares)
+        ax.plot(list(yours), list(yours.values()), "D:", color=colour, markersize=7,
+                markerfacecolor="none", linewidth=1.0)  # fmt: skip
+    shown = [*sizes, *(score.m for score in here)]
+    longest = max(len(line) for label, *_ in ends for line in label.split("\n"))
+    ax.set_xlim(min(shown) * 0.85, max(shown) * (1.15 if phone else _room(longest, shown)))
+    ax.set_xticks(sizes, [str(size) for size in sizes])
+    ax.xaxis.set_minor_locator(NullLocator())
+    if shares:
+        ax.set_ylim(bottom=0)
+        ax.yaxis.set_major_formatter(PercentFormatter(1))
+    else:
+        ax.set_yscale("log")
+        ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        ax.yaxis.set_minor_formatter(NullFormatter())
+        ax.yaxis.set_major_formatter(lambda value, _: number(value))
+    ax.grid(axis="y")
+    if phone:
+        ax.figure.legend(loc="outside upper left", fontsize=9)
+    else:
+        _label_ends(ax, ends)
 
 
 def _room(letters: int, sizes: Sequence[int]) -> float:

@@ -1,12 +1,15 @@
 """Data sheets of GPUs by name, and the roofs that follow from them.
 
-Limits by compute capability, such as shared memory and threads, are in ``formulas.occupancy``. Each
-number of a data sheet has a source.
+The numbers are in ``gpus.toml``, each with a source. Limits by compute capability, such as shared
+memory and threads, are in ``formulas.occupancy``.
 """
 
 import difflib
 import re
+import tomllib
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.formulas.occupancy import limits_of
@@ -88,84 +91,23 @@ class Gpu:
         return self.peak_gflops / self.dram_gbs
 
 
-_MB = 1024**2
-
-
-def _sources(all_but: str, **others: str) -> dict[str, str]:
-    """Return the source of every number: ``all_but``, except for those in ``others``."""
-    numbers = (
-        "sms", "fp32_lanes", "tf32_fmas", "fp16_fmas", "clock_mhz", "dram_gbs", "memory_bus_bits",
-        "l2_bytes",
-    )  # fmt: skip
-    rates = "from the dense TFLOP/s of its tensor cores and the clock in: " + all_but
-    known = dict.fromkeys(("tf32_fmas", "fp16_fmas"), rates) | others
-    return {number: known.get(number, all_but) for number in numbers}
-
-
-_TURING = "NVIDIA Turing GPU architecture white paper, appendix on the Tesla T4"
-_A100 = "NVIDIA A100 Tensor Core GPU architecture white paper"
-_GA102 = "NVIDIA Ampere GA102 GPU architecture white paper"
-_ADA = "NVIDIA Ada GPU architecture white paper"
-_L4 = "NVIDIA L4 data sheet"
-_H100 = "NVIDIA H100 Tensor Core GPU architecture white paper"
-_BLACKWELL = "NVIDIA RTX Blackwell GPU architecture white paper"
-
-GPUS = (
-    Gpu(
-        id="t4", name="T4", compute_capability="7.5", sms=40, fp32_lanes=64, clock_mhz=1590,
-        dram_gbs=320, memory_bus_bits=256, l2_bytes=4 * _MB, tf32_fmas=0, fp16_fmas=512,
-        sources=_sources(_TURING),
-    ),
-    Gpu(
-        id="a100", name="A100 40 GB", compute_capability="8.0", sms=108, fp32_lanes=64,
-        clock_mhz=1410, dram_gbs=1555, memory_bus_bits=5120, l2_bytes=40 * _MB,
-        tf32_fmas=512, fp16_fmas=1024, sources=_sources(_A100),
-    ),
-    Gpu(
-        id="rtx3090", name="RTX 3090", compute_capability="8.6", sms=82, fp32_lanes=128,
-        clock_mhz=1695, dram_gbs=936, memory_bus_bits=384, l2_bytes=6 * _MB,
-        tf32_fmas=128, fp16_fmas=256,
-        sources=_sources(_GA102),
-    ),
-    Gpu(
-        id="l4", name="L4", compute_capability="8.9", sms=58, fp32_lanes=128, clock_mhz=2040,
-        dram_gbs=300, memory_bus_bits=192, l2_bytes=48 * _MB, tf32_fmas=256, fp16_fmas=512,
-        sources=_sources(_ADA, clock_mhz=_L4, dram_gbs=_L4),
-    ),
-    Gpu(
-        id="rtx4090", name="RTX 4090", compute_capability="8.9", sms=128, fp32_lanes=128,
-        clock_mhz=2520, dram_gbs=1008, memory_bus_bits=384, l2_bytes=72 * _MB,
-        tf32_fmas=128, fp16_fmas=256,
-        sources=_sources(_ADA),
-    ),
-    Gpu(
-        id="h100", name="H100 SXM", compute_capability="9.0", sms=132, fp32_lanes=128,
-        clock_mhz=1980, dram_gbs=3350, memory_bus_bits=5120, l2_bytes=50 * _MB,
-        tf32_fmas=1024, fp16_fmas=2048,
-        sources=_sources(
-            _H100, clock_mhz="from the 67 TFLOP/s of FP32 in the NVIDIA H100 data sheet",
-            dram_gbs="NVIDIA H100 data sheet",
-        ),
-    ),
-    Gpu(
-        id="h200", name="H200", compute_capability="9.0", sms=132, fp32_lanes=128,
-        clock_mhz=1980, dram_gbs=4800, memory_bus_bits=6144, l2_bytes=50 * _MB,
-        tf32_fmas=1024, fp16_fmas=2048,
-        sources=_sources(
-            "the chip of the H100: " + _H100,
-            clock_mhz="from the 67 TFLOP/s of FP32 in the NVIDIA H200 data sheet",
-            dram_gbs="NVIDIA H200 data sheet",
-            memory_bus_bits="six stacks of HBM3e with 1024 lines each; a device reports 6016",
-            l2_bytes="the chip of the H100: " + _H100 + "; a device reports 60 MB",
-        ),
-    ),
-    Gpu(
-        id="rtx5090", name="RTX 5090", compute_capability="12.0", sms=170, fp32_lanes=128,
-        clock_mhz=2407, dram_gbs=1792, memory_bus_bits=512, l2_bytes=96 * _MB,
-        tf32_fmas=128, fp16_fmas=256,
-        sources=_sources(_BLACKWELL),
-    ),
+_NUMBERS = (
+    "sms", "fp32_lanes", "tf32_fmas", "fp16_fmas", "clock_mhz", "dram_gbs", "memory_bus_bits",
+    "l2_bytes",
 )  # fmt: skip
+
+
+def _gpu(l2_mb: int, sources: dict[str, str], **fields: Any) -> Gpu:
+    """Return a data sheet of ``gpus.toml``."""
+    usual = sources.pop("all")
+    rates = f"from the dense TFLOP/s of its tensor cores and the clock in: {usual}"
+    known = {"tf32_fmas": rates, "fp16_fmas": rates, **sources}
+    of_each = {number: known.get(number, usual) for number in _NUMBERS}
+    return Gpu(**fields, l2_bytes=l2_mb * 1024**2, sources=of_each)
+
+
+_SHEETS = tomllib.loads(Path(__file__).with_name("gpus.toml").read_text(encoding="utf-8"))
+GPUS = tuple(_gpu(**sheet) for sheet in _SHEETS["gpus"])
 
 
 def find_gpu(name: str) -> Gpu:

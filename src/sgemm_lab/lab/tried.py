@@ -1,5 +1,8 @@
 """What was tried and is no kernel of the book any more, from the runs that measured it."""
 
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from sgemm_lab.catalogue import current_name
@@ -26,59 +29,13 @@ class Idea(NamedTuple):
     """Of the square matrices."""
 
 
-TRIED: dict[int | str, tuple[Idea, ...]] = {
-    8: (
-        Idea(
-            "The loops that a larger tile needs, with the old tile of 128 × 128",
-            "large_tile",
-            "double_buffer",
-        ),
-        Idea(
-            "The large tile with warps of two rows of 16 lanes",
-            "large_tile:BN=256,TN=16",
-            "warp_tile",
-        ),
-    ),
-    9: (Idea("A K tile 16 deep, copied through registers", "deep_k_tile:BK=16", "column_order"),),
-    10: (
-        Idea(
-            "Sums in quads: a store that never runs, to steer the choice of registers",
-            "quads",
-            "producers",
-        ),
-        Idea("Persistent blocks with whole tiles", "persistent", "quads", "the quads"),
-        Idea(
-            "Bands: blocks walk neighbouring tiles, so that L2 serves more",
-            "per_warp_stages:BAND=8",
-            "per_warp_stages",
-        ),
-        Idea("Bands, at a larger size", "per_warp_stages:BAND=8", "per_warp_stages", side=16384),
-    ),
-    "register_prefetch": (
-        Idea("Two stages", "register_prefetch:STAGES=2", "register_prefetch"),
-        Idea("Four stages", "register_prefetch:STAGES=4", "register_prefetch"),
-    ),
-    "producers": (
-        Idea(
-            "Lanes placed so that no two requests for shared memory merge",
-            "lane_map",
-            "serpentine",
-        ),
-        Idea(
-            "K tiles 8 deep in 8 stages, each with two mbarriers; every warp copies and multiplies",
-            "window_barriers:BK=8,STAGES=8",
-            "lane_map",
-            "the row above",
-        ),
-        Idea(
-            "Four warps that only copy; B is no longer prefetched into registers",
-            "producers",
-            "window_barriers:BK=8,STAGES=8",
-            "the row above",
-        ),
-    ),
+TRIED: dict[str, list[Idea]] = {
+    of: [Idea(**idea) for idea in ideas]
+    for of, ideas in tomllib.loads(
+        Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
+    ).items()
 }
-"""Ideas of each chapter that are no kernels any more, and the parts of a kernel's step."""
+"""By a chapter's number or the name of a kernel of today."""
 
 
 def tried(of: int | str) -> Output:
@@ -87,10 +44,10 @@ def tried(of: int | str) -> Output:
     Raises:
         LabError: no GPU has all of them in its record.
     """
-    return each_gpu(lambda: _table(TRIED[of]))
+    return each_gpu(lambda: _table(TRIED[str(of)]))
 
 
-def _table(ideas: tuple[Idea, ...]) -> Output:
+def _table(ideas: Sequence[Idea]) -> Output:
     record = session.book_records()[0]
     lines, sizes = [], []
     for idea in ideas:

@@ -4,8 +4,10 @@ What a part costs is seen where it is left out. The results of these kernels are
 reads them.
 """
 
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.cuda.compiler import suits
@@ -20,27 +22,6 @@ SIZE = 4096
 
 Edit = tuple[str, str]
 """A piece of a kernel's text, and what stands there instead."""
-
-_NO_COPIES: tuple[Edit, ...] = (
-    ("tid == 0 && tile < tiles", "false && tile < tiles"),
-    ("mbarrierWait(&filled[now], phase);", ""),
-)
-_NO_READS: tuple[Edit, ...] = (
-    ("Bs[now][2 * group + c / 32][kB][piece * 4 + c % 4]", "0.01f * (kB + piece + c)"),
-)
-_NO_COPIES_OF_A: tuple[Edit, ...] = (
-    ("4 * BK * (BM + BN));", "4 * BK * BN);"),
-    ("tmaLoad(&As[now], mapA, k, row, &filled[now]);", ""),
-)
-_ONLY_COPIES: tuple[Edit, ...] = (
-    ("wgmma64x256x8(acc, fragB[s], a + 2 * s, k + s > 0);", ""),
-    ("float acc[128];", "float acc[128] = {};"),
-    ("if (r < M && c < N) C[", "if (acc[i] == 1.0f) C["),
-)
-_NO_STORES: tuple[Edit, ...] = (
-    ("if (boxesOfC) {", "if (M > 0) {\n            } else if (boxesOfC) {"),
-)
-_NO_ADDS: tuple[Edit, ...] = (("for (int i = 0; i < 64; ++i) acc[i] += part[i];", ""),)
 
 
 @dataclass(frozen=True)
@@ -60,25 +41,10 @@ class Part:
         return parse_kernel(self.kernel.partition(":")[0], source)
 
 
+_DATA = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 PARTS = {
-    "one_group": Part("wgmma_minimal"),
-    "one_group.no_copies_of_a": Part("wgmma_minimal", _NO_COPIES_OF_A),
-    "one_group.no_copies": Part("wgmma_minimal", _NO_COPIES),
-    "one_group.no_copies_or_reads": Part("wgmma_minimal", _NO_COPIES + _NO_READS),
-    "one_group.only_copies": Part("wgmma_minimal", _ONLY_COPIES),
-    "two_groups": Part("wgmma_minimal:BN=128"),
-    "3xfp16": Part("wgmma_3xfp16"),
-    "3xfp16.first_pass": Part(
-        "wgmma_3xfp16", (("    if (tid < STAGES) {\n", "    return;\n    if (tid < STAGES) {\n"),)
-    ),
-    "3xfp16.no_adds": Part("wgmma_3xfp16", _NO_ADDS),
-    "fp16": Part("wgmma_fp16:INPUT=16"),
-    "fp16.no_stores": Part("wgmma_fp16:INPUT=16", _NO_STORES),
-    "fp16.no_copies_or_stores": Part("wgmma_fp16:INPUT=16", _NO_COPIES + _NO_STORES),
-    "fp16.threads_store": Part(
-        "wgmma_fp16:INPUT=16",
-        (("boxesOfC = N % 4 == 0 && size_t(C) % 16 == 0", "boxesOfC = false"),),
-    ),
+    name: Part(one["kernel"], tuple(edit for kind in one["edits"] for edit in _DATA["edits"][kind]))
+    for name, one in _DATA["parts"].items()
 }
 """By name; the first word says which kernel."""
 

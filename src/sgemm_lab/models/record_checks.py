@@ -92,7 +92,7 @@ def _gpu_findings(record: Record, gpu: Gpu | None) -> Iterator[Finding]:
         yield Finding(
             f"{_where(record)}: {device.name} has no bounds. The book has no data sheet of it or "
             f"of another GPU of compute capability {device.compute_capability}, or the driver "
-            "reports no memory clock. Add a data sheet to gpu.py.",
+            "reports no memory clock. Add a data sheet to gpus.toml.",
             _where(record),
             certain=False,
         )
@@ -108,7 +108,7 @@ def _gpu_findings(record: Record, gpu: Gpu | None) -> Iterator[Finding]:
         if by_device != by_sheet:
             yield Finding(
                 f"{_where(record)}: {name} {by_device} by the driver, {by_sheet} by the data sheet "
-                f"of the {sheet.name} in gpu.py. It is another model, or the sheet is wrong.",
+                f"of the {sheet.name} in gpus.toml. It is another model, or the sheet is wrong.",
                 _where(record),
                 certain=True,
             )
@@ -117,7 +117,7 @@ def _gpu_findings(record: Record, gpu: Gpu | None) -> Iterator[Finding]:
         yield Finding(
             f"{_where(record)}: the highest clock is {number(device.max_clock_mhz)} MHz by the "
             f"driver, {number(sheet.clock_mhz)} MHz by the data sheet of the {sheet.name} in "
-            "gpu.py. It is another model, or the sheet is wrong.",
+            "gpus.toml. It is another model, or the sheet is wrong.",
             _where(record),
             certain=True,
         )

@@ -18,40 +18,11 @@ MOST_DIGITS = 18
 """Maximum number of digits of an integer; Python refuses more than 4,300."""
 
 
-def add_kernels(parser: argparse.ArgumentParser) -> None:
-    """Declare the argument for kernels."""
-    parser.add_argument(
-        "kernels", nargs="*", metavar="KERNEL",
-        help="a name such as 'tiled' or 'tiled:TILE=16', or a .cu file; default: all",
-    )  # fmt: skip
-
-
-def add_sizes(parser: argparse.ArgumentParser) -> None:
-    """Declare the option for several sizes."""
-    parser.add_argument(
-        "--size", type=size, action="append", dest="sizes", metavar="M,N,K",
-        help="a size, or one number for a square; may be given more than once",
-    )  # fmt: skip
-
-
-def add_one_size(parser: argparse.ArgumentParser) -> None:
-    """Declare the option for one size."""
-    parser.add_argument(
-        "--size", type=size, metavar="M,N,K", help="a size, or one number for a square"
-    )
-
-
-def add_out(parser: argparse.ArgumentParser) -> None:
-    """Declare the option for the folder of new records."""
-    parser.add_argument(
-        "--out", type=Path,
-        help="folder of record files; default: the book's, or ./records where it is installed",
-    )  # fmt: skip
-
-
-def add_records(parser: argparse.ArgumentParser) -> None:
-    """Declare the option for the folder of existing records."""
-    parser.add_argument("--records", type=Path, help="folder of record files; default: the book's")
+def add_shared(parser: argparse.ArgumentParser, *names: str) -> None:
+    """Declare arguments that several commands have: "kernels", "sizes", "size", "out", "seed"."""
+    for name in names:
+        flag, settings = _SHARED[name]
+        parser.add_argument(flag, **settings)
 
 
 def add_part(commands: Any, name: str, text: str) -> argparse.ArgumentParser:
@@ -149,3 +120,23 @@ def refusal(text: str, why: str) -> argparse.ArgumentTypeError:
     """Return the exception for an invalid text, which is truncated."""
     shown = text if len(text) <= 40 else f"{text[:40]}…"
     return argparse.ArgumentTypeError(f"'{shown}' {why}")
+
+
+_SHARED: dict[str, tuple[str, dict[str, Any]]] = {
+    "kernels": ("kernels", {
+        "nargs": "*", "metavar": "KERNEL",
+        "help": "a name such as 'tiled' or 'tiled:TILE=16', or a .cu file; default: all",
+    }),
+    "sizes": ("--size", {
+        "type": size, "action": "append", "dest": "sizes", "metavar": "M,N,K",
+        "help": "a size, or one number for a square; may be given more than once",
+    }),
+    "size": ("--size", {
+        "type": size, "metavar": "M,N,K", "help": "a size, or one number for a square",
+    }),
+    "out": ("--out", {
+        "type": Path,
+        "help": "folder of record files; default: the book's, or ./records where it is installed",
+    }),
+    "seed": ("--seed", {"type": natural, "default": 0, "help": "of the drawn shapes"}),
+}  # fmt: skip

@@ -13,8 +13,6 @@ from sgemm_lab.catalogue import is_builtin
 from sgemm_lab.checking.judge import AWKWARD_SIZES, QUICK_SIZES, CheckResult, bound_text, summary
 from sgemm_lab.checking.simulated import check_simulated
 from sgemm_lab.cli.arguments import (
-    add_kernels,
-    add_sizes,
     add_time_limit,
     chosen,
     for_this_gpu,
@@ -40,9 +38,6 @@ MOST_FAULTS = 5
 
 def add_check_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of ``check``."""
-    parser.set_defaults(run=run_check)
-    add_kernels(parser)
-    add_sizes(parser)
     parser.add_argument(
         "--shift", type=natural, default=0, metavar="ELEMENTS",
         help="shift the matrices from their aligned addresses; needs a GPU",

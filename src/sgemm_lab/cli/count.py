@@ -50,7 +50,6 @@ _LEAST_TEXT, _MOST_TEXT = 16, 70
 
 def add_count_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.set_defaults(run=run_count)
     parser.description = DESCRIPTION
     parser.add_argument("kernel", metavar="KERNEL", help="a name such as 'tiled', or a .cu file")
     parser.add_argument(

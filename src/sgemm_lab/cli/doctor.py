@@ -45,11 +45,6 @@ class Facts:
     """Whether the driver restricts counters to administrators, and this user is not one."""
 
 
-def add_doctor_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of ``doctor``: none."""
-    parser.set_defaults(run=run_doctor)
-
-
 def run_doctor(options: argparse.Namespace) -> int:
     """Print the capabilities of this machine, then advice."""
     facts = look()

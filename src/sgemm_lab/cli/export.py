@@ -13,7 +13,6 @@ from sgemm_lab.files import read_source, write_whole
 
 def add_export_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of ``export``."""
-    parser.set_defaults(run=run_export)
     parser.add_argument("kernel", metavar="KERNEL", help="name, such as tiled:TILE=16, or a file")
     parser.add_argument(
         "--size", type=size, metavar="M,N,K", default=(4096, 4096, 4096),

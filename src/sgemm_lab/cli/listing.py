@@ -9,7 +9,6 @@ from sgemm_lab.cuda.compiler import TARGETS, compile_kernel, suits
 
 def add_kernels_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of ``kernels``."""
-    parser.set_defaults(run=run_kernels)
     parser.add_argument("--target", choices=TARGETS, default="sm_90", help="GPU to compile for")
 
 

@@ -19,28 +19,45 @@ class Command(NamedTuple):
 
     text: str
     module: str
-    """Name of the module whose ``add_…_arguments`` declares its arguments and sets ``run``."""
+    """Name of the module whose ``run_…`` runs it."""
+    shared: tuple[str, ...] = ()
+    """Arguments that it shares with others; ``add_…_arguments``, if there is one, adds its own."""
 
 
 COMMANDS = {
     "doctor": Command("Show what this machine can do: compile, run, measure.", "doctor"),
     "kernels": Command("List the kernels of the book with registers and memory.", "listing"),
-    "check": Command("Check kernels against float64, on a GPU if there is one.", "check"),
+    "check": Command(
+        "Check kernels against float64, on a GPU if there is one.", "check", ("kernels", "sizes")
+    ),
     "record": Command(
         "Measure on this machine's GPU and write a record. The name 'matmul' is the dispatcher.",
         "measure",
+        ("kernels", "sizes", "out"),
     ),
-    "tune": Command("Measure the candidates of matmul on this GPU, and fit its choice.", "tune"),
-    "shapes": Command("Measure matmul at shapes drawn at random.", "shapes"),
-    "others": Command("Measure FP32 products of other libraries and of matmul.", "others"),
-    "counters": Command("Read the GPU's hardware counters with ncu.", "measure"),
-    "errors": Command("Measure the errors of kernels by input distribution.", "measure"),
-    "add": Command("Add the runs of record files, such as those of another machine.", "measure"),
+    "tune": Command(
+        "Measure the candidates of matmul on this GPU, and fit its choice.", "tune", ("out",)
+    ),
+    "shapes": Command("Measure matmul at shapes drawn at random.", "shapes", ("seed", "out")),
+    "others": Command(
+        "Measure FP32 products of other libraries and of matmul.", "others", ("seed", "out")
+    ),
+    "counters": Command(
+        "Read the GPU's hardware counters with ncu.", "measure", ("kernels", "sizes", "out")
+    ),
+    "errors": Command(
+        "Measure the errors of kernels by input distribution.", "measure", ("kernels", "out")
+    ),
+    "add": Command(
+        "Add the runs of record files, such as those of another machine.", "measure", ("out",)
+    ),
     "count": Command("Count a kernel's memory requests, without a GPU.", "count"),
     "export": Command("Write a kernel as one CUDA file that nvcc compiles.", "export"),
-    "launch": Command("Launch each kernel once, for a profiler.", "measure"),
-    "multi-gpu": Command("Multiply on several GPUs.", "multi_gpu"),
-    "strassen": Command("Multiply by Strassen's algorithm, or record its performance.", "strassen"),
+    "launch": Command("Launch each kernel once, for a profiler.", "measure", ("kernels", "sizes")),
+    "multi-gpu": Command("Multiply on several GPUs.", "multi_gpu", ("size",)),
+    "strassen": Command(
+        "Multiply by Strassen's algorithm, or record its performance.", "strassen", ("size",)
+    ),
     "scoreboard": Command("Show the measurements: GFLOP/s, share of cuBLAS.", "measure"),
 }
 """The commands by name, in the order of the help."""
@@ -79,6 +96,13 @@ def _parser(called: str) -> argparse.ArgumentParser:
         sub = commands.add_parser(name, help=command.text, description=command.text)
         sub.add_argument("--json", action="store_true", help="print JSON for a program to read")
         if name == called:
-            module = import_module(f"sgemm_lab.cli.{command.module}")
-            getattr(module, f"add_{name.replace('-', '_')}_arguments")(sub)
+            from sgemm_lab.cli.arguments import add_shared
+
+            add_shared(sub, *command.shared)
+            module, function = (
+                import_module(f"sgemm_lab.cli.{command.module}"),
+                name.replace("-", "_"),
+            )
+            sub.set_defaults(run=getattr(module, f"run_{function}"))
+            getattr(module, f"add_{function}_arguments", lambda _: None)(sub)
     return parser

@@ -7,15 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from sgemm_lab.catalogue import load_kernels
-from sgemm_lab.cli.arguments import (
-    add_kernels,
-    add_out,
-    add_records,
-    add_sizes,
-    chosen,
-    for_this_gpu,
-    seconds,
-)
+from sgemm_lab.cli.arguments import chosen, for_this_gpu, seconds
 from sgemm_lab.cli.printing import print_json, print_status, print_table
 from sgemm_lab.cuda.launch import multiply, require_gpu
 from sgemm_lab.errors import LabError
@@ -43,10 +35,6 @@ from sgemm_lab.text import plural, tenths_percent
 
 def add_record_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of ``record``."""
-    parser.set_defaults(run=run_record)
-    add_kernels(parser)
-    add_sizes(parser)
-    add_out(parser)
     parser.add_argument(
         "--seconds", type=seconds, default=Budget().seconds, help="per kernel, size"
     )
@@ -60,40 +48,15 @@ def add_record_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_counters_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of ``counters``."""
-    parser.set_defaults(run=run_counters)
-    add_kernels(parser)
-    add_sizes(parser)
-    add_out(parser)
-
-
-def add_launch_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of ``launch``."""
-    parser.set_defaults(run=run_launch)
-    add_kernels(parser)
-    add_sizes(parser)
-
-
-def add_errors_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of ``errors``."""
-    parser.set_defaults(run=run_errors)
-    add_kernels(parser)
-    add_out(parser)
-
-
 def add_add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of ``add``."""
-    parser.set_defaults(run=run_add)
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="a record file")
-    add_out(parser)
 
 
 def add_scoreboard_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of ``scoreboard``."""
-    parser.set_defaults(run=run_scoreboard)
     parser.add_argument("--gpu", help="only GPUs whose name contains this")
-    add_records(parser)
+    parser.add_argument("--records", type=Path, help="folder of record files; default: the book's")
 
 
 def run_record(options: argparse.Namespace) -> int:

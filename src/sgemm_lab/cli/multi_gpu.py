@@ -5,7 +5,7 @@ import os
 import sys
 from typing import Any, NoReturn
 
-from sgemm_lab.cli.arguments import add_one_size, whole
+from sgemm_lab.cli.arguments import whole
 from sgemm_lab.cli.printing import print_json, print_status, print_table
 from sgemm_lab.cuda.launch import has_gpu
 from sgemm_lab.errors import LabError
@@ -24,16 +24,15 @@ _GPU_SIZE: Size = (8192, 8192, 8192)
 
 def add_multi_gpu_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of ``multi-gpu``."""
-    parser.set_defaults(run=_multiply)
     parser.add_argument("--layout", choices=LAYOUTS, default="rows", help="default: rows")
     parser.add_argument("--gpus", type=_count, help="how many; default: all, or 4 in NumPy")
-    add_one_size(parser)
     parser.add_argument(
         "--inside", choices=LOCAL_PRODUCTS, default=CUBLAS, help="a GPU's own product"
     )
 
 
-def _multiply(options: argparse.Namespace) -> int:
+def run_multi_gpu(options: argparse.Namespace) -> int:
+    """Multiply and print; return the exit status."""
     if not has_gpu():
         print_status(
             "There is no GPU here: the plan runs in NumPy, one GPU after the other, without times."

@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 from statistics import median
 
-from sgemm_lab.cli.arguments import add_out, natural
+from sgemm_lab.cli.arguments import natural
 from sgemm_lab.cli.printing import ProgressBar, print_json, print_status, print_table
 from sgemm_lab.cuda.launch import current_device
 from sgemm_lab.errors import LabError
@@ -33,12 +33,10 @@ _LARGEST_SQUARE = 8192
 
 def add_others_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of ``others``."""
-    parser.set_defaults(run=run_others)
     parser.add_argument(
         "--drawn", type=natural, default=30, metavar="COUNT",
         help="shapes drawn at random, in addition to squares and forty others (default: 30)",
     )  # fmt: skip
-    parser.add_argument("--seed", type=natural, default=0, help="of the drawn shapes")
     parser.add_argument(
         "libraries", nargs="*", metavar="LIBRARY", help=f"of {', '.join(LIBRARIES)}; default: all"
     )
@@ -46,7 +44,6 @@ def add_others_arguments(parser: argparse.ArgumentParser) -> None:
         "--checkout", action="append", default=[], metavar="NAME=FOLDER",
         help=f"also a product that nvcc compiles from a checkout: {', '.join(INCLUDES)}",
     )  # fmt: skip
-    add_out(parser)
 
 
 def run_others(options: argparse.Namespace) -> int:

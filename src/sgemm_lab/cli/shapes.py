@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from sgemm_lab.cli.arguments import add_out, natural, seconds
+from sgemm_lab.cli.arguments import natural, seconds
 from sgemm_lab.cli.printing import ProgressBar, print_json, print_status, print_table
 from sgemm_lab.cuda.launch import current_device
 from sgemm_lab.errors import LabError
@@ -28,12 +28,10 @@ _SECONDS = 0.03
 
 def add_shapes_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of ``shapes``."""
-    parser.set_defaults(run=run_shapes)
     parser.add_argument(
         "--drawn", type=natural, metavar="COUNT", default=100,
         help="how many shapes are drawn at random, 32 to 10,000 (default: 100)",
     )  # fmt: skip
-    parser.add_argument("--seed", type=natural, default=0, help="of the drawn shapes")
     parser.add_argument("--candidates", action="store_true", help="also find the best candidate")
     parser.add_argument(
         "--tune", action="append", choices=MODES[1:], default=[],
@@ -42,7 +40,6 @@ def add_shapes_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seconds", type=seconds, default=_SECONDS, help="per shape and product (default: 0.03)"
     )
-    add_out(parser)
 
 
 def run_shapes(options: argparse.Namespace) -> int:

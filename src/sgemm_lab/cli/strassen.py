@@ -5,7 +5,7 @@ import math
 from collections.abc import Sequence
 
 from sgemm_lab.catalogue import load_kernel
-from sgemm_lab.cli.arguments import add_one_size, add_out, add_part, natural, size
+from sgemm_lab.cli.arguments import add_part, add_shared, natural, size
 from sgemm_lab.cli.printing import print_json, print_status, print_table
 from sgemm_lab.cuda.launch import current_device, has_gpu
 from sgemm_lab.errors import LabError
@@ -26,8 +26,6 @@ _MOST_IN_NUMPY = 2**33
 
 def add_strassen_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of ``strassen`` and of its command ``record``."""
-    parser.set_defaults(run=_multiply)
-    add_one_size(parser)
     parser.add_argument(
         "--levels", type=natural, help="default: the number that is predicted to be fastest"
     )
@@ -41,7 +39,7 @@ def add_strassen_arguments(parser: argparse.ArgumentParser) -> None:
     commands = parser.add_subparsers(metavar="COMMAND")
     recording = add_part(commands, "record", "measure on this machine's GPU")
     recording.set_defaults(run=_record)
-    add_out(recording)
+    add_shared(recording, "out")
     recording.add_argument(
         "--measure", type=size, action="append", metavar="M,N,K",
         help="measure this size of the record's; may be given again; default: all",
@@ -52,7 +50,8 @@ def add_strassen_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
-def _multiply(options: argparse.Namespace) -> int:
+def run_strassen(options: argparse.Namespace) -> int:
+    """Multiply and print; return the exit status."""
     live = has_gpu()
     chosen = options.size or (GPU_SIZE if live else NUMPY_SIZE)
     m, n, k = chosen

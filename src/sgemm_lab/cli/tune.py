@@ -2,7 +2,7 @@
 
 import argparse
 
-from sgemm_lab.cli.arguments import add_out, natural, seconds
+from sgemm_lab.cli.arguments import natural, seconds
 from sgemm_lab.cli.printing import ProgressBar, print_json, print_status, print_table
 from sgemm_lab.cuda.launch import current_device
 from sgemm_lab.files import check_writable, own_records
@@ -21,7 +21,6 @@ _SEED = 1
 
 def add_tune_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of ``tune``."""
-    parser.set_defaults(run=run_tune)
     parser.add_argument(
         "--time-limit", type=seconds, default=_SECONDS, metavar="SECONDS",
         help=f"measure no longer than this (default: {_SECONDS:g})",
@@ -29,7 +28,6 @@ def add_tune_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seed", type=natural, default=_SEED, help="of the drawn shapes (default: 1)"
     )
-    add_out(parser)
 
 
 def run_tune(options: argparse.Namespace) -> int:

@@ -207,15 +207,15 @@ class Engine:
         """Add the copy of a tile, on the receiver's stream of copies."""
         runtime = self._cupy.cuda.runtime
         worker, source = self.workers[gpu], self.workers[step.source]
-        buffer = self.plan.source_buffer(gpu, step)
 
         def work() -> None:
             runtime.memcpyAsync(
-                worker.arrays[step.buffer].data.ptr, source.arrays[buffer].data.ptr,
+                worker.arrays[step.buffer].data.ptr, source.arrays[step.source_buffer].data.ptr,
                 step.tile.bytes, runtime.memcpyDefault, worker.moving.ptr,
             )  # fmt: skip
 
-        self._add(_Done(worker.moving, worker), work, [(step.source, buffer)], (gpu, step.buffer))
+        reads = [(step.source, step.source_buffer)]
+        self._add(_Done(worker.moving, worker), work, reads, (gpu, step.buffer))
 
     def _add(
         self, done: _Done, work: Callable[[], None], reads: Iterable[Place], writes: Place

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Size
-from sgemm_lab.multi_gpu.plan import Multiply, Plan, Receive, Send, Share, Step, Tile
+from sgemm_lab.multi_gpu.plan import Multiply, Plan, Receive, Share, Step, Tile
 
 Range = tuple[int, int]
 """Start and length."""
@@ -36,7 +36,7 @@ def rows(size: Size, gpus: int) -> Plan:
             if not bands[gpu][1] or not tile.elements:
                 continue
             if turn:
-                _transfer(builders, turn - 1, (source, "B"), (gpu, buffer), tile)
+                builder.receive(turn - 1, source, "B", buffer, tile)
             c = Tile("C", bands[gpu][0], tile.column, bands[gpu][1], tile.columns)
             builder.multiply(turn, "A", buffer, f"C{turn}", c, (0, k))
     return _plan("rows", size, (gpus, 1), builders)
@@ -71,11 +71,9 @@ def summa(size: Size, gpus: int) -> Plan:
             if not a.rows or not b.columns:
                 continue
             if j != column:
-                source = (i * across + column, f"A{number}")
-                _transfer(builders, turn, source, (gpu, buffers[0]), a)
+                builder.receive(turn, i * across + column, f"A{number}", buffers[0], a)
             if i != row:
-                source = (row * across + j, f"B{number}")
-                _transfer(builders, turn, source, (gpu, buffers[1]), b)
+                builder.receive(turn, row * across + j, f"B{number}", buffers[1], b)
             c = Tile("C", *(down_cuts[i][0], across_cuts[j][0]), a.rows, b.columns)
             builder.multiply(turn + 1, *buffers, "C", c, strip)
         turn += 1
@@ -126,10 +124,10 @@ def cannon(size: Size, gpus: int) -> Plan:
             a, b = of_a(i, j, turn), of_b(i, j, turn)
             if turn and a.elements and wants_a(i, j, turn):
                 right = i * side + (j + 1) % side
-                _transfer(builders, turn - 1, (right, f"A{before}"), (gpu, f"A{place}"), a)
+                builder.receive(turn - 1, right, f"A{before}", f"A{place}", a)
             if turn and b.elements and wants_b(i, j, turn):
                 below = (i + 1) % side * side + j
-                _transfer(builders, turn - 1, (below, f"B{before}"), (gpu, f"B{place}"), b)
+                builder.receive(turn - 1, below, f"B{before}", f"B{place}", b)
             if a.elements and b.elements:
                 c = Tile("C", a.row, b.column, a.rows, b.columns)
                 builder.multiply(turn, f"A{place}", f"B{place}", "C", c, (a.column, a.columns))
@@ -180,21 +178,13 @@ class _Builder:
         self._results[c] = tile
         self._steps.append(Multiply(turn, a, b, c, size, terms[0], adds))
 
-    def add(self, step: Send | Receive) -> None:
-        self._steps.append(step)
+    def receive(self, turn: int, source: int, its: str, buffer: str, tile: Tile) -> None:
+        self._steps.append(Receive(turn, source, its, buffer, tile))
 
     def share(self) -> Share:
         # Products first within a round; sorted() is stable.
         order = sorted(self._steps, key=lambda s: (s.round, not isinstance(s, Multiply)))
         return Share(self._own, self._results, tuple(order))
-
-
-def _transfer(
-    builders: list[_Builder], turn: int, source: tuple[int, str], to: tuple[int, str], tile: Tile
-) -> None:
-    """Add a send and its receive, between pairs of GPU and buffer."""
-    builders[source[0]].add(Send(turn, to[0], source[1], tile))
-    builders[to[0]].add(Receive(turn, source[0], to[1], tile))
 
 
 def _plan(layout: str, size: Size, grid: tuple[int, int], builders: list[_Builder]) -> Plan:

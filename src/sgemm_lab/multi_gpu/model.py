@@ -113,13 +113,12 @@ class _Clock:
 
     def _exchange(self, receives: list[tuple[int, Receive]]) -> None:
         """Simulate the transfers of a round, which start together."""
-        sources = {id(step): self._plan.source_buffer(gpu, step) for gpu, step in receives}
         starts: dict[int, float] = {}
         out, into = [0] * self._plan.gpus, [0] * self._plan.gpus
         for gpu, step in receives:
             out[step.source] += step.tile.bytes
             into[gpu] += step.tile.bytes
-            at_source = self._filled.get((step.source, sources[id(step)]), 0.0)
+            at_source = self._filled.get((step.source, step.source_buffer), 0.0)
             at_target = self._free.get((gpu, step.buffer), 0.0)
             for one, when in ((step.source, at_source), (gpu, at_target)):
                 starts[one] = max(starts.get(one, 0.0), self._moving[one], when)
@@ -128,7 +127,7 @@ class _Clock:
             start = max(starts[gpu], starts[step.source])
             end = start + self._link.seconds(max(out[step.source], into[gpu]))
             self._filled[gpu, step.buffer] = end
-            self._mark_read(step.source, sources[id(step)], end)
+            self._mark_read(step.source, step.source_buffer, end)
             for one in (gpu, step.source):
                 ends[one] = max(ends[one], end)
         for one, end in ends.items():

@@ -5,14 +5,13 @@ from typing import Any
 import numpy as np
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.multi_gpu.plan import Multiply, Plan, Receive, Send, Tile
+from sgemm_lab.multi_gpu.plan import Multiply, Plan, Tile
 
 
 def run(plan: Plan, a: Any, b: Any) -> Any:
     """Return A·B, computed by the steps of a plan, for A (M×K) and B (K×N) of any type of numbers.
 
-    Each GPU is a dictionary of arrays; a send stores a copy, and a receive takes it. Elements of C
-    that no product writes are NaN.
+    Each GPU is a dictionary of arrays. Elements of C that no product writes are NaN.
     """
     m, n, k = plan.size
     if a.shape != (m, k) or b.shape != (k, n):
@@ -24,26 +23,12 @@ def run(plan: Plan, a: Any, b: Any) -> Any:
         {name: _part(matrices[tile.matrix], tile).copy() for name, tile in share.own.items()}
         for share in plan.shares
     ]
-    sent: dict[tuple[int, int, int, Tile], Any] = {}
-    for number in range(plan.rounds):
-        steps = [
-            (gpu, step)
-            for gpu, share in enumerate(plan.shares)
-            for step in share.steps
-            if step.round == number
-        ]
-        for gpu, step in steps:
-            if isinstance(step, Multiply):
-                _multiply(gpus[gpu], step)
-        for gpu, step in steps:
-            if isinstance(step, Send):
-                sent[number, gpu, step.to, step.tile] = gpus[gpu][step.buffer].copy()
-        for gpu, step in steps:
-            if isinstance(step, Receive):
-                key = (number, step.source, gpu, step.tile)
-                if key not in sent:
-                    raise LabError(f"GPU {gpu} receives {step.tile}, which no GPU sends.")
-                gpus[gpu][step.buffer] = sent.pop(key)
+    for products, receives in plan.by_round():
+        for gpu, product in products:
+            _multiply(gpus[gpu], product)
+        sent = [gpus[step.source][step.source_buffer].copy() for _, step in receives]
+        for (gpu, step), tile in zip(receives, sent, strict=True):
+            gpus[gpu][step.buffer] = tile
     c = np.full((m, n), np.nan, dtype=np.result_type(a, b))
     for gpu, share in enumerate(plan.shares):
         for name, tile in share.results.items():

@@ -1,12 +1,12 @@
-"""A product on several GPUs as data: for each GPU a list of products, sends and receives.
+"""A product on several GPUs as data: for each GPU a list of products and of tiles to receive.
 
 A plan does not depend on CUDA. ``numpy_backend`` runs it on any machine, ``model`` predicts its
 time, and ``engine`` runs it on GPUs.
 
-A plan has rounds. In a round each GPU first multiplies the tiles in its buffers, then sends and
-receives tiles for later rounds. This sequential order is correct. An engine may overlap steps, as
-long as no buffer is overwritten before its last use or read before it is filled, as with double
-buffering in a kernel.
+A plan has rounds. In a round each GPU first multiplies the tiles in its buffers, then receives
+tiles for later rounds, as their sources had them before. This sequential order is correct. An
+engine may overlap steps, as long as no buffer is overwritten before its last use or read before it
+is filled, as with double buffering in a kernel.
 """
 
 from collections.abc import Iterator, Mapping
@@ -58,26 +58,17 @@ class Multiply:
 
 
 @dataclass(frozen=True)
-class Send:
-    """Send the tile in a buffer to another GPU."""
-
-    round: int
-    to: int
-    buffer: str
-    tile: Tile
-
-
-@dataclass(frozen=True)
 class Receive:
-    """Receive a tile from another GPU into a buffer."""
+    """Receive a tile from a buffer of another GPU into a buffer."""
 
     round: int
     source: int
+    source_buffer: str
     buffer: str
     tile: Tile
 
 
-Step = Multiply | Send | Receive
+Step = Multiply | Receive
 
 
 @dataclass(frozen=True)
@@ -142,30 +133,13 @@ class Plan:
         return 2 * m * n * k
 
     def by_round(self) -> Iterator[tuple[list[tuple[int, Multiply]], list[tuple[int, Receive]]]]:
-        """Yield the products and the receives of each round, each with its GPU.
-
-        Sends are omitted, since each receive names its source.
-        """
+        """Yield the products and the receives of each round, each with its GPU."""
         products: list[list[tuple[int, Multiply]]] = [[] for _ in range(self.rounds)]
         receives: list[list[tuple[int, Receive]]] = [[] for _ in range(self.rounds)]
         for gpu, share in enumerate(self.shares):
             for step in share.steps:
                 if isinstance(step, Multiply):
                     products[step.round].append((gpu, step))
-                elif isinstance(step, Receive):
+                else:
                     receives[step.round].append((gpu, step))
         yield from zip(products, receives, strict=True)
-
-    def source_buffer(self, gpu: int, receive: Receive) -> str:
-        """Return the buffer of the matching send at the source of a GPU's receive.
-
-        Raises:
-            KeyError: there is no matching send.
-        """
-        for step in self.shares[receive.source].steps:
-            if (
-                isinstance(step, Send)
-                and (step.round, step.to, step.tile) == (receive.round, gpu, receive.tile)
-            ):  # fmt: skip
-                return step.buffer
-        raise KeyError(receive)

@@ -12,7 +12,7 @@ from sgemm_lab.cli import others as command
 from sgemm_lab.cli.main import main
 from sgemm_lab.errors import LabError, MissingToolError
 from sgemm_lab.gemm.dispatch.shapes import FORTY_SHAPES
-from sgemm_lab.lab import library_chart as picture
+from sgemm_lab.lab import dispatcher as picture
 from sgemm_lab.measuring import checkouts, others
 from sgemm_lab.records.gpu_record import Measurement
 from sgemm_lab.records.others import COMPARISONS, ComparedShape, Comparison

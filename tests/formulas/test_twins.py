@@ -20,7 +20,7 @@ from sgemm_lab.formulas import occupancy, sentence, wave_quantization
 from sgemm_lab.formulas.roofs import reference_levels, roof_at
 from sgemm_lab.gemm.dispatch.candidates import is_candidate
 from sgemm_lab.gemm.dispatch.pick import Picker
-from sgemm_lab.lab.kernel_choice import kernel_choice
+from sgemm_lab.lab.dispatcher import kernel_choice
 from sgemm_lab.records.dispatch_table import load_tables
 from sgemm_lab.widgets.occupancy import Occupancy, Sm
 

@@ -7,7 +7,7 @@ from table_samples import ENVIRONMENT, point, table
 
 from sgemm_lab import lab
 from sgemm_lab.errors import LabError
-from sgemm_lab.lab import drawn_chart as module
+from sgemm_lab.lab import dispatcher as module
 from sgemm_lab.records.dispatch_table import DrawnShape, DrawnShapes
 
 SHAPE = DrawnShape(64, 65, 66, "naive", 2e-6, 3e-6, 2.1e-6, "tiled", 1.8e-6)

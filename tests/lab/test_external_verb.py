@@ -6,7 +6,7 @@ import pytest
 
 from sgemm_lab import lab
 from sgemm_lab.errors import LabError
-from sgemm_lab.lab.external import ExternalCounted
+from sgemm_lab.lab.check_and_count import ExternalCounted
 from sgemm_lab.lab.sanitizer import CHECK, TOOLS
 from sgemm_lab.records.sanitizer import SANITIZER_RUNS
 

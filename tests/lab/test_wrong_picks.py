@@ -17,7 +17,7 @@ TABLE = table(
     point("tiled", NINE, 1e-5, cublas_seconds=5e-6),
     point("float4", NINE, 2e-5),
 )
-PLACE = "sgemm_lab.lab.pick_costs.load_tables"
+PLACE = "sgemm_lab.lab.dispatcher.load_tables"
 
 
 def rows(monkeypatch: pytest.MonkeyPatch, *tables: Table) -> list[list[str]]:

@@ -52,15 +52,19 @@ from sgemm_lab.lab.check_and_count import check, count
 from sgemm_lab.lab.closing import closing
 from sgemm_lab.lab.comparison import compare
 from sgemm_lab.lab.demand import shared_words, wavefronts
-from sgemm_lab.lab.drawn_chart import drawn_shapes
+from sgemm_lab.lab.dispatcher import (
+    drawn_shapes,
+    kernel_choice,
+    matmul,
+    other_libraries,
+    wrong_picks,
+)
 from sgemm_lab.lab.each_gpu import each_gpu
 from sgemm_lab.lab.exercise import exercise, predict
 from sgemm_lab.lab.fragment_map import fragment_map
 from sgemm_lab.lab.hardware_counters import Hardware, bytes_moved, hardware, issue_slots
-from sgemm_lab.lab.kernel_choice import kernel_choice
 from sgemm_lab.lab.kernel_parts import part, power
 from sgemm_lab.lab.ladders import ladder
-from sgemm_lab.lab.library_chart import other_libraries
 from sgemm_lab.lab.listing import show, wgsl
 from sgemm_lab.lab.machine_code import machine_code
 from sgemm_lab.lab.methods import effects
@@ -74,7 +78,6 @@ from sgemm_lab.lab.multi_gpu import (
 from sgemm_lab.lab.occupancy_calculator import occupancy
 from sgemm_lab.lab.output import code, say, table, written
 from sgemm_lab.lab.own_kernels import kernel, mine, source
-from sgemm_lab.lab.pick_costs import wrong_picks
 from sgemm_lab.lab.pictures.bank_rows import descriptor_steps, swizzle
 from sgemm_lab.lab.pictures.banks import bank_clocks, bank_phases
 from sgemm_lab.lab.pictures.bars import share_bars
@@ -95,7 +98,6 @@ from sgemm_lab.lab.pictures.stream_k import k_split, k_split_lengths
 from sgemm_lab.lab.pictures.time_bars import time_bars
 from sgemm_lab.lab.pictures.warp_group_sums import warp_group_sums
 from sgemm_lab.lab.pictures.warp_groups import multicast, warp_group_rows, warp_group_steps
-from sgemm_lab.lab.products import matmul
 from sgemm_lab.lab.public_bugs import public_bugs
 from sgemm_lab.lab.recorded import Recorded, recorded
 from sgemm_lab.lab.request_painters import Request, banks, coalescing, request

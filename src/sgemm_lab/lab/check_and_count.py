@@ -1,12 +1,65 @@
 """Check and count: the verbs that take kernels of the book and any other CUDA kernel."""
 
-from sgemm_lab.external_cuda.launch import ExternalKernel
+from collections.abc import Mapping, Sequence
+from html import escape
+
+from sgemm_lab.external_cuda import ExternalKernel, ExternalRun, check_file, count_external
 from sgemm_lab.kernel import Kernel
 from sgemm_lab.lab.arguments import AnySize, kernel_of, size_of, without_tool
 from sgemm_lab.lab.checking import verdict
-from sgemm_lab.lab.counts import Counted
-from sgemm_lab.lab.external import ExternalCounted, external_count, external_verdict
-from sgemm_lab.lab.output import Output
+from sgemm_lab.lab.counts import Counted, lines_of
+from sgemm_lab.lab.output import Output, table
+from sgemm_lab.text import size_text
+
+MOST_FINDINGS = 3
+"""Most findings of a kernel in the table."""
+
+
+def _external_verdict(kernels: Sequence[ExternalKernel]) -> Output:
+    """Check every kernel of some files by simulation and return the verdicts as a table."""
+    rows = []
+    for kernel in kernels:
+        for report in check_file(kernel):
+            texts = (*report.findings[:MOST_FINDINGS], *report.said)
+            rows.append([report.kernel, " ".join([f"{report.verdict}.", *map(str, texts)])])
+    note = "Checked here without a GPU: the compiled kernel ran on this machine's processor."
+    return table(["kernel", "verdict"], rows, note=note, numbers=2)
+
+
+class ExternalCounted:
+    """One launch of a pasted kernel: the verdict, and what each line asks of memory."""
+
+    def __init__(self, done: ExternalRun) -> None:
+        """Take a launch that was counted."""
+        self.done = done
+
+    @property
+    def cause(self) -> str:
+        """Why C is wrong, where a usual cause explains it; or ""."""
+        return self.done.cause
+
+    @property
+    def total(self) -> Mapping[str, int | float]:
+        """All counts of the launch by name, such as "shared_load_wavefronts"."""
+        return self.done.result.counts.total.to_json()
+
+    def verdict(self) -> list[str]:
+        """Say what is right and wrong, in sentences."""
+        return [*self.done.sentences, *(self.done.findings() or ["No hazard was found."])]
+
+    def _table(self) -> Output:
+        done = self.done
+        pasted = done.kernel.pasted
+        at = f" at M, N, K = {size_text(done.size)}" if done.depends_on_size else ""
+        note = f"One launch of {done.name}{at}, counted here, no GPU."
+        return lines_of(done.result.counts, pasted.text, pasted.name, note)
+
+    def _repr_html_(self) -> str:
+        said = "".join(f"<li>{escape(sentence)}</li>" for sentence in self.verdict())
+        return f"{self._table().html}<ul>{said}</ul>"
+
+    def __repr__(self) -> str:
+        return "\n".join([self._table().text, *self.verdict()])
 
 
 @without_tool
@@ -22,7 +75,7 @@ def check(*kernels: str | Kernel | ExternalKernel, simulated: bool = False) -> O
     """
     external = [kernel for kernel in kernels if isinstance(kernel, ExternalKernel)]
     if external and len(external) == len(kernels):
-        return external_verdict(external)
+        return _external_verdict(external)
     return verdict([kernel_of(kernel) for kernel in kernels], simulated=simulated)
 
 
@@ -41,5 +94,6 @@ def count(
     it.
     """
     if len(kernels) == 1 and isinstance(kernels[0], ExternalKernel):
-        return external_count(kernels[0], size_of(size), expect)
+        expected = () if expect is None else (expect,)
+        return ExternalCounted(count_external(kernels[0], size_of(size), expect=expected))
     return Counted([kernel_of(kernel) for kernel in kernels], size_of(size))

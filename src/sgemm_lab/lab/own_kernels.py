@@ -1,13 +1,13 @@
 """Kernels as objects: the book's by name, and the reader's own from source text."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import overload
 
 from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.errors import LabError
-from sgemm_lab.external_cuda.launch import ExternalKernel
-from sgemm_lab.kernel import Kernel, has_head_comment, parse_kernel
-from sgemm_lab.lab.external import external_kernel
+from sgemm_lab.external_cuda import ExternalKernel, Pasted
+from sgemm_lab.kernel import Kernel, has_head_comment, parse_kernel, terms
 
 
 def source(name: str) -> str:
@@ -65,7 +65,10 @@ def mine(
             f"{text!r} is not source code. Give it as text, such as lab.source('tiled')."
         )
     if grid or block or entry or args:
-        return external_kernel(text, name, entry, grid, block, args, shared_bytes, define)
+        defines = {key: str(value) for key, value in (define or {}).items()}
+        pasted = Pasted(name, text, Path(), entry, (), defines)
+        launch = tuple(terms(grid)), tuple(terms(block)), str(shared_bytes)
+        return ExternalKernel(pasted, *launch, args)
     source = text.strip() + "\n"
     try:
         return parse_kernel(name, source)

@@ -18,7 +18,6 @@ def swizzle(title: str, *, swizzled: bool) -> Output:
     """Draw 8 rows of a K tile in shared memory; one piece of each row is read at a time.
 
     Args:
-        title: of the panel.
         swizzled: whether row r keeps piece q at place q ^ r, as the 128-byte swizzle does.
     """
     parts = _rows({_SHOWN}, swizzled=swizzled)

@@ -49,7 +49,6 @@ def bank_phases(title: str, name: str | Kernel, line: str, *, says: str = "") ->
 
     Args:
         line: a piece of the source line that makes the request, such as "fragB[".
-        says: the line below.
     """
     kernel = kernel_of(name)
     request = wide_request(kernel, line)
@@ -84,7 +83,6 @@ def bank_clocks(title: str, name: str | Kernel, line: str, *, says: str = "") ->
 
     Args:
         line: a piece of the source line that makes the request, such as "fragA[".
-        says: the line below.
     """
     kernel = kernel_of(name)
     request = warp_requests(kernel, one_block(kernel), space="shared", line=line)[0]

@@ -16,7 +16,6 @@ def share_bars(title: str, scores: Mapping[str, Score]) -> Output:
     """Draw the share of cuBLAS that kernels reach as bars, with cuBLAS as a line.
 
     Args:
-        title: the line above.
         scores: what ``measure(…).of(name)`` gives, by what stands above the bar.
     """
     shares = {name: score.share for name, score in scores.items()}

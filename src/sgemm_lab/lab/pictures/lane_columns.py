@@ -25,7 +25,6 @@ def lane_columns(title: str, name: str | Kernel, line: str = "fragB[", *, says: 
 
     Args:
         line: a piece of the source line that reads ``Bs``, 16 bytes a lane.
-        says: the line below.
     """
     kernel = kernel_of(name)
     columns = kernel.values["BN"]

@@ -122,7 +122,6 @@ def reads(
         size: M, N and K of a launch, small enough to draw.
         number: the number of the thread or warp in its block.
         step: the k that is in use.
-        says: the line below.
     """
     kernel = kernel_of(name)
     found = reading(kernel, size, group, number=number, step=step)

@@ -37,11 +37,9 @@ def one_element(
     """Draw how one element of C is the sum over a row of A and a column of B, up to a step along K.
 
     Args:
-        title: the line above.
         row: K small whole numbers of A.
         column: K of B.
         step: the k whose product is being added; it and all before it make the sum.
-        says: the line below.
     """
     k, m, n = len(row), 4, 5
     i, j = m // 2, n // 2

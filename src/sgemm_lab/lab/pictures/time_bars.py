@@ -15,7 +15,6 @@ def time_bars(title: str, rows: Mapping[str, Sequence[tuple[str, float]]]) -> Ou
     """Draw a bar per row, all to one scale.
 
     Args:
-        title: the line above.
         rows: by what stands above each bar, its pieces: what is done, and for how many clocks. A
             piece called "wait" is empty, all others are filled.
     """

@@ -107,6 +107,10 @@ PANELS: dict[str, Callable[[], Any]] = {
         "Eight neighbours", load_kernel("float4_tile"), "fragB["
     ),
     "four and four": lambda: bank_phases("Four and four", load_kernel("split"), "fragB["),
+    "two quarter-warps": lambda: bank_phases(
+        "Two quarter-warps", load_kernel("split"), "fragB[", lanes=16
+    ),
+    "one word for all": lambda: bank_phases("One word", load_kernel("split"), "fragA[", lanes=16),
     "clocks of a read": lambda: bank_clocks("A read", load_kernel("register_cache"), "fragA["),
     "lanes in a row": lambda: lane_columns("Lanes", load_kernel("split")),
     "three stages": lambda: ring_panel("Three stages", Pipeline(281, 754, 4096, 8, 3), 4),
@@ -158,7 +162,12 @@ def test_lanes_that_meet_in_a_bank_take_wavefronts_of_their_own() -> None:
 def test_a_read_of_neighbouring_lanes_reaches_over_the_banks_once() -> None:
     assert "reaches over 1 round" in drawn("lanes in a row").text
     assert "reaches over 2 rounds" in lane_columns("Lanes", load_kernel("float4_tile")).text
-    assert "clock 1 uses 4 banks, clock 2 uses 4 banks." in drawn("clocks of a read").text
+    assert "brings 4 k of row 0, wavefront 2 brings 4 k of row 4." in drawn("clocks of a read").text
+
+
+def test_quarter_warps_share_a_wavefront_where_neighbours_want_the_same_words() -> None:
+    assert "16 lanes of 'split' take 2 wavefronts" in drawn("two quarter-warps").text
+    assert "take 1 wavefront, which use 4 of 32 banks." in drawn("one word for all").text
 
 
 def test_a_window_is_carried_by_registers_or_goes_past_them() -> None:

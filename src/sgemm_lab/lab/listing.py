@@ -91,7 +91,7 @@ def _listing(
     caption = f"<b>{escape(kernel.title)}</b> · {escape(file)}"
     if any(line.changed for line in shown):
         called = parent.display_name if parent else "no kernel"
-        caption += f" · marked: what “{escape(called)}” does not have"
+        caption += f" · marked: not in “{escape(called)}”"
     html = (
         f'<figure class="lab-source"><figcaption>{caption}</figcaption>'
         f'<pre tabindex="0"><code>{body}</code></pre></figure>'

@@ -27,7 +27,9 @@ PHASE_LANES = 8
 _WIDE = 128
 _LEFT = 82
 _CELL = (PANEL_WIDTH - _LEFT - 2) // BANKS
-_ROW = 20
+_HIGH = 30
+_ROW, _LOW = 20, 15
+"""Height of a row, and where there are many."""
 
 
 def wide_request(kernel: Kernel, line: str) -> Request:
@@ -42,44 +44,48 @@ def wide_request(kernel: Kernel, line: str) -> Request:
     return wide[0]
 
 
-def bank_phases(title: str, name: str | Kernel, line: str, *, says: str = "") -> Output:
-    """Draw the banks that the first eight lanes of a 16-byte request use, wavefront by wavefront.
+def bank_phases(
+    title: str, name: str | Kernel, line: str, *, lanes: int = PHASE_LANES, says: str = ""
+) -> Output:
+    """Draw the banks that the first lanes of a 16-byte request use, wavefront by wavefront.
 
     In which order the wavefronts come is not known; here it is that of the lanes.
 
     Args:
         line: a piece of the source line that makes the request, such as "fragB[".
+        lanes: how many; a multiple of the eight of a quarter-warp.
     """
     kernel = kernel_of(name)
     request = wide_request(kernel, line)
-    lanes = [*request["addresses"][:PHASE_LANES], *[None] * (WARP - PHASE_LANES)]
-    waves = shared_wavefronts(lanes, _WIDE // 8, is_load=request["op"] == "load")
+    asked = [*request["addresses"][:lanes], *[None] * (WARP - lanes)]
+    waves = shared_wavefronts(asked, _WIDE // 8, is_load=request["op"] == "load")
+    tall = _ROW if lanes == PHASE_LANES else _LOW
     parts = [words(0, 11, "bank"), words(_LEFT, 11, "0")]
     parts.append(words(_LEFT + BANKS * _CELL, 11, f"{BANKS - 1}", anchor="end"))
-    for lane in range(PHASE_LANES):
-        y = 16 + lane * _ROW
-        parts += _row(f"lane {lane}", y)
+    for lane in range(lanes):
+        y = 16 + lane * tall
+        parts += _row(f"lane {lane}", y, tall=tall)
         for number, wave in enumerate(waves, 1):
             word = next((word for word, served in wave.words.items() if lane in served), None)
             if word is not None:
                 x, opacity = _LEFT + word % BANKS * _CELL, PALE if number == 1 else 0.0
                 width = _WIDE // 8 // FLOAT_BYTES * _CELL
-                shape = box(x, y, width, _ROW - 2, "shared", opacity, f"{number}", bold=True)
+                shape = box(x, y, width, tall - 2, "shared", opacity, f"{number}", bold=True)
                 parts.append(shape)
     each = [_banks(wave, _WIDE) for wave in waves]
-    top = 24 + PHASE_LANES * _ROW
+    top = 24 + lanes * tall
     for number, banks in enumerate(each):
         parts += _row(f"wavefront {number + 1}", top + number * _ROW, banks)
     used = " and ".join(str(len(banks)) for banks in each)
     described = (
-        f"The first {PHASE_LANES} lanes of '{kernel.name}' take "
+        f"The first {lanes} lanes of '{kernel.name}' take "
         f"{plural(len(each), 'wavefront')}, which use {used} of {BANKS} banks."
     )
     return panel(title, parts, top + len(each) * _ROW + 2, described, says)
 
 
 def bank_clocks(title: str, name: str | Kernel, line: str, *, says: str = "") -> Output:
-    """Draw the banks that a warp's first request at a source line uses, clock by clock.
+    """Draw the elements of ``As[row][k]`` that a warp's first request brings: a row a wavefront.
 
     Args:
         line: a piece of the source line that makes the request, such as "fragA[".
@@ -87,13 +93,27 @@ def bank_clocks(title: str, name: str | Kernel, line: str, *, says: str = "") ->
     kernel = kernel_of(name)
     request = warp_requests(kernel, one_block(kernel), space="shared", line=line)[0]
     waves = shared_wavefronts(request["addresses"], request["bits"] // 8, is_load=True)
-    parts = [words(_LEFT, 11, "bank 0"), words(_LEFT + BANKS * _CELL, 11, "31", anchor="end")]
-    each = [_banks(wave, request["bits"]) for wave in waves]
-    for clock, banks in enumerate(each):
-        parts += _row(f"clock {clock + 1}", 16 + clock * _ROW, banks)
-    said = (f"clock {i} uses {plural(len(banks), 'bank')}" for i, banks in enumerate(each, 1))
+    start, columns = request["start"] // FLOAT_BYTES, kernel.values["BK"]
+    cell = (PANEL_WIDTH - _LEFT - 2) // columns
+    parts = [words(0, 11, "bank")]
+    for k in range(columns):
+        middle = _LEFT + (k + 0.5) * cell
+        parts.append(words(middle, 11, f"{(start + k) % BANKS}", anchor="middle"))
+    said = []
+    for clock, wave in enumerate(waves):
+        y = 16 + clock * _HIGH
+        row = (min(wave.words) - start) // columns
+        brought = {(word - start) % columns + i for word in wave.words
+                   for i in range(request["bits"] // 8 // FLOAT_BYTES)}  # fmt: skip
+        parts += [words(0, y + 10, f"wavefront {clock + 1}"), words(0, y + 23, f"As[{row}]")]
+        for k in range(columns):
+            opacity = 0.5 if k in brought else 0.0
+            shape = box(_LEFT + k * cell, y, cell, _HIGH - 3, "shared", opacity, f"k={k}",
+                        edge="" if k in brought else "grid", bold=k in brought)  # fmt: skip
+            parts.append(shape)
+        said.append(f"wavefront {clock + 1} brings {len(brought)} k of row {row}")
     described = f"A read of a warp of '{kernel.display_name}': {', '.join(said)}."
-    return panel(title, parts, 18 + _ROW * len(waves), described, says)
+    return panel(title, parts, 16 + _HIGH * len(waves), described, says)
 
 
 def _banks(wave: Wavefront, bits: int) -> set[int]:
@@ -101,13 +121,13 @@ def _banks(wave: Wavefront, bits: int) -> set[int]:
     return {(word + i) % BANKS for word in wave.words for i in range(bits // 8 // FLOAT_BYTES)}
 
 
-def _row(label: str, y: float, banks: Iterable[int] = ()) -> list[str]:
+def _row(label: str, y: float, banks: Iterable[int] = (), *, tall: int = _ROW) -> list[str]:
     """Draw a row of the 32 banks; those in use are filled."""
     return [
-        words(0, y + 14, label),
-        outline(_LEFT, y + 0.5, BANKS * _CELL, _ROW - 3, "grid"),
+        words(0, y + tall / 2 + 4, label),
+        outline(_LEFT, y + 0.5, BANKS * _CELL, tall - 3, "grid"),
         *(
-            rectangle(_LEFT + first * _CELL, y, (last - first + 1) * _CELL, _ROW - 2, "shared", 0.8)
+            rectangle(_LEFT + first * _CELL, y, (last - first + 1) * _CELL, tall - 2, "shared", 0.8)
             for first, last in intervals(banks)
         ),
     ]

@@ -9,7 +9,6 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Annotated
 
 from sgemm_lab.catalogue import book_kernel
@@ -178,12 +177,9 @@ class Table:
 TABLES = Kind(Table, "tune", "tuned", noun="table")
 
 
-def load_tables(folder: Path | None = None) -> list[Table]:
-    """Read every table of the book and of the reader, or of another folder of records.
-
-    The reader's table of a GPU replaces the book's.
-    """
-    places = [folder] if folder else dict.fromkeys((data_folder("records"), own_records()))
+def load_tables() -> list[Table]:
+    """Read the tables of the book and of the reader, whose table of a GPU replaces the book's."""
+    places = dict.fromkeys((data_folder("records"), own_records()))
     tables = [table for place in places for table in TABLES.load_all(place)]
     return list({table.gpu.name: table for table in tables}.values())
 

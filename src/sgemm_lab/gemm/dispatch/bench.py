@@ -32,10 +32,9 @@ LAUNCH_NOISE = 1e-5
 class GpuBench:
     """The candidates, compiled for this machine's GPU."""
 
-    def __init__(self, device: Device, kernels: Sequence[Kernel], budget: Budget = BUDGET) -> None:
+    def __init__(self, device: Device, kernels: Sequence[Kernel]) -> None:
         """Compile all candidates in parallel."""
         self._cupy = require_gpu()
-        self._budget = budget
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             made = dict(zip(kernels, pool.map(_compiled, kernels), strict=True))
         capability = device.compute_capability
@@ -55,7 +54,7 @@ class GpuBench:
         }
         products[CUBLAS] = cublas()
         graphs = is_graphed(size)
-        found = time_interleaved(products, size, self._budget, graphs=graphs)
+        found = time_interleaved(products, size, BUDGET, graphs=graphs)
         for one in self._loaded:  # of a large C the workspaces would fill the GPU
             one.release()
         seconds = {one.kernel: median(one.seconds) for one in found}

@@ -108,28 +108,21 @@ def _stream_k(kernel: Kernel, size: Size, slots: Slots) -> Terms:
     return 1, *_moved(size), work, 0, stores + cut, 0, ceil(slots.sms / tiles)
 
 
-def _one_row(kernel: Kernel, size: Size, slots: Slots) -> Terms:
-    m, n, k = size
-    values = kernel.values
-    across, down = kernel.launch_shape(m, n, k, sms=slots.sms).grid
-    busiest = ceil(across * down / slots.sms)
-    depth = ceil(across * down / (slots.sms * slots.resident)) * ceil(k / values["PARTS"])
-    return 1, *_moved(size), busiest * values["BN"] * values["TM"] * k, depth, busiest, 0, 0
-
-
-def _one_column(kernel: Kernel, size: Size, slots: Slots) -> Terms:
+def _one_line(kernel: Kernel, size: Size, slots: Slots) -> Terms:
+    """Terms of a kernel for C of few rows or columns, whose threads share K."""
     m, n, k = size
     values = kernel.values
     across, down = kernel.launch_shape(m, n, k, sms=slots.sms).grid
     busiest = ceil(across * down / slots.sms)
     rounds = ceil(across * down / (slots.sms * slots.resident))
-    depth = rounds * ceil(k / (32 * values["WARPS"]))
-    return 1, *_moved(size), busiest * values["TM"] * k, depth, busiest, 0, 0
+    parts = values["PARTS"] if "PARTS" in values else 32 * values["WARPS"]
+    work = busiest * values.get("BN", 1) * values["TM"] * k
+    return 1, *_moved(size), work, rounds * ceil(k / parts), busiest, 0, 0
 
 
 _SPECIAL: dict[str, Callable[[Kernel, Size, Slots], Terms]] = {
     "stream_k": _stream_k,
     "per_warp_stages": _stream_k,
-    "one_row": _one_row,
-    "one_column": _one_column,
+    "one_row": _one_line,
+    "one_column": _one_line,
 }

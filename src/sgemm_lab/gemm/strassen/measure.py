@@ -65,6 +65,9 @@ TENSOR_CORE_SIZES: dict[Size, int] = {
 }
 """Sizes for that leaf, each with the maximum number of levels."""
 
+BUDGET = Budget(seconds=0.3, min_samples=5, max_samples=15, warm_up_seconds=0.05)
+"""Of each plan at a size."""
+
 ERROR_SIZES = {1024: 3, 4096: 3, 16384: 4, 32768: 3}
 """Extents of square matrices for errors, each with the maximum number of levels."""
 
@@ -82,16 +85,14 @@ EXACT_LEVELS = 3
 def take_strassen_record(
     folder: Path,
     sizes: Sequence[Size] = tuple(SIZES),
-    budget: Budget | None = None,
     progress: Progress = lambda _: None,
     *,
     only_inside: bool = False,
 ) -> tuple[Path, StrassenRun]:
     """Check products, measure times and errors, write each item; return the file and the run.
 
-    Ctrl-C ends the run; its items remain in the file. The budget is per size, by default at least
-    five samples and 0.3 seconds. ``only_inside`` measures only with ``TENSOR_CORE_LEAF`` for all
-    leaves.
+    Ctrl-C ends the run; its items remain in the file. ``only_inside`` measures only with
+    ``TENSOR_CORE_LEAF`` for all leaves.
     """
     check_writable(folder / STRASSEN_RECORDS.folder)
     device, run = current_device(), StrassenRun(**new_run().environment())
@@ -106,7 +107,7 @@ def take_strassen_record(
         if not only_inside:
             progress("products of whole numbers at odd sizes")
             put(exact=exact_products())
-            for item in _measured(sizes, None, budget, progress):
+            for item in _measured(sizes, None, progress):
                 put(**_with(run, item))
         kernel = load_kernel(TENSOR_CORE_LEAF)
         if suits(kernel, device_target()):
@@ -114,7 +115,7 @@ def take_strassen_record(
             exact_products(LoadedKernel(kernel))
             inside = Inside(kernel.name, kernel.fingerprint, kernel.arithmetic)
             large = [size for size in sizes if size in TENSOR_CORE_SIZES]
-            for item in _measured(large, kernel, budget, progress):
+            for item in _measured(large, kernel, progress):
                 inside = replace(inside, **_with(inside, item))
                 put(inside=(inside,))
         else:
@@ -127,14 +128,14 @@ def take_strassen_record(
 
 
 def _measured(
-    sizes: Sequence[Size], kernel: Kernel | None, budget: Budget | None, progress: Progress
+    sizes: Sequence[Size], kernel: Kernel | None, progress: Progress
 ) -> Iterator[SizeTimes | Errors]:
     """Yield times at the sizes, then errors; ``kernel`` is that of all leaves, or None."""
     where = f" with {kernel.name} inside" if kernel else ""
     leaf, plans = (LoadedKernel(kernel), tensor_core_plans) if kernel else (None, plans_at)
     for size in sizes:
         progress(f"times at {size_text(size)}{where}")
-        yield measure(size, plans(size), kernel, budget, progress)
+        yield measure(size, plans(size), kernel, progress)
     for n, most in ERROR_SIZES.items():
         for inputs in INPUTS:
             progress(f"errors at {n}, {INPUTS[inputs]}{where}")
@@ -195,7 +196,6 @@ def measure(
     size: Size,
     plans: Sequence[Plan],
     kernel: Kernel | None = None,
-    budget: Budget | None = None,
     progress: Progress = lambda _: None,
 ) -> SizeTimes:
     """Measure plans of a size, their parts and cuBLAS, interleaved.
@@ -214,12 +214,11 @@ def measure(
         if plan.levels:
             products[f"{name} products"] = engine.only_products
             products[f"{name} additions"] = engine.only_additions
-    budget = budget or Budget(seconds=0.3, min_samples=5, max_samples=15, warm_up_seconds=0.05)
     graph = is_graphed(size)
     with watch_card() as card:
         found = {
             one.kernel: tuple(map(five_digits, one.seconds))
-            for one in time_interleaved(products, size, budget, progress, graphs=graph)
+            for one in time_interleaved(products, size, BUDGET, progress, graphs=graph)
         }
     product = dispatcher(cupy.cuda.Device().id)
     return SizeTimes(

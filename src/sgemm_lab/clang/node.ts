@@ -3,8 +3,9 @@
 import { setFlagsFromString } from "node:v8";
 import type { Package } from "./run.ts";
 
-/** WebAssembly by its first translation alone, or by any. */
-const [FIRST_ONLY, ANY] = ["--liftoff-only", "--no-liftoff-only"];
+/** WebAssembly is translated once: a better translation of a compiler takes longer than what it compiles. */
+const ONCE = ["--no-wasm-tier-up", "--no-wasm-dynamic-tiering"];
+const AGAIN = ["--wasm-tier-up", "--wasm-dynamic-tiering"];
 
 /** npm has checked the package: what of it is never called need not be validated. */
 const WHERE_CALLED = "--wasm-lazy-validation";
@@ -20,25 +21,15 @@ export function packageOf(script: string): Promise<Package> {
 async function load(script: string): Promise<Package> {
   const clang: Package = await import(script);
   setFlagsFromString(WHERE_CALLED);
-  // Whether functions are translated better later is settled where a module is made.
-  setFlagsFromString(FIRST_ONLY);
-  try {
-    await clang.runLLVM(null, {}, { fetchProgress: () => {} });
-  } finally {
-    setFlagsFromString(ANY);
-  }
-  return { ...clang, runLLVM: (...given) => quickly(() => clang.runLLVM(...given)) };
+  await clang.runLLVM(null, {}, { fetchProgress: () => {} });
+  return { ...clang, runLLVM: (...given) => translatedOnce(() => clang.runLLVM(...given)) };
 }
 
-/**
- * Run some WebAssembly by its first translation: a better one of all that a compiler is made of takes
- * longer than what it compiles.
- */
-function quickly<Made>(run: () => Made): Made {
-  setFlagsFromString(FIRST_ONLY);
+function translatedOnce<Made>(run: () => Made): Made {
+  ONCE.forEach(setFlagsFromString);
   try {
     return run();
   } finally {
-    setFlagsFromString(ANY);
+    AGAIN.forEach(setFlagsFromString);
   }
 }

@@ -98,8 +98,8 @@ def filled(template: str, values: Mapping[str, Any]) -> str:
 
     ``{name}`` is replaced by a value, ``{name:format}`` by a formatted one: ``comma``, ``number``,
     ``percent``, ``share`` and ``tenths`` (one decimal), ``ratio`` (two digits), ``nine`` (nine
-    digits, which identify a float), ``hundredths`` (0.125 as "12 %"), ``plural word`` ("2 words"),
-    and ``one this|that``: "this" for 1, "that" for other numbers.
+    digits, which identify a float), ``plural word`` ("2 words"), and ``one this|that``: "this" for
+    1, "that" for other numbers.
     """
 
     def fill(place: re.Match[str]) -> str:
@@ -117,7 +117,6 @@ _FORMATS: dict[str, Callable[[Any, str], str]] = {
     "ratio": lambda value, _: ratio(value),
     "tenths": lambda value, _: tenths(value),
     "nine": lambda value, _: f"{value:.9g}",
-    "hundredths": lambda value, _: with_spaced_percents(f"{value:.0%}"),
     "plural": plural,
     "one": lambda value, words: words.split("|")[0 if value == 1 else 1],
 }

@@ -83,13 +83,6 @@ function signed(exponent: number) {
   return `${exponent < 0 ? "-" : "+"}${`${Math.abs(exponent)}`.padStart(2, "0")}`;
 }
 
-/** A share such as 0.125 as "12 %": Python's `%.0%`, in which a half goes to the even neighbour. */
-function hundredths(share: number) {
-  const [value, whole] = [100 * share, Math.floor(100 * share)];
-  const up = value - whole === 0.5 ? whole % 2 !== 0 : value - whole > 0.5;
-  return `${up ? whole + 1 : whole} %`;
-}
-
 /**
  * A number with so many digits and an exponent; where the rest is exactly a half, the last digit is
  * even. JavaScript alone would round such a half up.
@@ -111,7 +104,6 @@ const FORMATS: Record<string, (value: number, words: string) => string> = {
   ratio,
   tenths: (value) => `${tenths(value)}`,
   nine: nineDigits,
-  hundredths,
   plural,
   one: (value, words) => words.split("|")[value === 1 ? 0 : 1],
 };

@@ -1,6 +1,5 @@
 """The checker accepts what is right and names what is wrong. NumPy stands in for CuPy."""
 
-import re
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -251,16 +250,10 @@ def result(fault: str | None = None, refusal: str | None = None, error: float = 
 
 
 def test_a_summary_tells_right_wrong_and_refused() -> None:
-    assert summary([result(error=0.25), result(error=0.5)]) == (
-        "right at 2 sizes. Its largest rounding error is 50 % of the tolerance."
-    )
-    assert summary([result(fault="Bad."), result()]) == (
-        "WRONG at 1 of 2 sizes. Its largest rounding error is 0 % of the tolerance."
-    )
-    assert re.fullmatch(
-        r"right at 1 size\. .+ Not run at 2: No room\.",
-        summary([result(), result(refusal="No room."), result(refusal="No room.")]),
-    )
+    assert summary([result(error=0.25), result(error=0.98)]) == "right at 2 sizes."
+    assert summary([result(fault="Bad."), result()]) == "WRONG at 1 of 2 sizes."
+    refused = [result(), result(refusal="No room."), result(refusal="No room.")]
+    assert summary(refused) == "right at 1 size. Not run at 2: No room."
     assert summary([result(refusal="No room.")]) == "right at 0 sizes. Not run at 1: No room."
 
 

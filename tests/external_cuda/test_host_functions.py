@@ -116,3 +116,20 @@ void run(Tensor x) { ones<<<1, 64>>>(x.data(), x.size()); }
 """)
     assert not report.findings
     assert "Launch, assumed" in "\n".join(report.said)
+
+
+def test_a_macro_launches_with_the_values_of_its_call() -> None:
+    report = checked("""
+#define GRID(n) ((n) + 127) / 128
+#define RUN(kernel, n, ...) kernel<<<GRID(n), 128>>>(__VA_ARGS__)
+#define RUN_SCALE(n) RUN(scale<4>, n, x, y, n)
+template <int FACTOR> __global__ void scale(const float *x, float *y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = FACTOR * x[i];
+}
+void run(const float *x, float *y, int n) {
+    RUN_SCALE(n);
+}
+""")
+    assert report.kernel == "scale<4>"
+    assert "Launch, told by line 10: a grid of 32 blocks of 128 threads." in report.said

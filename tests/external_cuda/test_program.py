@@ -554,6 +554,15 @@ def test_a_variable_that_nothing_sets_is_named(tmp_path: Path, unset: str, name:
     assert report.verdict == ("wrong" if name else "no fault found")
 
 
+def test_of_many_kernels_those_that_the_program_launches_are_taken(tmp_path: Path) -> None:
+    more = "".join(
+        f"__global__ void other{one}(float *y) {{ y[{one}] = 0; }}\n" for one in range(24)
+    )
+    text = more + SCALE.replace("#include <cstdio>", "")
+    program = followed(tmp_path, "#include <cstdio>\n" + text)
+    assert (program["stopped"], program["status"], program["called"]) == ("", 0, ["scale"])
+
+
 def test_some_blocks_of_a_launch_that_is_too_large_are_checked(tmp_path: Path) -> None:
     wide = SCALE.replace("int i = blockIdx.x", "size_t i = (size_t)blockIdx.x")
     large = wide.replace("(n + 127) / 128, 128", "1 << 23, 512")

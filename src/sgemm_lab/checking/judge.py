@@ -132,14 +132,11 @@ def summary(results: Sequence[CheckResult]) -> str:
     right = sum(result.passed for result in results)
     wrong = sum(result.fault is not None for result in results)
     refused = [result.refusal for result in results if result.refusal]
-    worst = max((result.error for result in results if result.passed), default=0.0)
     text = (
         sentence("summary.wrong", wrong=wrong, all=len(results))
         if wrong
         else sentence("summary.right", right=right)
     )
-    if right:
-        text += sentence("summary.rounding", worst=worst)
     if refused:
         text += sentence("summary.refused", count=len(refused), first=refused[0])
     return text

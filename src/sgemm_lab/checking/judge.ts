@@ -35,10 +35,6 @@ export function summary(results: CheckResult[]) {
   let text = wrong
     ? sentence("summary.wrong", { wrong, all: results.length })
     : sentence("summary.right", { right: right.length });
-  if (right.length) {
-    const worst = Math.max(...right.map(({ error }) => error));
-    text += sentence("summary.rounding", { worst });
-  }
   if (refused.length)
     text += sentence("summary.refused", { count: refused.length, first: refused[0] });
   return text;

@@ -5,6 +5,7 @@ import { plural } from "../text.ts";
 import type { CudaFile } from "./cuda_file.ts";
 import type { Declaration } from "./declarations.ts";
 import { anglesBefore } from "./declarations.ts";
+import { withLaunchMacros } from "./launch_macros.ts";
 import type { Token } from "./tokens.ts";
 import { afterAngles, depthOf, inside, joined, split, textsOf } from "./tokens.ts";
 
@@ -152,16 +153,18 @@ export function parameterOf(tokens: Token[]): Parameter {
 
 /** The launches that stand in a file and in its headers. */
 export function launchesOf(file: CudaFile): FoundLaunch[] {
-  return file.declarations.flatMap((declaration) =>
-    declaration.tokens.flatMap(({ text }, place) => {
-      const launch = text === "<<<" ? launchAt(declaration, place) : null;
-      return launch ? { ...launch, line: file.lineOf(declaration, declaration.tokens[place]) } : [];
-    }),
-  );
+  return file.declarations.flatMap((declaration) => {
+    const tokens = withLaunchMacros(declaration.tokens, file);
+    return tokens.flatMap((token, place) => {
+      const launch = token.text === "<<<" ? launchAt(tokens, place) : null;
+      return launch
+        ? { ...launch, function: declaration, line: file.lineOf(declaration, token) }
+        : [];
+    });
+  });
 }
 
-function launchAt(declaration: Declaration, place: number) {
-  const { tokens } = declaration;
+function launchAt(tokens: Token[], place: number) {
   const isTemplate = tokens[place - 1]?.text === ">";
   let start = isTemplate ? anglesBefore(tokens, place - 1) - 1 : place - 1;
   while (start >= 2 && tokens[start - 1].text === "::") start -= 2;
@@ -180,7 +183,6 @@ function launchAt(declaration: Declaration, place: number) {
     arguments: split(inside(tokens, opening)),
     template: angle < 0 ? [] : split(tokens.slice(angle + 1, place - 1)),
     before: tokens.slice(0, start),
-    function: declaration,
   };
 }
 

@@ -12,7 +12,10 @@ from sgemm_lab.external_cuda.compile_file import open_file
 from sgemm_lab.external_cuda.cuda_file import Pasted, read_sources
 
 MOST_KERNELS = 24
-"""Kernels that are compiled for one program."""
+"""Kernels of a program that are compiled before it is followed, whether or not it launches them."""
+
+MOST_LAUNCHED = 64
+"""Kernels that are compiled for one program; after the first ones only those that it launches."""
 
 SECONDS = 4.0
 """Processor time of one attempt to follow a program."""
@@ -99,8 +102,9 @@ def _follow(pasted: Pasted, target: str, is_sketch: bool) -> Program:
 
 def _compiled(pasted: Pasted, target: str, number: int) -> dict[str, str]:
     """Compile a kernel, or say why there is none: it may be one that is never launched."""
-    if number >= MOST_KERNELS:
-        return {"ptx": "", "entry": "", "refused": f"it has more than {MOST_KERNELS} kernels"}
+    if number >= MOST_LAUNCHED:
+        refused = f"after {MOST_LAUNCHED} kernels it launches {pasted.entry}"
+        return {"ptx": "", "entry": "", "refused": refused}
     try:
         opened = open_file(pasted, target)
     except LabError as refused:

@@ -2,10 +2,8 @@
 
 import type { CudaFile } from "./cuda_file.ts";
 import type { Declaration } from "./declarations.ts";
+import { launches } from "./launch_macros.ts";
 import { usualArguments } from "./template_arguments.ts";
-
-/** How host code launches a kernel. */
-const LAUNCHES = /^(<<<|cudaLaunch(Cooperative)?Kernel(Ex|ExC)?)$/;
 
 /** Whether a file has a main. */
 export const hasMain = (file: CudaFile) =>
@@ -30,12 +28,13 @@ export const calledFunctions = (file: CudaFile) =>
  * The functions of the host that launch kernels, or call such. Those that no other one calls come
  * first: they know best what they give.
  */
-function launchingFunctions({ files: [{ declarations }] }: CudaFile): Declaration[] {
+function launchingFunctions(file: CudaFile): Declaration[] {
+  const [{ declarations }] = file.files;
   const functions = declarations.filter(
     ({ kind, isKernel, hasBody, marks, names }) =>
       kind === "function" && hasBody && !isKernel && !marks.has("__device__") && !isCall(names[0]),
   );
-  let found = functions.filter(({ tokens }) => tokens.some(({ text }) => LAUNCHES.test(text)));
+  let found = functions.filter(({ tokens }) => launches(tokens, file));
   const calls = ({ tokens }: Declaration, names: string[]) =>
     tokens.some(({ text }, at) => names.includes(text) && /^[(<]$/.test(tokens[at + 1]?.text));
   for (let count = 0; count < found.length; ) {

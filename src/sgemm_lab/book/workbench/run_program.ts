@@ -22,7 +22,7 @@ import { MadeValues } from "../../external_cuda/program/made_values.ts";
 import { follow } from "../../external_cuda/program/program.ts";
 import { withProgram } from "../../external_cuda/program/report.ts";
 import { smallerSizes } from "../../external_cuda/program/sizes.ts";
-import { HALVINGS, MOST_KERNELS } from "../../external_cuda/program.py";
+import { HALVINGS, MOST_LAUNCHED } from "../../external_cuda/program.py";
 import type { LaunchChange, LaunchCounts, Watched } from "../../external_cuda/program_launches.ts";
 import { launchCounts, watchProgram } from "../../external_cuda/program_launches.ts";
 import { referencesOf } from "../../external_cuda/references.ts";
@@ -67,7 +67,6 @@ const [SECONDS, FURTHER_SECONDS] = [6, 1.5];
 
 /** M, N and K of a launch that names them. */
 const SIZE: Size = [64, 64, 64];
-const TOO_MANY = `it has more than ${MOST_KERNELS} kernels`;
 
 interface Run {
   file: CudaFile;
@@ -148,7 +147,9 @@ function once(
     const { needs } = watched.followed;
     if (needs === null) return { file, kernels, watched, by };
     try {
-      if (Object.keys(kernels).length === MOST_KERNELS) throw new LabError(TOO_MANY);
+      if (Object.keys(kernels).length === MOST_LAUNCHED) {
+        throw new LabError(`after ${MOST_LAUNCHED} kernels it launches ${needs}`);
+      }
       const opened = openKernel(file, needs);
       const made = compiler.compiled(deviceText(opened));
       by = made.by;

@@ -1,6 +1,7 @@
 // One run of a host program, with its launches in the simulator.
 
 import { LabError } from "../../errors.ts";
+import { MOST_KERNELS } from "../../external_cuda/program.py";
 import { secondsNow } from "../../simulator/clock.ts";
 import { parse } from "../../simulator/ptx.ts";
 import type { CudaFile } from "../cuda_file.ts";
@@ -155,7 +156,8 @@ class Run {
     const { unwritten } = this.runtime;
     const { output } = this.wasi;
     const late = this.late();
-    const unset = unsetVariables(runs, this.kernels, this.file).filter(
+    const isComplete = this.runtime.kernels.size <= MOST_KERNELS;
+    const unset = unsetVariables(runs, this.kernels, this.file, isComplete).filter(
       (name) => !this.launcher.symbol(name)?.usedBy,
     );
     return {
@@ -285,7 +287,7 @@ class Run {
     };
   }
 
-  /** Ask for the first kernel that is not compiled. */
+  /** Ask for the first kernel that is not compiled. Of many the last are asked for where they are launched. */
   check() {
     const { names } = this.program;
     const { kernels } = this.runtime;
@@ -294,7 +296,7 @@ class Run {
       const texts = demangled(this.program, fresh);
       fresh.forEach((name, at) => void names.set(name, texts[at]));
     }
-    for (const name of kernels.values()) {
+    for (const name of [...kernels.values()].slice(0, MOST_KERNELS)) {
       const { key } = signatureText(names.get(name) ?? "");
       if (!(key in this.kernels)) throw new NeededKernel(key);
     }
@@ -306,7 +308,9 @@ class Run {
     const name = this.runtime.kernels.get(stub);
     if (name === undefined) throw new UnfollowedError("it launches what is no kernel of the file");
     const text = this.program.names.get(name) ?? "";
-    const compiled = this.kernels[signatureText(text).key];
+    const { key } = signatureText(text);
+    const compiled = this.kernels[key];
+    if (!compiled) throw new NeededKernel(key);
     if (compiled.refused) throw new UnfollowedError(compiled.refused);
     const made = signatureOf(this.file, text, compiled);
     this.signatures.set(stub, made);

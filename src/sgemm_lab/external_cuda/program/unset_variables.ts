@@ -41,13 +41,21 @@ function mayWrite({ instructions, variables }: PtxKernel, variable: string) {
   return isPointed || others.some((one) => stores(one) && uses(one));
 }
 
-/** The variables that the kernels of some launches use, and that have no value in the source. */
-export function unsetVariables(runs: LaunchRun[], kernels: Kernels, file: CudaFile): string[] {
+/**
+ * The variables that the kernels of some launches use, and that have no value in the source.
+ * @param isEvery whether `kernels` are all that the program may launch
+ */
+export function unsetVariables(
+  runs: LaunchRun[],
+  kernels: Kernels,
+  file: CudaFile,
+  isEvery: boolean,
+): string[] {
   const known = Object.values(kernels).filter(({ refused }) => !refused);
   const all = known.flatMap(({ ptx, entry }) => parse(ptx).get(entry) ?? []);
   const ran = new Set(runs.map(({ kernel }) => kernels[kernel].entry));
   const used = all.filter(({ name }) => ran.has(name)).flatMap(({ variables }) => variables);
-  const isComplete = known.length === Object.keys(kernels).length;
+  const isComplete = isEvery && known.length === Object.keys(kernels).length;
   return [...new Map(used.map((one) => [one.name, one])).values()]
     .filter(({ constant, isSet }) => !isSet && (constant || isComplete))
     .filter(({ name }) => declarationOfVariable(sourceName(name), file)?.isSet === false)

@@ -51,6 +51,7 @@ declare module "*/wave_quantization.py" {
 declare module "*/external_cuda/program.py" {
   export const HALVINGS: [number, number];
   export const MOST_KERNELS: number;
+  export const MOST_LAUNCHED: number;
 }
 
 declare module "*/tensor_map.py" {

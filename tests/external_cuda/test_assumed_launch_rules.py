@@ -85,12 +85,17 @@ def test_without_host_code_a_thread_has_an_element() -> None:
     assert "an index beyond the true ones is not seen" in said
 
 
-def test_arrays_grow_until_the_kernel_stays_inside() -> None:
-    """What the arrays hold is not known, so an index beyond an assumed size is no finding."""
-    done = counted(
+@pytest.mark.parametrize(
+    "source",
+    [
         "__global__ void wide(float* x, int n) {"
-        "  int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) x[i * 64] += 1.0f; }"
-    )
+        "  int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) x[i * 64] += 1.0f; }",
+        "__global__ void column(float* x) { x[threadIdx.x * 1024 + blockIdx.x] += 1.0f; }",
+    ],
+)
+def test_arrays_grow_until_the_kernel_stays_inside(source: str) -> None:
+    """What the arrays hold is not known, so an index beyond an assumed size is no finding."""
+    done = counted(source)
     assert not [h for h in done.result.hazards if h.kind == OUT_OF_BOUNDS]
 
 

@@ -49,7 +49,7 @@ export const MOST: Most = { threads: 2 ** 18, elements: 2 ** 20 };
 export const SIZES_ASSUMED =
   "Sizes of arrays are assumed, so an index beyond the true ones is not seen.";
 /** Factor by which arrays grow after an access outside those of the first attempt. */
-export const ROOMY = 256;
+export const ROOMY = 4096;
 /** Most sizes whose product is taken as the length of an array. */
 const MOST_SIDES = 4;
 /** Each size of a product, and the least of any. */

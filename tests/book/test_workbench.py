@@ -25,9 +25,8 @@ MODULES = {
     "cuda": "external_cuda/cuda_file.ts",
     "kernels": "external_cuda/kernels.ts",
     "launch": "book/workbench/launch.ts",
-    "run": "book/workbench/run_launch.ts",
+    "run": "book/workbench/run_kernel.ts",
     "compiling": "book/workbench/compiling.ts",
-    "compiler": "book/workbench/compiler.ts",
     "clang": "clang/compiler.ts",
     "program": "book/workbench/run_program.ts",
 }
@@ -40,20 +39,20 @@ PLAN = """(text, edits) => {
     return { ...launch.resolve(plan), name, assumed: launch.assumptions(plan), device };
   });
 }"""
-RUN = """(request) => {
-  const found = run.runLaunch(request, 20);
-  return { ...found, lines: 0, conflicts: [...found.conflicts] };
+RUN = """(text, kernel, edits, ptx) => {
+  const request = { text, kernel, edits: new Map(Object.entries(edits)) };
+  const compiled = () => ({ ptx, by: "" });
+  return { ...run.checkAlone(request, { compiled }, 20, () => {}), counts: 0 };
 }"""
 FOLLOW = """async (text, changes, script) => {
   globalThis.loading ??= import(script).then(async (found) => {
-    return { clang: found, compile: await clang.loadCompiler(found) };
+    return compiling.compilerOf(found, await clang.loadCompiler(found));
   });
-  const loaded = await globalThis.loading;
-  const compiled = (one) => compiler.compiledBy(loaded, one);
+  const compiler = await globalThis.loading;
   const file = new cuda.CudaFile([{ name: "a.cu", text }]);
   const names = kernels.ownKernels(file).map(({ name }) => name);
   const request = { text, changes, isSketch: false, names };
-  const found = program.checkProgram(request, { clang: loaded.clang, compiled }, 20, () => {});
+  const found = program.checkProgram(request, compiler, 20, () => {});
   const conflicts = [...found.counts.values()].flatMap((one) => [...one.conflicts]);
   return { ...found, counts: 0, conflicts, reports: [...found.reports.values()] };
 }"""
@@ -76,24 +75,15 @@ def plans(text: str, edits: dict[str, str] | None = None) -> list[dict[str, Any]
 
 def run(text: str, expected: str = "") -> dict[str, Any]:
     """Compile and run the only kernel of a file with the launch that the page would choose."""
-    [plan] = plans(text, {"expected": expected})
+    edits = {"expected": expected}
+    [plan] = plans(text, edits)
     ptx = compiled(plan["device"])["ptx"]
-    [symbol] = re.findall(r"\.entry (\w+)", ptx)
-    kernel = {name: plan[name] for name in ("grid", "block", "sharedBytes", "args")}
-    request = {
-        "kernel": {**kernel, "text": text, "entry": plan["name"], "ptx": ptx, "symbol": symbol},
-        "assumed": bool(plan["assumed"]),
-        "templateAssumed": False,
-        "sizes": plan["sizes"],
-        "expected": expected,
-        "references": [],
-    }
-    [answer] = answers(MODULES, RUN, [[request]])
+    [answer] = answers(MODULES, RUN, [[text, plan["name"], edits, ptx]])
     if answer.get("kind") == "LabError":
         raise LabError(answer["says"])
     assert "gives" in answer, answer
-    findings = answer["gives"]["report"]["findings"]
-    return {**answer["gives"], "findings": findings, "assumed": plan["assumed"]}
+    found: dict[str, Any] = answer["gives"]["report"]
+    return found
 
 
 def follow(*asked: tuple[str, dict[int, dict[str, Any]]] | str) -> list[dict[str, Any]]:
@@ -194,14 +184,18 @@ REFERENCE = """void saxpy_cpu(const float* x, float* y, float a, int n) {
 
 
 def test_a_result_is_compared_with_what_is_expected() -> None:
-    right = {"name": "y", "by": "what is expected", "wrong": 0, "elements": 4096,
-             "maxAbsError": 0, "at": -1, "got": 0, "expected": 0}  # fmt: skip
-    assert run(ALONE)["compared"] is None
-    assert run(ALONE, "y = a * x + y")["compared"] == right
-    assert run(ALONE, "x + y")["compared"] == right
-    wrong = run(ALONE, "y = 2 * x + y")["compared"]
-    assert 3000 < wrong["wrong"] < 4096
-    assert abs(wrong["got"] - wrong["expected"]) >= 1
+    right = "y is right: all 4,096 elements equal what is expected."
+    alone = run(ALONE)
+    assert (alone["verdict"], alone["findings"]) == ("no fault found", [])
+    assert alone["said"][-1] == "Also tried at n = 4093."
+    for expected in ("y = a * x + y", "x + y"):
+        found = run(ALONE, expected)
+        assert (found["verdict"], right in found["said"]) == ("right", True)
+    [wrong] = run(ALONE, "y = 2 * x + y")["findings"]
+    pattern = r"y is wrong: 3,\d+ of 4,096 .*\. The first is y\[\d+\]: (.*), not (.*)\."
+    matched = re.fullmatch(pattern, wrong["message"])
+    assert matched is not None
+    assert abs(float(matched[1]) - float(matched[2])) >= 1
     with pytest.raises(LabError, match="'z' is no array"):
         run(ALONE, "z = x")
     with pytest.raises(LabError, match="“q” is not known"):
@@ -249,8 +243,8 @@ void launch(const float* A, const float* B, float* C, int M, int N, int K) {
 
 def test_a_product_is_expected_by_its_matrices() -> None:
     source = PRODUCT
-    assert run(source, "C = A @ B")["compared"]["wrong"] == 0
-    assert run(source, "A @ B + 1")["compared"]["wrong"] > 0
+    assert run(source, "C = A @ B")["verdict"] == "right"
+    assert run(source, "A @ B + 1")["verdict"] == "would be wrong"
 
 
 def test_a_struct_is_an_argument_of_its_fields() -> None:
@@ -378,8 +372,8 @@ def test_a_pasted_file_is_compiled_run_and_judged_in_the_page(
     page.locator(".lab-launch summary").first.click()
     field = page.get_by_label("Expected result")
     for text, says in (
-        ("y = x + y", "All 4,096 elements of y equal what is expected."),
-        ("y = x", "elements of y differ from what is expected: y["),
+        ("y = x + y", "Right"),
+        ("y = x", "elements differ from what is expected. The first is y["),
         ("<img src=x>", "Not run"),
     ):
         field.fill(text)

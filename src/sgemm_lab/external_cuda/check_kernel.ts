@@ -29,7 +29,7 @@ import {
   UnknownLaunchError,
 } from "./launch.ts";
 import { withMoreBlocks } from "./more_blocks.ts";
-import type { Done } from "./one_launch.ts";
+import type { Compared, Done } from "./one_launch.ts";
 import { countPrepared, NOTHING } from "./one_launch.ts";
 import { otherOrders, skippedPlace } from "./orders.ts";
 import { countRecorded } from "./recorded_launch.ts";
@@ -191,13 +191,14 @@ export function ofLaunch(done: Done, settings: Settings, end: number, suspicions
   if (verdictOf(findings, "right") !== "wrong") {
     findings.push(...suspicions.map((text) => ofKernel(prepared, "warning", WRONG_RESULT, text)));
   }
-  for (const { name, wrong, elements } of verdicts) {
+  for (const compared of verdicts) {
+    const { name, wrong, elements } = compared;
     if (!wrong) continue;
     const known = prepared.certain && (name !== "C" || !multiplies(prepared));
     const severity = known || prepared.argumentsGiven ? "error" : "warning";
     const message =
       `${name} is wrong: ${comma(wrong)} of ${comma(elements)} elements differ from what is ` +
-      "expected.";
+      `expected. ${firstOf(compared)}`;
     findings.push(ofKernel(prepared, severity, WRONG_RESULT, message, name));
   }
   for (const name of changed) {
@@ -263,6 +264,10 @@ function ofHost(prepared: Prepared): Finding[] {
   return [...found, ...inStreams];
 }
 
+/** The first element that differs. */
+const firstOf = ({ name, at, got, expected }: Compared) =>
+  `The first is ${name}[${at}]: ${got}, not ${expected}.`;
+
 /** Complete a report by a comparison with references in the file. */
 export function compareKernel(
   kernel: Kernel,
@@ -279,12 +284,15 @@ export function compareKernel(
     return { ...report, said: [...said, found || NOT_COMPARED] };
   }
   const name = `${found.reference.name} (line ${found.reference.line})`;
-  for (const { name: array, wrong, elements } of Object.values(found.arrays)) {
+  for (const compared of Object.values(found.arrays)) {
+    const { name: array, wrong, elements } = compared;
     const all = comma(elements);
     if (!wrong) said.push(`${array} is right: all ${all} elements are those of ${name}.`);
     else {
       const severity = prepared.certain && found.certain ? "error" : "warning";
-      const text = `${array} is wrong: ${comma(wrong)} of ${all} elements differ from those of ${name}.`;
+      const text =
+        `${array} is wrong: ${comma(wrong)} of ${all} elements differ from those of ${name}. ` +
+        firstOf(compared);
       findings.push(ofKernel(prepared, severity, WRONG_RESULT, text, array));
     }
   }

@@ -246,7 +246,7 @@ export function bare(kernel: Kernel): Prepared {
 
 const LAUNCHING = [
   ...(["grid", "block", "sharedBytes", "given", "argumentsGiven", "follows", "assumed"] as const),
-  ...(["argued", "certain", "numbersTold", "contentsAssumed"] as const),
+  ...(["argued", "certain", "numbersTold", "contentsAssumed", "isPositive"] as const),
 ];
 
 /** What was found of a launch, as plain data. */

@@ -16,12 +16,11 @@ import { note, say } from "../panel/results.ts";
 import type { Progress } from "../panel/worker.ts";
 import { newChecker, StoppedError } from "../panel/worker.ts";
 import { SourceError } from "../source_error.ts";
-import type { Checker } from "./assumed_section.ts";
 import { AssumedSection } from "./assumed_section.ts";
 import type { State } from "./findings.ts";
 import type { Edits } from "./launched_section.ts";
 import { changesOf, LaunchedSection } from "./launched_section.ts";
-import type { LaunchFindings } from "./run_launch.ts";
+import type { KernelFound } from "./run_kernel.ts";
 import type { ProgramFound, ProgramRequest } from "./run_program.ts";
 import type { Section } from "./section.ts";
 
@@ -115,12 +114,10 @@ export class FileCheck {
       );
       this.#show(sections);
     }
-    const asked: Checker = {
-      compile: (text) => this.#ask({ task: "compile", source: text }, tell),
-      launch: (request) => this.#ask<LaunchFindings>({ task: "launch", ...request }, tell),
-    };
     for (const section of this.#sections) {
-      if (section instanceof AssumedSection) await section.run(asked, source, tell);
+      if (!(section instanceof AssumedSection)) continue;
+      const ask = () => this.#ask<KernelFound>({ task: "kernel", ...section.request }, tell);
+      await section.check(ask, source);
     }
     this.#sum(verdict, program);
     return this.#sections.flatMap(({ named }) => named);

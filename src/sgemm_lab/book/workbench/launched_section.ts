@@ -10,12 +10,10 @@ import type { LaunchChange, ProgramLaunch } from "../../external_cuda/program_la
 import type { KernelReport } from "../../external_cuda/report.ts";
 import { comma, plural } from "../../text.ts";
 import { html } from "../../widgets/shared/dom.ts";
-import { note, say } from "../panel/results.ts";
-import { countsOf, findingOf, headOf, STATES } from "./findings.ts";
+import { note } from "../panel/results.ts";
 import type { ProgramFound } from "./run_program.ts";
 import { Section } from "./section.ts";
 
-const CLEAN = "No race, overrun or unwritten read found";
 /** Launches of a kernel that are shown. */
 const MOST_SHOWN = 6;
 
@@ -34,32 +32,9 @@ export class LaunchedSection extends Section {
 
   show(found: ProgramFound, report: KernelReport, source: string[]) {
     const name = found.instances.get(this.kernel.name) ?? "";
-    const { findings, said } = report;
-    this.state = STATES[report.verdict];
-    const worst = findings.filter(({ severity }) => severity === this.state);
-    const others = findings.filter((one) => !worst.includes(one));
-    this.headOf(worst);
-    const told = [...worst, ...others].map((one) => findingOf(one, source));
-    const list = said.filter(Boolean).map((text) => html("li", {}, text));
-    const run = html("details", {}, html("summary", {}, "What was run"), html("ul", {}, list));
-    if (this.state === "error" || this.state === "warning") {
-      const head = headOf(worst[0]);
-      const isError = this.state === "error";
-      say(
-        this.verdict,
-        isError ? "wrong" : "none",
-        isError ? head : `Perhaps: ${head.toLowerCase()}`,
-      );
-    } else if (this.state === "failed") say(this.verdict, "none", "Not run");
-    else {
-      this.headline = report.verdict === "right" ? "right" : "no fault found";
-      say(this.verdict, "right", report.verdict === "right" ? "Right" : CLEAN);
-    }
-    this.verdict.append(...told);
-    const counts = found.counts.get(name);
-    if (counts) this.counts.replaceChildren(...countsOf(counts.lines, counts.conflicts, source));
+    this.say(report, found.counts.get(name), source);
     const launches = found.launches.filter((one) => one.kernel === name);
-    this.element.append(this.verdict, ...this.#launches(launches), this.counts, run);
+    this.element.append(this.verdict, ...this.#launches(launches), this.counts, this.run);
   }
 
   #launches(launches: ProgramLaunch[]) {

@@ -1,7 +1,6 @@
 // Follows the program of a pasted file, and checks each kernel that it launches: in the worker. This module
 // alone knows how a program is followed.
 
-import type { Package } from "../../clang/run.ts";
 import { LabError } from "../../errors.ts";
 import {
   checkLaunched,
@@ -14,7 +13,6 @@ import { CudaFile } from "../../external_cuda/cuda_file.ts";
 import type { HostLaunch } from "../../external_cuda/host_launch.ts";
 import { plainName } from "../../external_cuda/kernels.ts";
 import type { Kernel, Settings } from "../../external_cuda/launch.ts";
-import { resumed } from "../../external_cuda/launch.ts";
 import { NOTHING } from "../../external_cuda/one_launch.ts";
 import { openKernel } from "../../external_cuda/open_kernel.ts";
 import type { Kernels } from "../../external_cuda/program/launcher.ts";
@@ -25,12 +23,12 @@ import { smallerSizes } from "../../external_cuda/program/sizes.ts";
 import { HALVINGS, MOST_LAUNCHED } from "../../external_cuda/program.py";
 import type { LaunchChange, LaunchCounts, Watched } from "../../external_cuda/program_launches.ts";
 import { launchCounts, watchProgram } from "../../external_cuda/program_launches.ts";
-import { referencesOf } from "../../external_cuda/references.ts";
 import type { KernelReport, Options } from "../../external_cuda/report.ts";
 import { SETTINGS } from "../../external_cuda/report.ts";
 import { WRONG_RESULT } from "../../external_cuda/severity.ts";
 import type { Size } from "../../kernel.ts";
-import { deviceText, entryOf } from "./compiling.ts";
+import type { Compiler } from "./compiling.ts";
+import { compiledReferences, deviceText, entryOf, kernelOf } from "./compiling.ts";
 
 /** A file with a main, and what the reader changes. */
 export interface ProgramRequest {
@@ -52,12 +50,6 @@ export interface ProgramFound extends Omit<Watched, "calls"> {
   instances: Map<string, string>;
   /** what compiled them */
   by: string;
-}
-
-/** The compiler's package, and what it makes of a text. */
-export interface Compiler {
-  clang: Package;
-  compiled: (text: string) => { ptx: string; by: string };
 }
 
 type Tell = (words: string) => void;
@@ -93,7 +85,7 @@ export function checkProgram(
     const report = checked(run, instance, compiler, timeLimit);
     const launch = calls.get(instance);
     if (launch?.made && report.verdict !== "not run") {
-      const kernel = kernelOf(run.file, instance, run.kernels[instance]);
+      const kernel = launchedKernel(run.file, instance, run.kernels[instance]);
       run.watched.counts.set(instance, countsOf(kernel, launch, timeLimit));
     }
     const isLast = name === request.names.at(-1);
@@ -169,7 +161,7 @@ function checked(
   timeLimit: number,
 ): KernelReport {
   const { followed, calls, isSketch } = watched;
-  const kernel = kernelOf(file, name, kernels[name]);
+  const kernel = launchedKernel(file, name, kernels[name]);
   const launch = calls.get(name);
   const isWrong = followed.findings[plainName(name)]?.some(
     ({ severity, kind }) => severity === "error" && kind !== WRONG_RESULT,
@@ -180,25 +172,13 @@ function checked(
     ...{ sizes: null, seed: 0, timeLimit, seconds: FURTHER_SECONDS, expect: [], tolerance: null },
   };
   const report = checkLaunched(kernel, launch, isSketch, options);
-  if (!report.comparable) return report;
-  const { fields } = resumed(kernel, report.comparable.launch);
-  const references = referencesOf(kernel.opened, fields).map((one) => ({
-    ...one,
-    compiled: one.texts.map(({ text, entry, grid, block }) => {
-      try {
-        const other = new CudaFile([{ name: "The file", text }]);
-        const opened = openKernel(other, entry);
-        const { ptx } = compiler.compiled(deviceText(opened));
-        const made = kernelOf(other, entry, { ptx, entry: entryOf(ptx, opened.kernel.name) });
-        const sides = [grid, block].map((side) => (side === null ? [] : [`${side}`]));
-        const host = one.isKernel ? calls.get(entry) : undefined;
-        return { ...made, grid: sides[0], block: sides[1], host };
-      } catch (error) {
-        if (!(error instanceof LabError)) throw error;
-        return error.message;
-      }
-    }),
-  }));
+  const references = compiledReferences(
+    kernel,
+    report,
+    compiler.compiled,
+    ({ entry, grid, block }) =>
+      grid && block ? { grid: [`${grid}`], block: [`${block}`] } : { host: calls.get(entry) },
+  );
   return compareKernel(kernel, report, references, options);
 }
 
@@ -210,7 +190,5 @@ function countsOf(kernel: Kernel, launch: HostLaunch, timeLimit: number): Launch
   return launchCounts(result);
 }
 
-const kernelOf = (file: CudaFile, name: string, { ptx, entry }: Kernels[string]): Kernel => ({
-  ...{ opened: openKernel(file, name), ptx, symbol: entry, notes: [], templateAssumed: false },
-  ...{ grid: [], block: [], sharedBytes: "0", args: null, loaded: new Map() },
-});
+const launchedKernel = (file: CudaFile, name: string, { ptx, entry }: Kernels[string]) =>
+  kernelOf(openKernel(file, name), ptx, entry);

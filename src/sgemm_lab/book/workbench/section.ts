@@ -1,11 +1,14 @@
 // One kernel of a CUDA file in the page: what is said of it.
 
 import type { FoundFunction } from "../../external_cuda/kernels.ts";
-import type { Finding } from "../../external_cuda/severity.ts";
+import type { LaunchCounts } from "../../external_cuda/program_launches.ts";
+import type { KernelReport } from "../../external_cuda/report.ts";
 import { html } from "../../widgets/shared/dom.ts";
 import { say } from "../panel/results.ts";
 import type { State } from "./findings.ts";
-import { headOf, linesOf } from "./findings.ts";
+import { countsOf, findingOf, headOf, linesOf, STATES } from "./findings.ts";
+
+const CLEAN = "No race, overrun or unwritten read found";
 
 export abstract class Section {
   element = html("section", { class: "lab-launch" });
@@ -16,6 +19,14 @@ export abstract class Section {
   named: number[] = [];
   verdict = html("div", { class: "lab-bench-verdict", role: "status" });
   counts = html("div", { "data-lab": "counts" });
+  #said = html("ul");
+  /** what was run */
+  protected run = html(
+    "details",
+    { hidden: true },
+    html("summary", {}, "What was run"),
+    this.#said,
+  );
 
   constructor(
     public kernel: FoundFunction,
@@ -51,18 +62,36 @@ export abstract class Section {
   notRun(head: string, why: string, line = 0) {
     this.state = "failed";
     this.named = line ? [line] : [];
-    this.headline = `${head.charAt(0).toLowerCase()}${head.slice(1)}`;
+    this.headline = lowered(head);
     say(this.verdict, "wrong", head, why);
   }
 
-  /** Take over the graver findings: the first is the headline, errors are marked. */
-  protected headOf(findings: Finding[]) {
-    const [first] = findings;
-    if (!first) return;
-    const lines = linesOf(first);
-    const at = lines.length ? `, line${lines.length > 1 ? "s" : ""} ${lines.join(" and ")}` : "";
-    const head = headOf(first);
-    this.headline = `${head.charAt(0).toLowerCase()}${head.slice(1)}${at}`;
-    if (this.state === "error") this.named = findings.flatMap(linesOf);
+  /** Say what was found, the graver findings first: the first is the headline, errors are marked. */
+  protected say(report: KernelReport, counts: LaunchCounts | undefined, source: string[]) {
+    this.state = STATES[report.verdict];
+    const worst = report.findings.filter(({ severity }) => severity === this.state);
+    const others = report.findings.filter((one) => !worst.includes(one));
+    this.named = this.state === "error" ? worst.flatMap(linesOf) : [];
+    const isRight = report.verdict === "right";
+    if (worst.length) {
+      const lines = linesOf(worst[0]);
+      const at = lines.length ? `, line${lines.length > 1 ? "s" : ""} ${lines.join(" and ")}` : "";
+      const head = headOf(worst[0]);
+      this.headline = `${lowered(head)}${at}`;
+      if (this.state === "error") say(this.verdict, "wrong", head);
+      else say(this.verdict, "none", `Perhaps: ${lowered(head)}`);
+    } else if (this.state === "failed") say(this.verdict, "none", "Not run");
+    else {
+      this.headline = isRight ? "right" : "no fault found";
+      say(this.verdict, "right", isRight ? "Right" : CLEAN);
+    }
+    this.verdict.append(...[...worst, ...others].map((one) => findingOf(one, source)));
+    this.run.hidden = false;
+    this.#said.replaceChildren(...report.said.filter(Boolean).map((text) => html("li", {}, text)));
+    this.counts.replaceChildren(
+      ...(counts ? countsOf(counts.lines, counts.conflicts, source) : []),
+    );
   }
 }
+
+const lowered = (text: string) => `${text.charAt(0).toLowerCase()}${text.slice(1)}`;

@@ -6,7 +6,7 @@ are npm packages; Node to run them comes as a Python wheel.
 
 import sys
 
-from sgemm_lab import npm
+from sgemm_lab import bundles, npm
 
 
 def check(*options: str) -> int:
@@ -19,6 +19,7 @@ def check(*options: str) -> int:
 def main() -> int:
     fix = "--fix" in sys.argv[1:]
     npm.fetch(checks=True)
+    bundles.write_types()
     failed = check("--write" if fix else "--error-on-warnings")
     if failed and not fix:
         print("If it is only the format: python tests/typescript.py --fix writes it.")

@@ -130,6 +130,25 @@ def _is_number(value: object) -> bool:
     return type(value) in (int, float)
 
 
+def write_types() -> None:
+    """Write ``python.d.ts``: to the type checker, what TypeScript imports from Python modules."""
+    modules = [
+        f'declare module "*/{Path(path).name}" {{\n'
+        + "".join(f"  export const {name}: {_type(value)};\n" for name, value in values.items())
+        + "}\n"
+        for path, values in _constants().items()
+    ]
+    write_whole(FOLDER / "python.d.ts", "\n".join(modules).encode())
+
+
+def _type(value: object) -> str:
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(_type, value))}]"
+    if isinstance(value, dict):
+        return f"Record<string, {' | '.join(sorted(set(map(_type, value.values()))))}>"
+    return "string" if isinstance(value, str) else "number"
+
+
 def watch() -> None:
     """Build again after each change of a source, until Ctrl-C. Errors are printed."""
     seen: dict[Path, float] = {}

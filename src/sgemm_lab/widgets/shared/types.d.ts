@@ -1,5 +1,11 @@
 // What the widgets' modules pass to each other. Only the type checker reads this file.
 
+/** The text of a C++ header. */
+declare module "*.h" {
+  const text: string;
+  export default text;
+}
+
 /** What a widget draws from: anywidget's model where there is a kernel, the page's own elsewhere. */
 interface Model<S> {
   get<K extends keyof S & string>(name: K): S[K];

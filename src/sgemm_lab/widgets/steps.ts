@@ -8,9 +8,8 @@ import { availableWidth, keepDrawn, put, redrawer, tool } from "./shared/model.t
 import { Player } from "./shared/player.ts";
 import { range, within } from "./shared/scale.ts";
 import { Scene } from "./shared/scene.ts";
-import { faultIn, firstWrong } from "./steps_faults.ts";
 import { Listing } from "./steps_listing.ts";
-import { placeInPhase } from "./steps_phases.ts";
+import { faultIn, firstWrong, placeInPhase } from "./steps_model.ts";
 import { drawSteps, keyOf } from "./steps_picture.ts";
 import { barsOf, drawRibbon, stepUnder } from "./steps_ribbon.ts";
 import type { Walkthrough, Who } from "./steps_trace.ts";

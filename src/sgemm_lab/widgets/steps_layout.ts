@@ -2,8 +2,8 @@
 
 import type { TracedArray } from "../counting/step_trace.ts";
 import { textWidth } from "./shared/labels.ts";
+import type { Matrix } from "./steps_model.ts";
 import type { Walkthrough } from "./steps_trace.ts";
-import type { Matrix } from "./steps_types.ts";
 
 /** Where an array stands; `s` is the side of a cell. */
 export interface Place {

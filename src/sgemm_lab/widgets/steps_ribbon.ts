@@ -3,8 +3,7 @@
 import { setAttributes } from "./shared/dom.ts";
 import { textWidth } from "./shared/labels.ts";
 import { fit, type Scene } from "./shared/scene.ts";
-import { faultIn } from "./steps_faults.ts";
-import { phaseWords } from "./steps_phases.ts";
+import { faultIn, phaseWords } from "./steps_model.ts";
 import type { Walkthrough } from "./steps_trace.ts";
 
 /** Where the bar of a step begins, and how wide it is. */

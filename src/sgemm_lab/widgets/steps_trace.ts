@@ -5,9 +5,8 @@ import type { ReorderedStep, WithoutBarrier } from "../counting/barrier_removal.
 import type { StepTrace, TracedStep } from "../counting/step_trace.ts";
 import { WARP } from "../hardware.py";
 import { placeName as nameOf } from "../text.ts";
-import { faultIn, markRaces } from "./steps_faults.ts";
-import { phasesOf, stagesOf } from "./steps_phases.ts";
-import type { Entry, Matrix, Origin, Origins, Register, Step } from "./steps_types.ts";
+import type { Entry, Matrix, Origin, Origins, Register, Step } from "./steps_model.ts";
+import { faultIn, markRaces, phasesOf, stagesOf } from "./steps_model.ts";
 
 /** The sum of an element of C, with its products so far. */
 interface Sum {

@@ -138,15 +138,24 @@ def test_what_is_in_flight_has_its_rooms(show: Opener) -> None:
     expect(page.locator(".lab-place")).to_contain_text("Multiply K tile 0, copy K tile 1.")
     for _ in range(2):
         page.get_by_role("button", name="One step on").click()
-    # They are under way all the while that the K tile is multiplied, and leave with the stores.
+    # They are under way all the while that the K tile is multiplied, and gone after the stores.
     assert "acc" in product(page)[0] or registers(page, "reg")["A-0"] == "0,0"
     assert list(registers(page, "fly").values()) == [
         *("0,4", "0,5", "0,6", "0,7"),
         *("4,0", "4,1", "4,2", "4,3"),
     ]
     page.get_by_role("button", name="On to the next barrier").click()
+    assert list(registers(page, "fly").values()) == ["0,8", "0,9", "0,10", "0,11", *[""] * 4]
     page.get_by_role("button", name="One step back").click()
-    assert list(registers(page, "fly").values()) == [""] * 8
+    leaving = page.locator(".lab-flight.lab-read")
+    assert leaving.all_text_contents() == ["4,0", "4,1", "4,2", "4,3"]
+    # The strip says how long, twice; the lines of the copies begin at the registers.
+    assert page.get_by_text("in flight", exact=True).count() == 2
+    begins = page.locator(".lab-copy").first.get_attribute("d") or ""
+    side = float(leaving.first.locator("rect").get_attribute("width") or 0)
+    corner = re.findall(r"[\d.]+", leaving.first.get_attribute("transform") or "")
+    middle = [float(number) + side / 2 for number in corner]
+    assert [float(one) for one in re.findall(r"[\d.]+", begins)[:2]] == pytest.approx(middle)
 
 
 def leave_out(page: Page, line: int) -> None:

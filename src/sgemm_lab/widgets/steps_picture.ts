@@ -18,7 +18,7 @@ const SMALLEST = 9; // px, of a letter elsewhere
 const [TITLE, LETTERS] = [14, 11]; // px, of letters of titles, which are bold, and of indices
 
 /** The key to the picture. */
-export function keyOf({ trace, left, unsafe }: Walkthrough): [string, string][] {
+export function keyOf({ trace, rooms, left, unsafe }: Walkthrough): [string, string][] {
   const fails = trace.blocks.some((steps) => steps.some(({ fault }) => fault));
   const entries: [string, string][] = [
     ["lab-k-read", "read now"],
@@ -26,6 +26,7 @@ export function keyOf({ trace, left, unsafe }: Walkthrough): [string, string][] 
     ["lab-k-other", "now, by other threads"],
     ["lab-k-held", `1/${trace.size[2]}: products added to the sum, of all`],
   ];
+  if (rooms.A || rooms.B) entries.push(["lab-k-flight", "loaded, not yet in shared memory"]);
   if (trace.arrays.some(({ shape, columns }) => columns < (shape.at(-1) ?? 0))) {
     entries.push(["", "of As, Bs and registers, only what this small C needs is drawn"]);
   }
@@ -307,15 +308,9 @@ class StepsPicture {
     for (let i = 0; i < room; i++) {
       const one = flying[i];
       const text = one ? valueName(walkthrough, one.value) : "";
-      const lit = one && this.justRead(one) ? " lab-read" : "";
-      this.register(
-        `fly-${matrix}-${i}`,
-        box,
-        0,
-        i,
-        `lab-register${one ? " lab-full" : ""}${lit}`,
-        text,
-      );
+      const lit = one && (this.justRead(one) || this.leaving(one)) ? " lab-read" : "";
+      const look = `lab-register${one ? " lab-full lab-flight" : ""}${lit}`;
+      this.register(`fly-${matrix}-${i}`, box, 0, i, look, text);
       if (!fetched?.vector) continue;
       const [x, y] = [box.x + (i + 0.5) * box.s, box.y - 3];
       this.index(`fly-${matrix}-${i}`, x, y, "middle", `.${"xyzw"[i % 4]}`);
@@ -342,6 +337,13 @@ class StepsPicture {
     return mine.some(({ factors, meant }) =>
       (factors ? [factors.A.meant, factors.B.meant] : [meant]).includes(register.meant),
     );
+  }
+
+  /** Whether the last step stored what the chosen thread's register holds into shared memory. */
+  leaving(register: Register) {
+    const { now, thread } = this.seen;
+    if (!now?.store || now.array.space !== "shared") return false;
+    return now.entries.some((one) => one.thread === thread && one.meant === register.meant);
   }
 
   /** Of an array with several planes, such as As[2][4][68], a line between two. */
@@ -371,17 +373,25 @@ class StepsPicture {
     this.scene.draw("fault-cross", "path", { class: "lab-fault-cross", d: cross });
   }
 
-  /** Lines from A and B to where the last step put copies of them. */
+  /** Lines to where the last step put copies: from registers, or of other threads from A and B. */
   drawCopies() {
-    const { now, acting } = this.seen;
-    const { boxes } = this.layout;
+    const { now, acting, held, thread } = this.seen;
+    const { boxes, flying } = this.layout;
+    const mine = held.get(thread)?.flying;
     if (!now?.store || now.array.space !== "shared" || acting.length > 32) return;
     const middle = ({ x, y, s }: Place, row: number, column: number): string =>
       `${x + (column + 0.5) * s} ${y + (row + 0.5) * s}`;
-    acting.forEach(({ value, row, column }, i) => {
+    acting.forEach(({ thread: other, value, meant, row, column }, i) => {
       const from = this.walkthrough.origin.get(value);
       if (!from) return;
-      const start = middle(boxes[from.matrix], from.row, from.column);
+      const [at, box] = [
+        mine?.[from.matrix].findIndex((one) => one?.meant === meant) ?? -1,
+        flying[from.matrix],
+      ];
+      const start =
+        other === thread && box && at >= 0
+          ? middle(box, 0, at)
+          : middle(boxes[from.matrix], from.row, from.column);
       const d = `M${start}L${middle(boxes[now.array.name], row, column)}`;
       this.scene.draw(`copy${i}`, "path", { class: "lab-copy lab-shared", d });
     });

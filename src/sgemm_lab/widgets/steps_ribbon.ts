@@ -12,7 +12,7 @@ interface Bar {
   wide: number;
 }
 
-const [BARS, WORDS] = [26, 15]; // px, of the bars and of the names of phases below
+const [ABOVE, BARS, WORDS] = [16, 26, 15]; // px, of flights, of bars, of names of phases below
 const LETTERS = 11; // px
 
 /**
@@ -80,8 +80,21 @@ export function drawRibbon(
   step: number,
   width: number,
 ) {
-  fit(ribbon, width, BARS + WORDS);
   const { bars, looks, labels } = fixed(walkthrough, width);
+  const top = walkthrough.flights.length ? ABOVE : 0;
+  fit(ribbon, width, top + BARS + WORDS);
+  for (const { first, last } of walkthrough.flights) {
+    const [x, end] = [bars[first].x, bars[last].x + bars[last].wide];
+    scene.draw(`flight${first}`, "path", { class: "lab-flight", d: `M${x} ${top - 2}H${end - 4}` });
+    scene.text(
+      `flight-name${first}`,
+      "lab-phase-name",
+      (x + end) / 2,
+      top - 6,
+      "in flight",
+      "middle",
+    );
+  }
   walkthrough.steps.forEach(({ store, fault }, i) => {
     const state = i === step - 1 ? " lab-here" : i < step - 1 ? " lab-past" : "";
     const node = scene.draw(`step${i}`, "rect", {});
@@ -93,16 +106,16 @@ export function drawRibbon(
     setAttributes(node, {
       class: looks[i] + state,
       x: x + Math.min(0.5, wide / 8),
-      y,
+      y: top + y,
       width: Math.max(0.5, wide - Math.min(1, wide / 4)),
       height: tall,
     });
   });
   for (const { first } of walkthrough.stages.slice(1)) {
-    const d = `M${bars[first - 1].x} 0v${BARS}`;
+    const d = `M${bars[first - 1].x} ${top}v${BARS}`;
     scene.draw(`wall${first}`, "path", { class: "lab-wall", d });
   }
-  drawPhases(scene, walkthrough, labels, step);
+  drawPhases(scene, walkthrough, labels, step, top + BARS + 11);
   scene.finish();
 }
 
@@ -111,7 +124,7 @@ function labelsOf({ phases }: Walkthrough, bars: Bar[]): Label[] {
     const { first, last, action } = phase;
     const [from, end] = [bars[first].x, bars[last - 1]];
     const to = end.x + end.wide;
-    const words = [phaseWords(phase), action === "copy" ? action : `${last - first}`].find(
+    const words = [phaseWords(phase), action].find(
       (one) => textWidth(one, LETTERS) <= to - from - 3,
     );
     return { words, x: (from + to) / 2 };
@@ -119,12 +132,18 @@ function labelsOf({ phases }: Walkthrough, bars: Bar[]): Label[] {
 }
 
 /** The names of phases, each below its bars. */
-function drawPhases(scene: Scene, { phases }: Walkthrough, labels: Label[], step: number) {
+function drawPhases(
+  scene: Scene,
+  { phases }: Walkthrough,
+  labels: Label[],
+  step: number,
+  y: number,
+) {
   phases.forEach(({ first, last }, i) => {
     const { words, x } = labels[i];
     if (!words) return;
     const here = step > first && step <= last ? " lab-here" : "";
     const look = { class: `lab-phase-name${here}`, "text-anchor": "middle" };
-    scene.draw(`phase${i}`, "text", { ...look, x, y: BARS + 11 }, words);
+    scene.draw(`phase${i}`, "text", { ...look, x, y }, words);
   });
 }

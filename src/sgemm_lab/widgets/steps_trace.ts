@@ -79,7 +79,7 @@ export function understand(trace: StepTrace, block: number, line: number) {
   };
   return {
     ...walkthrough,
-    rooms: roomsOf(walkthrough),
+    ...flightsOf(walkthrough),
     unsafe: trace.problems.length > 0 || steps.some((step) => faultIn(step) !== "none"),
     phases: phasesOf(steps, togetherIn(left)),
     stages: stagesOf(steps),
@@ -170,11 +170,16 @@ function ownersOf(steps: Step[]) {
   return { owner, shares, most: Math.max(1, ...sides.flat()) };
 }
 
-/** The most elements of each matrix that a thread has under way at once. */
-function roomsOf(walkthrough: Traced): Record<Matrix, number> {
+/**
+ * `rooms`: the most elements of each matrix that a thread has under way at once. `flights`: first
+ * and last of the steps between which copies are under way, where products are made meanwhile.
+ */
+function flightsOf(walkthrough: Traced) {
   const rooms = { A: 0, B: 0 };
   const held: Map<number, Held> = new Map();
-  for (const step of walkthrough.steps) {
+  const flights: { first: number; last: number }[] = [];
+  let [first, overlaps] = [-1, false];
+  walkthrough.steps.forEach((step, i) => {
     const filled = new Set<string>();
     for (const entry of step.entries) {
       hold(walkthrough, held, step, entry, filled);
@@ -182,8 +187,14 @@ function roomsOf(walkthrough: Traced): Record<Matrix, number> {
       rooms.A = Math.max(rooms.A, flying.A.length);
       rooms.B = Math.max(rooms.B, flying.B.length);
     }
-  }
-  return rooms;
+    const busy = [...held.values()].some(({ flying: { A, B } }) => [...A, ...B].some(Boolean));
+    if (busy && first < 0) [first, overlaps] = [i, false];
+    overlaps ||= step.array.space === "register";
+    if (busy || first < 0) return;
+    if (overlaps) flights.push({ first, last: i });
+    first = -1;
+  });
+  return { rooms, flights };
 }
 
 /** Memory, and what the threads hold, after `step` steps; and what the last of them did. */
@@ -218,8 +229,10 @@ function memoryAt(walkthrough: Walkthrough, step: number) {
     const { array, store, entries, fault } = now;
     if (fault) break;
     const filled = new Set<string>();
+    // What the last step stores is still in its registers.
+    const leaves = i === step - 1 && store && array.space === "shared";
     for (const entry of entries) {
-      hold(walkthrough, held, now, entry, filled);
+      if (!leaves) hold(walkthrough, held, now, entry, filled);
       if (array.space === "register") sums.set(entry.key, added(sums.get(entry.key), entry));
       else if (store && array.space === "shared") shared.set(entry.key, entry);
       else if (store) stored.add(entry.key);

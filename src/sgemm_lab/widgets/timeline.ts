@@ -77,7 +77,7 @@ function planWords({ items, total, serial, stages, windows, compute }: Plan) {
   if (stages === 1 || !total) return `${time}.`;
   const runs = items.every(({ begins }, i) => i === 0 || begins === items[i - 1].done);
   const never = runs ? " In this model, the arithmetic never waits once it runs." : "";
-  return `${time}: ${number(serial / total)} times as fast as with one buffer.${never}`;
+  return `${time}: ${number(serial / total)} times as fast as with one buffer, for a block alone on its SM.${never}`;
 }
 
 /** One row per buffer for its copies, and one for the arithmetic. */

@@ -97,7 +97,7 @@ def stage_ring(title: str, name: str | Kernel, *, tile: int) -> Output:
 
 
 def barrier_ring(name: str | Kernel, *, stages: int, tiles: int) -> BarrierRing:
-    """Slide through time: which stages producer warps fill, which ones are multiplied.
+    """Step through time: which stages producer warps fill, which ones are multiplied.
 
     The times of a K tile are those of the kernel at 4096³; ``stages`` and ``tiles`` are drawn, the
     kernel may have more.
@@ -112,9 +112,7 @@ def barrier_ring(name: str | Kernel, *, stages: int, tiles: int) -> BarrierRing:
             "windows": tiles,
             "stages": stages,
         },
-        note=f"By the overlap model, with the times of a K tile of {kernel.name} on "
-        f"{measured_card().device.name}. In a stage's row a K tile is requested (dashed), arrives "
-        "(solid), is ready (faint) and is multiplied (with its number); what happens now is "
-        "framed. In a box, the faint part has landed. It shrinks as the K tile is multiplied. "
-        "Warps wait for a framed bit.",
+        note=f"Calculated from the times of a K tile of {kernel.name} on "
+        f"{measured_card().device.name}. The frame is the step that is drawn above. Bold: warps "
+        "wait until this bit flips.",
     )

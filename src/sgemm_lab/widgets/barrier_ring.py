@@ -19,7 +19,7 @@ class BarrierRing(LabWidget):
         times: ``latency``, ``load`` and ``compute`` of a K tile in clocks, and the numbers of K
             tiles (``windows``) and ``stages``.
         note: where the times come from.
-        time: position of the cursor, in clocks; by default where a stage is filled again.
+        time: in the step that is shown, in clocks; by default when all stages are filled.
     """
 
     times: "traitlets.Dict[str, Any]" = traitlets.Dict().tag(sync=True)
@@ -28,9 +28,8 @@ class BarrierRing(LabWidget):
 
     def __init__(self, times: Mapping[str, float], **state: Any) -> None:
         super().__init__(times=dict(times), **state)
-        again = [tile for tile in self.schedule if tile.number == times["stages"]]
-        if "time" not in state and again:
-            self.time = (again[0].comes + again[0].there) / 2
+        if "time" not in state:
+            self.time = max(tile.there for tile in self.schedule if not tile.asked)
 
     @property
     def schedule(self) -> list[Window]:

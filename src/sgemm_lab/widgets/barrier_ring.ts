@@ -26,19 +26,10 @@ interface Ring {
 
 type Barrier = "emptied" | "filled";
 
-/** A barrier for which warps wait, and the bit that it will show when they may go on. */
-interface Wait {
+/** A barrier of a stage. */
+interface At {
   barrier: Barrier;
   stage: number;
-  bit: number;
-}
-
-/** What is in a stage: a K tile that is copied, ready, multiplied, or nothing. */
-interface Held {
-  tile: TimedWindow | undefined;
-  does: "empty" | "copied" | "ready" | "multiplied";
-  /** share of the stage that holds numbers still to be multiplied */
-  level: number;
 }
 
 const SAID = { empty: "empty", copied: "copying", ready: "ready", multiplied: "in use" };
@@ -49,12 +40,12 @@ const INSTANT = 1e-6; // closer events are one
 const [BOX, GAP, LANE] = [58, 10, 118]; // px: a stage, between stages, from lane to lane
 const ARROWS = { emptied: "▲", filled: "▼" };
 const BARRIERS = ["emptied", "filled"] as const;
-const [LAMP, LAMP_ROW] = [16, 18]; // px: the bit of a barrier, from one to the other
+const BARRIER_ROW = 18; // px from one barrier of a stage to the other
 const [TOP, ROW] = [24, 20]; // px: above the upper lane, a row of the timeline
 
 export function render({ model, el }: View<State>) {
   const go = (time: number) => put(model, "time", time);
-  const slider = choiceSlider("Time", go);
+  const slider = choiceSlider("Step", go);
   const picture = svg("svg", { class: "lab-chart", role: "img" });
   const words = html("p", { class: "lab-told", role: "status" });
   const note = html("p", { class: "lab-note" });
@@ -65,9 +56,10 @@ export function render({ model, el }: View<State>) {
 
   function update() {
     now = ringOf(model);
-    const time = Math.min(model.get("time"), now.end);
-    slider.show(time, now.events, `${number(time)} clocks`);
-    new Drawing(scene, now, time, room()).draw(picture);
+    const step = now.events.findLastIndex((event) => event <= model.get("time") + INSTANT);
+    const time = now.events[step];
+    slider.show(time, now.events, `${step + 1} of ${now.events.length}`);
+    new Drawing(scene, now, step, room()).draw(picture);
     const moment = momentWords(now, time);
     say([words, note], [moment, model.get("note")]);
     setAttributes(picture, { "aria-label": `The ring of stages. ${moment}` });
@@ -87,70 +79,60 @@ function ringOf(model: Model<State>): Ring {
   };
 }
 
-function heldBy({ tiles }: Ring, stage: number, time: number): Held {
+/** The K tile of a stage, and what happens to it. */
+function heldBy({ tiles }: Ring, stage: number, time: number) {
   const tile = tiles.find((one) => one.buffer === stage && one.asked <= time && time < one.done);
-  if (!tile) return { tile, does: "empty", level: 0 };
-  const { comes, there, begins, done } = tile;
-  const share = (from: number, to: number) => within((time - from) / (to - from), 0, 1);
-  if (time < there) return { tile, does: "copied", level: share(comes, there) };
-  if (time < begins) return { tile, does: "ready", level: 1 };
-  return { tile, does: "multiplied", level: 1 - share(begins, done) };
+  return { tile, does: tile ? doesAt(tile, time) : "empty" } as const;
+}
+
+function doesAt({ there, begins }: TimedWindow, time: number) {
+  if (time < there) return "copied";
+  return time < begins ? "ready" : "multiplied";
 }
 
 /** The bit of a barrier: 1 at first, and flipped by each completion. */
-function bitOf({ tiles }: Ring, { stage, barrier }: Omit<Wait, "bit">, time: number) {
+function bitOf({ tiles }: Ring, { stage, barrier }: At, time: number) {
   const completes = barrier === "filled" ? "there" : "done";
   const over = tiles.filter((one) => one.buffer === stage && one[completes] <= time);
   return (over.length + 1) % 2;
 }
 
-/** What producers and multiplying warps wait for; neither where they are at work or done. */
-function waitsOf({ tiles, stages }: Ring, time: number) {
-  const toAsk = tiles.find(({ asked }) => asked > time);
-  const copies = tiles.some(({ asked, there }) => asked <= time && time < there);
+/** The barriers whose bit must flip before producers and multiplying warps go on, if they wait. */
+function waitsOf({ tiles }: Ring, time: number) {
+  const toCopy = tiles.find(({ asked }) => asked > time);
   const toRead = tiles.find(({ done }) => done > time);
-  const waits: { producers?: Wait; readers?: Wait } = {};
-  const odd = (tile: TimedWindow) => Math.floor(tile.number / stages) % 2;
-  if (toAsk && !copies) {
-    waits.producers = { barrier: "emptied", stage: toAsk.buffer, bit: 1 - odd(toAsk) };
-  }
-  if (toRead && toRead.begins > time) {
-    waits.readers = { barrier: "filled", stage: toRead.buffer, bit: odd(toRead) };
-  }
+  const waits: { producers?: At; readers?: At } = {};
+  if (toCopy) waits.producers = { barrier: "emptied", stage: toCopy.buffer };
+  if (toRead && toRead.begins > time) waits.readers = { barrier: "filled", stage: toRead.buffer };
   return waits;
 }
 
-const waitWords = ({ barrier, stage, bit }: Wait) => `wait until ${barrier}[${stage}] shows ${bit}`;
-
 /** What both kinds of warps do at one time, and which barrier they wait for. */
 function momentWords(ring: Ring, time: number) {
-  const { stages, end } = ring;
-  if (time >= end) return `At ${number(time)} clocks: all K tiles are multiplied.`;
-  const held = range(0, stages - 1).map((stage) => heldBy(ring, stage, time));
-  const copied = held.filter(({ does }) => does === "copied").map(({ tile }) => tile);
-  const busy = held.find(({ does }) => does === "multiplied")?.tile;
+  const from = `From ${number(time)} clocks`;
+  if (time >= ring.end) return `${from}: all K tiles are multiplied.`;
   const { producers, readers } = waitsOf(ring, time);
-  const names = copied.map((one) => one?.number).sort((a, b) => Number(a) - Number(b));
-  let copy = producers ? waitWords(producers) : "have copied the last K tile";
-  if (names.length === 1) copy = `copy K tile ${names[0]} into stage ${copied[0]?.buffer}`;
-  if (names.length > 1) copy = `copy K tiles ${names[0]} to ${names.at(-1)}`;
-  const multiply = busy
-    ? `multiply K tile ${busy.number} from stage ${busy.buffer}`
-    : readers && waitWords(readers);
-  return `At ${number(time)} clocks: producers ${copy}; multiplying warps ${multiply}.`;
+  const waitWords = (at: At) =>
+    `wait until ${at.barrier}[${at.stage}] becomes ${1 - bitOf(ring, at, time)}`;
+  const copy = producers ? waitWords(producers) : "have started their last copy";
+  const busy = ring.tiles.find((tile) => tile.begins <= time && time < tile.done);
+  const multiply = readers ? waitWords(readers) : `multiply K tile ${busy?.number}`;
+  return `${from}: producers ${copy}; multiplying warps ${multiply}.`;
 }
 
 /** Where the words of a barrier stand, between the lanes. */
-function lampRow(barrier: Barrier) {
-  return TOP + BOX + 25 + LAMP_ROW * BARRIERS.indexOf(barrier);
+function barrierRow(barrier: Barrier) {
+  return TOP + BOX + 25 + BARRIER_ROW * BARRIERS.indexOf(barrier);
 }
 
 /** Two lanes of stages, and below the time of each stage in a row. */
 class Drawing extends OverTime {
+  time = this.ring.events[this.step];
+
   constructor(
     scene: Scene,
     public ring: Ring,
-    public time: number,
+    public step: number,
     width: number,
   ) {
     super(scene, ring.end, GUTTER, width);
@@ -174,7 +156,7 @@ class Drawing extends OverTime {
           `key-${barrier}`,
           "lab-barrier",
           GUTTER - 12,
-          lampRow(barrier),
+          barrierRow(barrier),
           words,
           "end",
         );
@@ -187,10 +169,7 @@ class Drawing extends OverTime {
     }
     const axis = rows + ring.stages * ROW + 6;
     this.drawAxis(axis, "clocks");
-    this.scene.draw("cursor", "path", {
-      class: "lab-cursor",
-      d: `M${this.x(this.time)} ${rows - 8}V${axis}m-5 ${rows - 12 - axis}h10l-5 7z`,
-    });
+    this.drawNow(rows, axis - rows);
     fit(picture, width, axis + 26);
     this.scene.finish();
   }
@@ -204,23 +183,25 @@ class Drawing extends OverTime {
     this.scene.text(`${id}-2`, "lab-lane-name", GUTTER - 12, y + BOX / 2 + 13, second, "end");
   }
 
-  /** The bits of a stage's two barriers, framed where warps wait for them. */
-  drawLamps(stage: number, x: number, wide: number) {
+  /** One frame round this step, up to the next one. */
+  drawNow(rows: number, height: number) {
+    const { ring, step, time, x } = this;
+    const width = x(ring.events[step + 1] ?? time) - x(time) + 4;
+    const frame = { x: x(time) - 2.5, y: rows - 4, width, height, rx: 3 };
+    this.scene.draw("now", "rect", { class: "lab-now", ...frame });
+  }
+
+  /** The bits of a stage's two barriers, and what the one must become for which warps wait. */
+  drawBarriers(stage: number, middle: number) {
     const { scene, ring, time, narrow } = this;
     const awaited = Object.values(waitsOf(ring, time));
     for (const barrier of BARRIERS) {
-      const [id, y] = [`${barrier}${stage}`, lampRow(barrier)];
-      const left = narrow ? x + (wide - LAMP) / 2 : x + wide - LAMP - 4;
       const bit = bitOf(ring, { stage, barrier }, time);
       const waits = awaited.some((one) => one.stage === stage && one.barrier === barrier);
-      const look = `lab-lamp${bit ? " lab-on" : ""}${waits ? " lab-awaited" : ""}`;
-      const shape = { x: left, y: y - 12.5, width: LAMP, height: LAMP, rx: 3 };
-      scene.draw(`lamp-${id}`, "rect", { class: look, ...shape });
-      const ink = bit ? "lab-bit lab-on" : "lab-bit";
-      scene.text(`bit-${id}`, ink, left + LAMP / 2, y, `${bit}`, "middle");
-      if (narrow) continue;
-      const words = `${ARROWS[barrier]} ${barrier}[${stage}]`;
-      scene.text(`name-${id}`, "lab-barrier", left - 6, y, words, "end");
+      const bits = waits ? `${bit}→${1 - bit}` : `${bit}`;
+      const words = narrow ? bits : `${ARROWS[barrier]} ${barrier}[${stage}] ${bits}`;
+      const look = waits ? "lab-barrier lab-awaited" : "lab-barrier";
+      scene.text(`${barrier}${stage}`, look, middle, barrierRow(barrier), words);
     }
   }
 
@@ -229,9 +210,9 @@ class Drawing extends OverTime {
     const { scene, ring, time, width } = this;
     const each = (width - GUTTER - 12 + GAP) / ring.stages;
     const [x, wide] = [GUTTER + 4 + stage * each, each - GAP];
-    const { tile, does, level } = heldBy(ring, stage, time);
+    const { tile, does } = heldBy(ring, stage, time);
     const below = does === "ready" || does === "multiplied";
-    this.drawLamps(stage, x, wide);
+    this.drawBarriers(stage, x + wide / 2);
     const called = this.narrow ? `${stage}` : `stage ${stage}`;
     this.scene.text(`stage-name${stage}`, "lab-barrier", x + wide / 2, 11, called);
     const node = scene.draw(`stage${stage}`, "g", {
@@ -239,12 +220,10 @@ class Drawing extends OverTime {
       style: `transform:translateY(${below ? LANE : 0}px)`,
     });
     if (!node.firstChild) {
-      node.append(svg("rect"), svg("rect", { class: "lab-level" }), svg("text"), svg("text"));
+      node.append(svg("rect"), svg("text"), svg("text"));
     }
-    const [frame, filled, name, state] = node.children;
+    const [frame, name, state] = node.children;
     setAttributes(frame, { x, y: TOP, width: wide, height: BOX, rx: 3 });
-    const tall = BOX * level;
-    setAttributes(filled, { x, y: TOP + BOX - tall, width: wide, height: tall, rx: 3 });
     const centre = { x: x + wide / 2, "text-anchor": "middle" };
     setAttributes(name, { ...centre, y: TOP + 26, class: "lab-tile-name" });
     setAttributes(state, { ...centre, y: TOP + 44, class: "lab-tile-state" });
@@ -253,20 +232,16 @@ class Drawing extends OverTime {
     state.textContent = this.narrow && does === "copied" ? "copy" : SAID[does];
   }
 
-  /** A K tile in the row of its stage: asked for, copied, ready, and multiplied. */
-  drawTile({ number: n, asked, comes, there, begins, done }: TimedWindow, y: number) {
+  /** A K tile in the row of its stage: copied, ready, and multiplied. */
+  drawTile({ number: n, asked, there, begins, done }: TimedWindow, y: number) {
     const { scene, x } = this;
-    const box = (id: string, from: number, to: number, top: number, look: string) => {
-      const width = Math.max(2, x(to) - x(from) - 1);
-      const shape = { x: x(from), y: top, width, height: ROW - 2 };
-      const now = from <= this.time && this.time < to ? " lab-now" : "";
-      scene.draw(id, "rect", { class: `${look}${now}`, ...shape });
+    const box = (does: "copied" | "ready" | "multiplied", from: number, to: number) => {
+      const shape = { x: x(from), y, width: Math.max(2, x(to) - x(from) - 1), height: ROW - 2 };
+      scene.draw(`${does}${n}`, "rect", { class: `lab-${does}`, ...shape });
     };
-    box(`asked${n}`, asked, comes, y, "lab-asked");
-    box(`copy${n}`, comes, there, y, "lab-copy");
-    if (begins > there) box(`ready${n}`, there, begins, y, "lab-waits");
-    box(`work${n}`, begins, done, y, "lab-work");
-    const label = { x: (x(begins) + x(done)) / 2, y: y + 14, "text-anchor": "middle" };
-    scene.draw(`name${n}`, "text", { class: "lab-work-name", ...label }, `${n}`);
+    box("copied", asked, there);
+    if (begins > there) box("ready", there, begins);
+    box("multiplied", begins, done);
+    scene.text(`name${n}`, "lab-work-name", x(done) - 10, y + 14, `${n}`); // no frame crosses it
   }
 }

@@ -105,7 +105,7 @@ def k_split(
     for number, share in enumerate(shares):
         y = number * _ROW + 2
         parts.append(words(0, y + 16, f"SM {number + 1}"))
-        parts += _bars(share, y, wide) or [words(_LEFT, y + 16, "idle", hue="muted")]
+        parts += _bars(share, y, wide, windows) or [words(_LEFT, y + 16, "idle", hue="muted")]
     end = _LEFT + most * wide
     height = sms * _ROW + 22
     parts.append(rectangle(end, 0, 1.5, height - 20, "fg"))
@@ -116,16 +116,17 @@ def k_split(
     return panel(title, parts, height, described, says)
 
 
-def _bars(share: Sequence[Piece], y: float, wide: float) -> list[str]:
-    """Draw one SM's windows, with a frame around those of one tile and its number in it."""
+def _bars(share: Sequence[Piece], y: float, wide: float, whole: int) -> list[str]:
+    """Draw one SM's windows, those of one tile framed and named; parts of a tile share a colour."""
     parts, x = [], float(_LEFT)
     for tile, pieces in groupby(share, key=lambda piece: piece.tile):
         count = len(list(pieces))
+        hue = "register" if count == whole else ("shared", "kernel")[tile % 2]
         for _ in range(count):
-            parts.append(rectangle(x + 1.5, y + 1.5, wide - 3, _BAR - 3, "register", PALE))
+            parts.append(rectangle(x + 1.5, y + 1.5, wide - 3, _BAR - 3, hue, PALE))
             x += wide
         left, width = x - count * wide, count * wide
-        parts.append(outline(left + 0.5, y, width - 1, _BAR, "register"))
+        parts.append(outline(left + 0.5, y, width - 1, _BAR, hue))
         name = f"tile {tile + 1}" if wide > _LABEL else f"{tile + 1}"
         middle = left + ((count - 1) // 2 + 0.5) * wide  # of a window: no line crosses the name
         parts.append(words(middle, y + 15, name, anchor="middle", bold=True))

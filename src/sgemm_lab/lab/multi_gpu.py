@@ -72,16 +72,20 @@ class MultiGpuResults(RecordQueries):
         most = flop / median(more.alone) / 1e12
         asked = flop_per_link_byte(layout, n, gpus)
         without = more.over_overlap(more.products) or 1.0
+        part = before / gpus / self.ms(more.alone)
         bound = (
             "arithmetic of each GPU",
             f"{more.efficiency:.1%} of {gpus} times the speed of one GPU alone on its part of C.",
         )
         rows = [
-            ("Before", "1 GPU: arithmetic."),
+            ("Before", f"1 GPU: arithmetic, {one.tflops:.1f} TFLOP/s."),
             ("What changed",
              f"{gpus} GPUs share the tiles, and the next ones travel during a product."),
             (f"Why {before / now:.2f}×",
-             f"Transfers are hidden: without any, the products take {without:.1%} of the time."),
+             f"{gpus} × {part:.3f} × {more.efficiency:.3f}. A part of C has fewer tiles and takes "
+             f"one GPU more than 1/{gpus} of the time: {part:.3f}. {gpus} GPUs at once take longer "
+             f"than one alone for its part: {more.efficiency:.3f}; why was not measured. Transfers "
+             f"are hidden: without any, the products take {without:.1%} of the time."),
         ]  # fmt: skip
         numbers = [
             ("Limit", f"{gpus} × {most / gpus:.1f} TFLOP/s, the speed of cuBLAS on a part of C"),
@@ -161,7 +165,8 @@ def gpu_timeline() -> Output:
         timeline_panel("Overlapped", runs[True][1], last),
         conclusion="Overlapped, the tiles arrive while a product runs. Purple is a product, orange "
         "a tile that arrives.",
-        origin=f"8192³, events recorded on {runs[True][0].date[:10]}, each GPU by its own clock.",
+        origin=f"8192³, events recorded on {runs[True][0].date[:10]} in a run of their own, "
+        "each GPU by its own clock.",
     )
 
 
@@ -277,5 +282,5 @@ def _roof_conclusion(found: MultiGpuResults) -> str:
         f"Right of the ridge, {number(found.ridge)} FLOP for each byte, the link does not set the "
         f"limit. Large products there reach the roof, at {number(two[-1][1].tflops)} and "
         f"{number(four[-1][1].tflops)} TFLOP/s. Small ones such as {right}³ stay far below it: "
-        "starts, latency and too few tiles for all SMs are in no roof."
+        "the roofs leave out launches, latency, and SMs without a tile."
     )

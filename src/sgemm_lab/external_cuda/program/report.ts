@@ -15,7 +15,8 @@ export const notFollowed = (kernel: string, why: string) =>
 /**
  * Add what the file's own main showed of a kernel; what is of no kernel goes to the last. Of two
  * findings of a line the graver is kept.
- * @param doubted what is said of a kernel that may be meant otherwise; not where its program ends well
+ * @param doubted what is said of a kernel that may be meant otherwise; not where its program ends well, or
+ *   launches it in a way that is not followed
  */
 export function withProgram(
   report: KernelReport,
@@ -31,8 +32,14 @@ export function withProgram(
   ];
   if (!times && !found.length) {
     const isCalled = program.called.some((one) => nameOf(one) === name);
-    const said = program.stopped && !isCalled ? [notFollowed(name, program.stopped)] : [];
-    return { ...report, said: [...report.said, ...said] };
+    if (!program.stopped || isCalled) return report;
+    // Its own launch, which is not known, may be right where those that were tried are not.
+    const findings = report.findings.filter(({ message }) => message !== doubted);
+    const isCleared = findings.length < report.findings.length;
+    return {
+      ...{ ...report, findings, said: [...report.said, notFollowed(name, program.stopped)] },
+      verdict: isCleared ? verdictOf(findings, "no fault found") : report.verdict,
+    };
   }
   const isError = ({ severity }: Finding) => severity === "error";
   const endsWell = !program.stopped && !found.some(isError);

@@ -131,7 +131,7 @@ def test_barriers_are_placed_in_the_page_and_judged_as_in_the_notebook(opened: A
 def test_lines_and_verdict_are_kept_until_forgotten(opened: Any) -> None:
     page = opened()
     said = page.run(FOUND.place)  # the book's own lines need no compiler
-    assert said.startswith("✓ Right: no race, and 4 barriers in two windows.")
+    assert said.startswith("✓ Right: no race, and 4 barriers in two K tiles.")
     page.page.reload()
     assert page.state == "right"
     assert page.part("verdict").locator("p").first.inner_text() == said

@@ -47,7 +47,7 @@ def test_it_draws_the_request_chosen(page: Page) -> None:
         "Requests": "1",
         "Bytes asked for": "128",
         "Bytes moved": "1,024",
-        "Sectors needed, of those moved": "4 of 32",
+        "Sectors needed / moved": "4 / 32",
     }
     assert "12.5 % of the bytes that move are used" in verdict(page)
     assert page.locator(".lab-token").count() == 7
@@ -70,12 +70,12 @@ def test_the_sliders_start_from_the_request_shown(page: Page, state: State) -> N
 def test_each_control_changes_what_it_should(page: Page, state: State) -> None:
     page.select_option("select", "2")
     page.get_by_role("slider", name="Offset").fill("4")
-    assert facts(page)["Sectors needed, of those moved"] == "4 of 5"
+    assert facts(page)["Sectors needed / moved"] == "4 / 5"
     page.get_by_role("slider", name="Stride").fill("2")
-    assert facts(page)["Sectors needed, of those moved"] == "4 of 9"
+    assert facts(page)["Sectors needed / moved"] == "4 / 9"
     page.get_by_role("radio", name="128 bit").check()
     assert state(page, "bits") == 128
-    assert facts(page)["Sectors needed, of those moved"] == "16 of 32"
+    assert facts(page)["Sectors needed / moved"] == "16 / 32"
     assert facts(page)["Bytes asked for"] == "512"
     expect(page.locator(".lab-line")).to_contain_text("(x)[2 * lane + 4]")
     assert page.evaluate("window.model.saves") == 4

@@ -16,4 +16,5 @@ def step(kernel: str | Kernel, size: Size, *, at: int | None = None) -> Steps:
     Args:
         at: how many steps have been made when it opens. Default: none, or all up to a fault.
     """
-    return Steps(trace_steps(kernel_of(kernel), size), step=at)
+    made = {} if at is None else {"step": at}
+    return Steps(trace_steps(kernel_of(kernel), size), **made)

@@ -36,8 +36,8 @@ const LETTERS = 11; // px, of what stands on a word
 const KEY: [string, string][] = [
   ["lab-asked", "asked for, by the lane of that number"],
   ["lab-many", "by several lanes: their numbers, or ×2"],
-  ["lab-moved", "moves with it, unused"],
-  ["lab-still-there", "stays"],
+  ["lab-moved", "moved, but not asked for"],
+  ["lab-still-there", "not moved"],
 ];
 
 export function render({ model, el }: View<State>) {
@@ -129,7 +129,7 @@ function factsOf(
     ["Requests", requests],
     ["Bytes asked for", comma(asked)],
     ["Bytes moved", comma(moved)],
-    ["Sectors needed, of those moved", `${fewest} of ${sectors.size}`],
+    ["Sectors needed / moved", `${fewest} / ${sectors.size}`],
   ];
 }
 

@@ -24,7 +24,7 @@ export function keyOf({ trace, rooms, left, unsafe }: Walkthrough): [string, str
     ["lab-k-read", "read now"],
     ["lab-k-write", "written now"],
     ["lab-k-other", "now, by other threads"],
-    ["lab-k-held", `1/${trace.size[2]}: products added to the sum, of all`],
+    ["lab-k-held", `1/${trace.size[2]}: 1 of ${trace.size[2]} products is in the sum`],
   ];
   if (rooms.A || rooms.B) entries.push(["lab-k-flight", "loaded, not yet in shared memory"]);
   if (trace.arrays.some(({ shape, columns }) => columns < (shape.at(-1) ?? 0))) {

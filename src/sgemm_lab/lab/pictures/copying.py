@@ -51,7 +51,7 @@ def copies(title: str, name: str | Kernel, *, says: str = "") -> Output:
         cells_drawn(set().union(*lanes[::2]), _LEFT, 0, cell, _TALL, "shared", 1),
         cells_drawn(set().union(*lanes[1::2]), _LEFT, 0, cell, _TALL, "shared", 0.5),
         *(outline(_LEFT, row * _TALL, columns * cell, _TALL, "grid") for row in range(shown)),
-        words(_LEFT, shown * _TALL + 16, f"{shown} of {rows} rows", hue="muted"),
+        words(_LEFT, shown * _TALL + 16, f"first {shown} of {rows} rows", hue="muted"),
     ]
     described = (
         f"One request of a warp of '{kernel.name}' copies "

@@ -4,7 +4,7 @@ from sgemm_lab.hardware import BANKS, FLOAT_BYTES
 from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.lab.arguments import kernel_of
 from sgemm_lab.lab.output import Output
-from sgemm_lab.lab.pictures.frame import LETTERS, PANEL_WIDTH, outline, panel, words
+from sgemm_lab.lab.pictures.frame import PANEL_WIDTH, outline, panel, words
 from sgemm_lab.lab.pictures.matrices import Cell, Reading, cells_drawn, matrices, reading
 from sgemm_lab.simulator.formulas import shared_wavefronts
 from sgemm_lab.text import plural
@@ -65,20 +65,19 @@ def _banks(waves: dict[str, list[set[int]]]) -> tuple[list[str], float]:
         words(_LEFT + (bank + 0.5) * cell, 11, f"{bank}", anchor="middle")
         for bank in range(0, BANKS, 8)
     ]
-    each = [banks for own in waves.values() for banks in own]
-    for line, banks in enumerate(each):
-        used, y = {(0, bank) for bank in banks}, _TOP + line * _EACH
-        parts.append(cells_drawn(used, _LEFT, y, cell, _EACH - 1, "dram", 1.0))
-    clock = len(each)
+    line, label = 0, 11.0
+    for name, own in waves.items():
+        first = line + 1
+        label = max(label + 13, _TOP + line * _EACH + 5)
+        for banks in own:
+            used, y = {(0, bank) for bank in banks}, _TOP + line * _EACH
+            parts.append(cells_drawn(used, _LEFT, y, cell, _EACH - 1, "dram", 1.0))
+            line += 1
+        clocks = f"clock {line}" if line == first else f"{first} to {line}"
+        parts.append(words(0, label, f"{clocks}: {name}"))
     tall = (BANKS + 1) * _EACH
     parts.append(outline(_LEFT, _TOP - 2, BANKS * cell, tall + 4, "grid"))
-    if clock < BANKS // 2:
+    if line < BANKS // 2:
         middle = _LEFT + BANKS * cell / 2
-        parts.append(words(middle, _TOP + tall / 2, "nothing left to deliver", anchor="middle"))
-    if clock * _EACH < 2 * LETTERS:
-        labels = [(clock, f"clocks 1–{clock}")]
-    else:
-        labels = [(1, "clock 1"), (2 * clock - 1, f"clock {clock}")]
-    for half_rows, label in labels:
-        parts.append(words(0, _TOP + half_rows * _EACH / 2 + 4, label))
+        parts.append(words(middle, _TOP + tall / 2, "done", anchor="middle"))
     return parts, _TOP + tall + 4

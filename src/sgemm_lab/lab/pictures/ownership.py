@@ -24,7 +24,7 @@ from sgemm_lab.text import plural
 _CELL = 20
 _LEFT = 18
 _GAP = 14
-_WARP = 8
+_WARP = 3
 """Number of the warp that is drawn; the thread is in its middle."""
 _SIDE = 250
 """Width of the corner of C that is drawn, in px."""
@@ -81,10 +81,9 @@ def owns(title: str, name: str | Kernel, *, says: str = "") -> Output:
     many = reading(kernel, size, "warp", number=warp).owned
     one = reading(kernel, size, "thread", number=warp * WARP + WARP // 2).owned
     cell = _SIDE / (2 * columns)
-    wide, high, top = columns * cell, rows * cell, 24
+    wide, high, top = columns * cell, rows * cell, 56
     rows_of_warp = {row for row, _ in many}
-    first, below = top + min(rows_of_warp) * cell, top + (max(rows_of_warp) + 1) * cell
-    dots = top + 2 * high + 34
+    first, dots, bottom = top + min(rows_of_warp) * cell, 26, top + 2 * high
     parts = [
         rectangle(0, top, wide, high, "register", PALE),
         *(
@@ -93,23 +92,21 @@ def owns(title: str, name: str | Kernel, *, says: str = "") -> Output:
             for y in (0, 1)
         ),
         cells_drawn(many, 0, top, cell, cell, "register", 1),
-        words(0, 14, f"a block: {rows} × {columns} of C", bold=True),
+        words(0, bottom + 18, f"striped: a block, {rows} × {columns} of C", bold=True),
         *(
             words(
                 (x + 0.5) * wide,
-                top + (y + 0.5 if y else 0.2) * high,
+                top + (y + 0.5) * high,
                 "another block",
                 hue="register",
                 anchor="middle",
             )
             for x, y in ((1, 0), (0, 1), (1, 1))
         ),
-        stroke(
-            f"M1 {below:g}V{dots - 12}M{wide:g} {first:g}L{PANEL_WIDTH - 2} {dots - 12}", "line"
-        ),
+        stroke(f"M1 {first:g}V{dots + 8}M{wide:g} {first:g}L{PANEL_WIDTH - 2} {dots + 8}", "fg"),
         *(_dot(lane, dots, now=lane == WARP // 2) for lane in range(WARP)),
-        words(0, dots + 24, f"a warp: {WARP} threads", bold=True),
-        words(WARP // 2 * _PITCH, dots + 24, "a thread"),
+        words(0, 12, f"a warp: {WARP} threads", bold=True),
+        words(WARP // 2 * _PITCH, 12, "a thread"),
     ]
     if len(many) == len(rows_of_warp) * columns:  # a warp is whole rows
         step = len(rows_of_warp) * cell
@@ -119,7 +116,7 @@ def owns(title: str, name: str | Kernel, *, says: str = "") -> Output:
         f"In '{kernel.name}' a thread owns {plural(len(one), 'element')} of C, a warp "
         f"{len(many):,} and a block {rows * columns:,}."
     )
-    return panel(title, parts, dots + 30, described, says)
+    return panel(title, parts, bottom + 24, described, says)
 
 
 def _block_of(kernel: Kernel) -> tuple[int, int]:

@@ -31,6 +31,8 @@ void run(float* a, float* b, const float* from, int n) {
         ("", "t", "from", False),
         ("cudaEventRecord(e, s); cudaStreamWaitEvent(t, e, 0);", "t", "a", False),
         ("cudaDeviceSynchronize();", "t", "a", False),
+        ("cudaMemcpy(b, from, 4, cudaMemcpyDeviceToDevice);", "t", "a", False),
+        ("chain(s, t);", "t", "a", False),
     ],
 )
 def test_a_stream_reads_what_another_writes(

@@ -554,6 +554,40 @@ def test_a_variable_that_nothing_sets_is_named(tmp_path: Path, unset: str, name:
     assert report.verdict == ("wrong" if name else "no fault found")
 
 
+VIEWS = """
+#include <cstdio>
+struct View { float *data; int n; };
+__global__ void shift(View v, const float *x, float *y) {
+    int i = threadIdx.x;
+    if (i < v.n) y[i] = x[i];
+    __syncthreads();
+    if (i + 1 < v.n) v.data[i] = y[i + 1];
+}
+int main() {
+    View v;
+    float h[100], *x;
+    for (int i = 0; i < 100; i++) h[i] = i;
+    cudaMalloc(&x, sizeof(h));
+    cudaMalloc(&v.data, sizeof(h));
+    v.n = 100;
+    cudaMemcpy(x, h, sizeof(h), cudaMemcpyHostToDevice);
+    shift<<<1, 128>>>(v, x, x);
+    cudaMemcpy(h, v.data, 99 * sizeof(float), cudaMemcpyDeviceToHost);
+    printf("%f\\n", h[5]);
+}
+"""
+
+
+def test_a_launch_with_a_struct_and_one_array_under_two_names_is_tried_in_other_orders(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "file.cu"
+    path.write_text(VIEWS, encoding="utf-8")
+    (report,) = check_file(read_kernel(path))
+    assert (report.verdict, report.findings) == ("no fault found", ())
+    assert any("also ran in other orders" in one for one in report.said)
+
+
 def test_of_many_kernels_those_that_the_program_launches_are_taken(tmp_path: Path) -> None:
     more = "".join(
         f"__global__ void other{one}(float *y) {{ y[{one}] = 0; }}\n" for one in range(24)

@@ -78,6 +78,7 @@ export function checkLaunched(
     if (!(error instanceof UnknownLaunchError)) throw error;
   }
   if (!isSketch && !launch.isDone) return { ...reportOf(kernel), said: [NOT_ENDED] };
+  let why = "its arrays are too large, or not known.";
   try {
     const done = countRecorded(kernel, launch, isSketch, SIZE, NOTHING, settings);
     if (done) return ofLaunch(done, settings, end);
@@ -87,8 +88,10 @@ export function checkLaunched(
     }
     // What the program itself shows is added in any case.
     if (isSketch || !(error instanceof LabError)) throw error;
+    why = error.message;
   }
-  return isSketch ? checkKernel(kernel, options) : reportOf(kernel);
+  if (isSketch) return checkKernel(kernel, options);
+  return { ...reportOf(kernel), said: [`No other order was tried: ${why}`] };
 }
 
 /** A report without findings: the program alone says what is found. */

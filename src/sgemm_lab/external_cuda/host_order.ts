@@ -3,10 +3,11 @@
 import type { FoundFunction, FoundLaunch } from "./kernels.ts";
 import { kernelsOf, launchesOf } from "./kernels.ts";
 import type { Opened } from "./open_kernel.ts";
+import type { Token } from "./tokens.ts";
 import { joined, textsOf } from "./tokens.ts";
 
-/** Words of host code that may order two launches, and brackets: both may not run. */
-const ORDERS = /sync|wait|query|event|[{}]/i;
+/** Calls that order no launches. */
+const PLAIN = /^(dim3|sizeof|cudaStreamCreate\w*)$/;
 /** Place of the stream among what stands between `<<<` and `>>>`. */
 const STREAM = 3;
 
@@ -45,13 +46,16 @@ function areSideBySide(before: FoundLaunch, after: FoundLaunch) {
   );
   const [first, second] = [streamOf(before), streamOf(after)];
   const between = after.before.slice(before.before.length);
+  // Any other function may order the two; in other brackets both may not run.
+  const mayOrder = ({ kind, text }: Token, at: number) =>
+    /^[{}]$/.test(text) || (kind === "name" && between[at + 1]?.text === "(" && !PLAIN.test(text));
   return (
     before.function === after.function &&
     between.length > 0 &&
     first !== second &&
     made.includes(first) &&
     made.includes(second) &&
-    !between.some(({ text }) => ORDERS.test(text))
+    !between.some(mayOrder)
   );
 }
 

@@ -117,7 +117,10 @@ export function countPrepared(
   const inputs = prepared.given.filter((one) =>
     isArray(one) ? one.use === "in" : one.kind === "matrix" && one.name !== "C",
   );
+  // An array may also be given under a name that the kernel may write.
+  const written = writtenBy(prepared).flatMap(({ name }) => arrays.states?.get(name) ?? []);
   const changed = inputs.flatMap(({ name }) => {
+    if (written.some((state) => state === arrays.states?.get(name))) return [];
     const now = numbersIn(after, name);
     return numbersOf(arrays, name).every((one, at) => isSame(one, now[at])) ? [] : name;
   });

@@ -5,6 +5,7 @@ import type { ShapedArray } from "../simulator/memory.ts";
 import { WRITTEN } from "../simulator/memory.ts";
 import type { Call, LaunchTool, Result } from "../simulator/simulation.ts";
 import { watchedBy } from "../simulator/simulation.ts";
+import type { Struct } from "../simulator/variables.ts";
 import { bankConflicts } from "./bank_conflicts.ts";
 import type { HostLaunch, Made } from "./host_launch.ts";
 import { trimmed } from "./host_launch.ts";
@@ -275,22 +276,29 @@ function changedCall(call: Call, { grid, block, sharedBytes, numbers = {} }: Lau
   };
 }
 
-/** A call with copies of its arrays, which the program goes on to change. */
+/** A call with copies of its arrays, which the program goes on to change; without any if they are too large. */
 function kept(call: Call): Call {
   const states = new Map<Uint8Array, Uint8Array>();
-  const args: Call["args"] = new Map();
   let elements = 0;
-  for (const [name, value] of call.args) {
-    if (typeof value !== "object" || !("data" in value)) {
-      args.set(name, value);
-      continue;
-    }
+  const copied = (value: ShapedArray): ShapedArray => {
     const { state } = value;
     elements += value.data.length;
-    if (elements > MOST_ELEMENTS) return { ...call, args: new Map() };
+    if (elements > MOST_ELEMENTS) return value;
     const own = state && (states.get(state) ?? state.slice());
     if (state && own) states.set(state, own);
-    args.set(name, { ...value, data: value.data.slice(), state: own });
+    return { ...value, data: value.data.slice(), state: own };
+  };
+  const args: Call["args"] = new Map();
+  for (const [name, value] of call.args) {
+    if (typeof value !== "object") args.set(name, value);
+    else if ("data" in value) args.set(name, copied(value));
+    else if ("fields" in value) {
+      const fields = value.fields.map(([at, own, one]): Struct["fields"][number] => [
+        ...([at, own] as const),
+        copied(one),
+      ]);
+      args.set(name, { ...value, fields });
+    } else args.set(name, value);
   }
-  return { ...call, args };
+  return { ...call, args: elements > MOST_ELEMENTS ? new Map() : args };
 }

@@ -62,8 +62,8 @@ function partsOf({ slots }: Prepared, { args, options: { starts = {} } }: Call):
 }
 
 /**
- * The launch on the arrays that it gets; null where it takes images or pointers that lead nowhere. What a
- * main puts into structs is not kept.
+ * The launch on the arrays that it gets; null where it takes images or pointers that lead nowhere. Which
+ * arrays of structs are empty is not known.
  * @param isOpen whether what the program does not set may hold anything
  */
 function prepareRecorded(kernel: Kernel, host: HostLaunch, plan: MadePlan | null, isOpen: boolean) {
@@ -71,7 +71,7 @@ function prepareRecorded(kernel: Kernel, host: HostLaunch, plan: MadePlan | null
   const { slots, fields, variables } = unknown;
   const { call, made } = host;
   const parts = partsOf(unknown, call);
-  if (!parts || (!plan && slots.some(({ structBytes }) => structBytes))) return null;
+  if (!parts || (!plan && isOpen && slots.some(({ structBytes }) => structBytes))) return null;
   const { variables: held = {}, sharedBytes = 0 } = call.options;
   const contents = {
     ...{ values: new Map<string, Values>(), states: new Map<string, Uint8Array>(), held },

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -76,8 +77,9 @@ def save(page: Page, notebook: Path) -> None:
         # `void`: an evaluation that waits for JupyterLab's promise has no time limit.
         page.evaluate("void window.jupyterapp.commands.execute('docmanager:save')")
         page.wait_for_timeout(500)
-        if "widgets" in json.loads(notebook.read_text())["metadata"]:
-            return
+        with suppress(json.JSONDecodeError):  # JupyterLab is writing the file
+            if "widgets" in json.loads(notebook.read_text())["metadata"]:
+                return
     raise AssertionError("the saved notebook has no state of its widgets")
 
 

@@ -7,7 +7,7 @@ from record_samples import DEVICE
 from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.gemm.dispatch.model import TERMS
 from sgemm_lab.kernel import Size
-from sgemm_lab.records.dispatch_table import Fit, Model, Point, Search, Table
+from sgemm_lab.records.dispatch_table import Model, Point, Search, Table, TimeModelFit
 
 ENVIRONMENT = (
     "2026-01-02T03:04:05Z", "580.1", "13.0", "13.0", "14.2.0", "0.1.0", "cublasSgemm",
@@ -29,20 +29,20 @@ def search(*points: Point, date: str = "2026-01-02T03:04:05Z", complete: bool = 
     return Search(date, *ENVIRONMENT[1:], complete, points)
 
 
-def fit(kernel: str, start: float, *, other: float | None = None, **fields: Any) -> Fit:
+def fit(kernel: str, start: float, *, other: float | None = None, **fields: Any) -> TimeModelFit:
     """A kernel whose time is ``start``, or ``other`` where float4 cannot read the rows."""
     zeros = (0.0,) * (len(TERMS) - 1)
     known: dict[str, Any] = {
         "fingerprint": load_kernel(kernel).fingerprint, "resident": 1, "shapes": 9, "error": 0.02,
         "aligned": (start, *zeros), "other": (start if other is None else other, *zeros),
     }  # fmt: skip
-    return Fit(**{"kernel": kernel, **known, **fields})
+    return TimeModelFit(**{"kernel": kernel, **known, **fields})
 
 
-def model(*fits: Fit) -> Model:
+def model(*fits: TimeModelFit) -> Model:
     return Model(*ENVIRONMENT, shapes=9, fits=fits)
 
 
-def table(*points: Point, fits: tuple[Fit, ...] = (), **fields: Any) -> Table:
+def table(*points: Point, fits: tuple[TimeModelFit, ...] = (), **fields: Any) -> Table:
     found = model(*fits) if fits else None
     return Table(**{"gpu": DEVICE, "searches": (search(*points),), "model": found, **fields})

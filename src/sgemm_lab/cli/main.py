@@ -39,8 +39,10 @@ COMMANDS = {
         "Measure the candidates of matmul on this GPU, and fit its choice.", "tune", ("out",)
     ),
     "shapes": Command("Measure matmul at shapes drawn at random.", "shapes", ("seed", "out")),
-    "others": Command(
-        "Measure FP32 products of other libraries and of matmul.", "others", ("seed", "out")
+    "other-libraries": Command(
+        "Measure FP32 products of other libraries and of matmul.",
+        "other_libraries",
+        ("seed", "out"),
     ),
     "counters": Command(
         "Read the GPU's hardware counters with ncu.", "measure", ("kernels", "sizes", "out")
@@ -61,7 +63,7 @@ COMMANDS = {
     "scoreboard": Command("Show the measurements: GFLOP/s, share of cuBLAS.", "measure"),
 }
 """The commands by name, in the order of the help."""
-RENAMED = {"several": "multi-gpu"}
+RENAMED = {"others": "other-libraries", "several": "multi-gpu"}
 """Old names of commands; they work, and the help omits them."""
 
 

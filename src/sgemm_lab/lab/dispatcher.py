@@ -19,9 +19,9 @@ from sgemm_lab.kernel import Kernel
 from sgemm_lab.lab import session
 from sgemm_lab.lab.arguments import AnySize, size_of, without_tool
 from sgemm_lab.lab.output import Output, Picture, table
-from sgemm_lab.records.dispatch_table import DrawnShapes, Fit, load_tables
+from sgemm_lab.records.dispatch_table import DrawnShapes, TimeModelFit, load_tables
 from sgemm_lab.records.gpu_record import CUBLAS, MATMUL
-from sgemm_lab.records.others import COMPARISONS, ComparedShape, Comparison
+from sgemm_lab.records.other_libraries import COMPARISONS, ComparedShape, Comparison
 from sgemm_lab.text import percent
 from sgemm_lab.widgets.kernel_choice import Candidate, FittedGpu, KernelChoice
 
@@ -156,7 +156,7 @@ def kernel_choice(size: AnySize = 1024, shown: str = "") -> KernelChoice:
     return KernelChoice(gpus, m=m, n=n, k=k, kernel=shown)
 
 
-def _candidate(kernel: Kernel, fit: Fit, label: str) -> Candidate:
+def _candidate(kernel: Kernel, fit: TimeModelFit, label: str) -> Candidate:
     return Candidate(
         name=kernel.name,
         label=label,
@@ -307,9 +307,9 @@ def other_libraries(gpu: str = "") -> OtherLibraries:
         gpu: part of the GPU's name, such as "H100". Default: the chapters' own.
 
     Raises:
-        LabError: no run of ``sgemm-lab others`` on such a GPU is recorded.
+        LabError: no run of ``sgemm-lab other-libraries`` on such a GPU is recorded.
     """
     for run in COMPARISONS.load_all():
         if gpu in run.gpu.name:
             return OtherLibraries(run)
-    raise LabError("Other libraries are not recorded. Run 'sgemm-lab others' on a GPU.")
+    raise LabError("Other libraries are not recorded. Run 'sgemm-lab other-libraries' on a GPU.")

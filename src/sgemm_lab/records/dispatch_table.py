@@ -66,7 +66,7 @@ class Search(RunEnvironment):
 
 
 @dataclass(frozen=True)
-class Fit:
+class TimeModelFit:
     """The fitted time of one kernel: seconds per unit of each term of ``gemm.dispatch.model``."""
 
     kernel: KernelName
@@ -103,7 +103,7 @@ class Model(RunEnvironment):
 
     shapes: Count
     """Measured ones."""
-    fits: Annotated[tuple[Fit, ...], Rule(bool, "a list that is not empty")]
+    fits: Annotated[tuple[TimeModelFit, ...], Rule(bool, "a list that is not empty")]
     library: tuple[LibraryShape, ...] = ()
     """The measured shapes; empty in older tables."""
 

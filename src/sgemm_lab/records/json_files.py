@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar, cast
 from sgemm_lab.errors import LabError
 from sgemm_lab.files import data_folder, locked, write_whole
 from sgemm_lab.records.gpu_record import Dated, Device
-from sgemm_lab.records.schema import FormError, decode, encode
+from sgemm_lab.records.schema import SchemaError, decode, encode
 
 _NAME_LIMIT = 80
 """Characters of a GPU's name in a file name."""
@@ -30,7 +30,7 @@ T = TypeVar("T")
 class Kind(Generic[T]):
     """One kind of record."""
 
-    form: type[T]
+    cls: type[T]
     """The dataclass of a file; its field ``gpu`` is a ``Device``."""
     command: str
     """The ``sgemm-lab`` command that writes such files."""
@@ -40,10 +40,13 @@ class Kind(Generic[T]):
     """Content of a file, as messages name it."""
     number: int = 1
     """The format that this version of the book reads and writes."""
+    former_folder: str | None = None
+    """The old name of ``folder``: files in it are found there."""
 
     def path(self, records: Path, gpu: str) -> Path:
         """Return the file of a GPU model in a folder of records."""
-        return record_path(records / self.folder, gpu)
+        paths = [record_path(place, gpu) for place in self._places(records)]
+        return next((path for path in paths if path.exists()), paths[0])
 
     def load(self, path: Path) -> T:
         """Read and check one file; an unchanged file is read once.
@@ -62,9 +65,10 @@ class Kind(Generic[T]):
 
         The record that the chapters quote comes first, the others by file name.
         """
-        place = (records or data_folder("records")) / self.folder
-        paths = sorted(place.glob("*.json"), key=lambda one: (one.name != CHAPTERS_RECORD, one))
-        return [self.load(path) for path in paths]
+        places = self._places(records or data_folder("records"))
+        paths = {path.name: path for place in places[::-1] for path in place.glob("*.json")}
+        names = sorted(paths, key=lambda name: (name != CHAPTERS_RECORD, name))
+        return [self.load(paths[name]) for name in names]
 
     def save(self, path: Path, record: T) -> None:
         """Check a record and write it atomically."""
@@ -98,8 +102,12 @@ class Kind(Generic[T]):
         path = self.path(folder, gpu.name)
         with locked(path):
             runs = [one for one in self.runs(folder, gpu) if one.date != run.date]
-            self.save(path, cast(Any, self.form)(gpu, (*runs, run)))
+            self.save(path, cast(Any, self.cls)(gpu, (*runs, run)))
         return path
+
+    def _places(self, records: Path) -> list[Path]:
+        folders = (self.folder, self.former_folder)
+        return [records / folder for folder in folders if folder is not None]
 
     def _read(self, path: Path) -> Any:
         name = f"{self.noun} file"
@@ -126,8 +134,8 @@ class Kind(Generic[T]):
                 "wrote the file."
             )
         try:
-            return decode(self.form, {key: part for key, part in data.items() if key != "format"})
-        except FormError as fault:
+            return decode(self.cls, {key: part for key, part in data.items() if key != "format"})
+        except SchemaError as fault:
             raise LabError(f"The {name} is not a valid {self.noun}: {fault}.") from None
 
 

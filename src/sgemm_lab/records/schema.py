@@ -1,8 +1,9 @@
-"""Read, check and write JSON by dataclasses, which serve as the schema.
+"""Decode JSON to dataclasses and encode it; the fields of a record are in ``gpu_record.py``.
 
-A field is a dataclass, ``str``, ``int``, ``float``, ``bool``, a tuple of any length, a dictionary
-with string keys, or one of these or None. ``Annotated`` adds rules and conversions. An integer in a
-``float`` field stays an integer, so a file that is read and written again keeps every character.
+The dataclasses are the schema. A field is a dataclass, ``str``, ``int``, ``float``, ``bool``, a
+tuple of any length, a dictionary with string keys, or one of these or None. ``Annotated`` adds
+rules and conversions. An integer in a ``float`` field stays an integer, so a file that is read and
+written again keeps every character.
 """
 
 import json
@@ -26,7 +27,7 @@ _PLAIN: dict[Any, str] = {
 }
 
 
-class FormError(ValueError):
+class SchemaError(ValueError):
     """Data that do not fit the schema. The message names the field and the expected value."""
 
 
@@ -45,16 +46,16 @@ class Conversion:
     convert: Callable[[Any], Any]
 
 
-def decode(form: type[T], data: Any) -> T:
-    """Convert JSON data to an object of the dataclass ``form``.
+def decode(cls: type[T], data: Any) -> T:
+    """Convert JSON data to an object of the dataclass ``cls``.
 
     Raises:
-        FormError: a field is missing, unknown, of the wrong type, or breaks a rule.
+        SchemaError: a field is missing, unknown, of the wrong type, or breaks a rule.
     """
     try:
-        found: T = _reader(cast(Any, form))(data)
+        found: T = _reader(cast(Any, cls))(data)
     except _MismatchError as fault:
-        raise FormError(str(fault)) from None
+        raise SchemaError(str(fault)) from None
     return found
 
 
@@ -63,15 +64,15 @@ def encode(value: Any) -> Any:
     if isinstance(value, tuple):
         return [part if type(part) in _PLAIN else encode(part) for part in value]
     if is_dataclass(value):
-        form: Any = type(value)
-        parts = {name: getattr(value, name) for name in _names(form)}
+        cls: Any = type(value)
+        parts = {name: getattr(value, name) for name in _names(cls)}
         return {name: encode(part) for name, part in parts.items() if part is not None}
     return value
 
 
 @lru_cache(maxsize=256)
-def _names(form: Any) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(form))
+def _names(cls: Any) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(cls))
 
 
 class _MismatchError(Exception):
@@ -99,9 +100,9 @@ _Reader = Callable[[Any], Any]
 
 
 @lru_cache(maxsize=256)
-def _reader(form: Any) -> _Reader:
+def _reader(cls: Any) -> _Reader:
     """Build the function that reads one type; cached, because a record has 200,000 values."""
-    origin, inner = get_origin(form), get_args(form)
+    origin, inner = get_origin(cls), get_args(cls)
     if origin is Annotated:
         read = _reader(inner[0])
         for mark in inner[1:]:
@@ -113,9 +114,9 @@ def _reader(form: Any) -> _Reader:
         return _list_reader(_reader(inner[0]))
     if origin is dict:
         return _dict_reader(_reader(inner[0]), _reader(inner[1]))
-    if is_dataclass(form):
-        return _dataclass_reader(form)
-    return _plain_reader(form)
+    if is_dataclass(cls):
+        return _dataclass_reader(cls)
+    return _plain_reader(cls)
 
 
 def _marked_reader(mark: Rule | Conversion, read: _Reader) -> _Reader:
@@ -156,12 +157,12 @@ def _dict_reader(read_key: _Reader, read: _Reader) -> _Reader:
     return table
 
 
-def _dataclass_reader(form: Any) -> _Reader:
-    hints = get_type_hints(form, include_extras=True)
-    readers = {name: _reader(hints[name]) for name in _names(form)}
+def _dataclass_reader(cls: Any) -> _Reader:
+    hints = get_type_hints(cls, include_extras=True)
+    readers = {name: _reader(hints[name]) for name in _names(cls)}
     required = [
         field.name
-        for field in fields(form)
+        for field in fields(cls)
         if field.default is MISSING and field.default_factory is MISSING
     ]
 
@@ -173,7 +174,7 @@ def _dataclass_reader(form: Any) -> _Reader:
         for name in required:
             if name not in data:
                 raise _MismatchError(f"lacks the field '{name}'")
-        return form(**_read_items(readers, data))
+        return cls(**_read_items(readers, data))
 
     return instance
 
@@ -190,14 +191,14 @@ def _read_items(readers: dict[str, _Reader], data: dict[str, Any]) -> dict[str, 
     return found
 
 
-def _plain_reader(form: Any) -> _Reader:
-    kinds = (float, int) if form is float else form
+def _plain_reader(cls: Any) -> _Reader:
+    kinds = (float, int) if cls is float else cls
 
     def plain(data: Any) -> Any:
-        fits = type(data) is form or (isinstance(data, kinds) and not isinstance(data, bool))
+        fits = type(data) is cls or (isinstance(data, kinds) and not isinstance(data, bool))
         # The comparison is false for NaN and infinity.
-        if fits and (form in (str, bool) or -_NUMBER_LIMIT < data < _NUMBER_LIMIT):
+        if fits and (cls in (str, bool) or -_NUMBER_LIMIT < data < _NUMBER_LIMIT):
             return data
-        raise _mismatch(data, _PLAIN[form])
+        raise _mismatch(data, _PLAIN[cls])
 
     return plain

@@ -11,7 +11,7 @@ from pathlib import Path
 from sgemm_lab.errors import LabError
 from sgemm_lab.records.gpu_record import KernelName
 from sgemm_lab.records.json_files import record_path
-from sgemm_lab.records.schema import FormError, decode
+from sgemm_lab.records.schema import SchemaError, decode
 
 FOLDER = "wgsl"
 
@@ -59,5 +59,5 @@ def load_card(path: Path) -> MeasuredCard | None:
         return decode(MeasuredCard, json.loads(path.read_text(encoding="utf-8")))
     except FileNotFoundError:
         return None
-    except (FormError, ValueError) as fault:
+    except (SchemaError, ValueError) as fault:
         raise LabError(f"The file {path} is not a measured card: {fault}.") from None

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from sgemm_lab.gemm.dispatch.model import Slots, is_aligned, terms
 from sgemm_lab.kernel import Kernel, Size
-from sgemm_lab.records.dispatch_table import Fit
+from sgemm_lab.records.dispatch_table import TimeModelFit
 from sgemm_lab.records.gpu_record import Seconds
 
 CLUSTER = "SPLIT"
@@ -45,7 +45,7 @@ class Times:
     seconds: Mapping[Size, float]
 
 
-def fit(measured: Iterable[Times], sms: int) -> tuple[Fit, ...]:
+def fit(measured: Iterable[Times], sms: int) -> tuple[TimeModelFit, ...]:
     """Return the fits of the candidates that were measured often enough."""
     found = [one for one in measured if len(one.seconds) >= LEAST_SHAPES]
     clusters = {
@@ -73,7 +73,7 @@ def _cluster_slots(measured: Sequence[Times], sms: int, blocks: int) -> int:
     return min(reversed(tried), key=error)
 
 
-def _fit(one: Times, slots: Slots) -> Fit:
+def _fit(one: Times, slots: Slots) -> TimeModelFit:
     by_alignment: dict[bool, list[Size]] = {True: [], False: []}
     for size in one.seconds:
         by_alignment[is_aligned(one.kernel, size)].append(size)
@@ -87,7 +87,7 @@ def _fit(one: Times, slots: Slots) -> Fit:
             counts / seconds[:, None], near if chosen is sizes else None
         )
         errors += [abs(x) for x in counts @ near / seconds - 1]
-    return Fit(
+    return TimeModelFit(
         kernel=one.kernel.name,
         fingerprint=one.kernel.fingerprint,
         resident=one.resident,

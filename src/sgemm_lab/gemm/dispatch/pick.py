@@ -8,7 +8,7 @@ from sgemm_lab.errors import LabError
 from sgemm_lab.gemm.dispatch.candidates import is_candidate
 from sgemm_lab.gemm.dispatch.model import Slots, is_aligned, terms
 from sgemm_lab.kernel import Kernel, Size
-from sgemm_lab.records.dispatch_table import Fit, Point, Table, nearest_table
+from sgemm_lab.records.dispatch_table import Point, Table, TimeModelFit, nearest_table
 from sgemm_lab.records.gpu_record import Device
 
 
@@ -36,7 +36,7 @@ class Picker:
         self.library_shapes = table.model.library
         self._sms, self._usable = gpu.sms, usable
         self._dropped: set[Kernel] = set()
-        self._fits: dict[Kernel, Fit] = {}
+        self._fits: dict[Kernel, TimeModelFit] = {}
         fits = table.model.fits
         for fit, kernel in zip(fits, book_kernels(fit.kernel for fit in fits), strict=True):
             if kernel is not None and self._is_usable(kernel):
@@ -86,7 +86,7 @@ class Picker:
         fit = self._fits.get(kernel)
         return self._seconds(kernel, fit, size, aligned) if fit else None
 
-    def _seconds(self, kernel: Kernel, fit: Fit, size: Size, aligned: bool) -> float:
+    def _seconds(self, kernel: Kernel, fit: TimeModelFit, size: Size, aligned: bool) -> float:
         counts = terms(kernel, size, Slots(self._sms, fit.resident, fit.clusters or 0))
         costs = fit.aligned if aligned and is_aligned(kernel, size) else fit.other
         return sum(count * cost for count, cost in zip(counts, costs, strict=True))

@@ -1,4 +1,4 @@
-"""The command ``others``: FP32 products of other libraries, cuBLAS and ``matmul``."""
+"""The command ``other-libraries``: FP32 products of other libraries, cuBLAS and ``matmul``."""
 
 import argparse
 from pathlib import Path
@@ -14,7 +14,7 @@ from sgemm_lab.gemm.dispatch.shapes import FORTY_SHAPES, SQUARES, drawn
 from sgemm_lab.kernel import Size
 from sgemm_lab.measuring.checkouts import INCLUDES
 from sgemm_lab.measuring.interleaved import Budget, Product, cublas, is_graphed, time_interleaved
-from sgemm_lab.measuring.others import (
+from sgemm_lab.measuring.other_libraries import (
     JAX,
     LEAST_FLOP,
     LIBRARIES,
@@ -23,7 +23,7 @@ from sgemm_lab.measuring.others import (
 )
 from sgemm_lab.measuring.recorder import new_run
 from sgemm_lab.records.gpu_record import CUBLAS, MATMUL, five_digits
-from sgemm_lab.records.others import COMPARISONS, ComparedShape, Comparison
+from sgemm_lab.records.other_libraries import COMPARISONS, ComparedShape, Comparison
 from sgemm_lab.text import number, size_text
 
 _BUDGET = Budget(seconds=0.03, max_samples=20, warm_up_seconds=0.01, sample_seconds=0.002)
@@ -31,8 +31,8 @@ _LARGEST_SQUARE = 8192
 """One of 16,384 takes each library as long as twenty other shapes."""
 
 
-def add_others_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of ``others``."""
+def add_other_libraries_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of ``other-libraries``."""
     parser.add_argument(
         "--drawn", type=natural, default=30, metavar="COUNT",
         help="shapes drawn at random, in addition to squares and forty others (default: 30)",
@@ -46,7 +46,7 @@ def add_others_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
-def run_others(options: argparse.Namespace) -> int:
+def run_other_libraries(options: argparse.Namespace) -> int:
     """Measure, and write the record of this GPU."""
     device, run = current_device(), new_run()
     wanted = options.libraries or LIBRARIES

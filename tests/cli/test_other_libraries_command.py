@@ -1,4 +1,4 @@
-"""The command ``others`` with a GPU that the tests pretend, and the picture of its record."""
+"""The command ``other-libraries`` with a simulated GPU, and the picture of its record."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -8,14 +8,14 @@ import pytest
 from record_samples import DEVICE, run
 
 from sgemm_lab import lab
-from sgemm_lab.cli import others as command
+from sgemm_lab.cli import other_libraries as command
 from sgemm_lab.cli.main import main
 from sgemm_lab.errors import LabError, MissingToolError
 from sgemm_lab.gemm.dispatch.shapes import FORTY_SHAPES
 from sgemm_lab.lab import dispatcher as picture
-from sgemm_lab.measuring import checkouts, others
+from sgemm_lab.measuring import checkouts, other_libraries
 from sgemm_lab.records.gpu_record import Measurement
-from sgemm_lab.records.others import COMPARISONS, ComparedShape, Comparison
+from sgemm_lab.records.other_libraries import COMPARISONS, ComparedShape, Comparison
 
 SPEEDS = {"matmul": 1e-5, "cublas": 2e-5, "torch": 2.5e-5}
 
@@ -37,7 +37,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_squares_and_drawn_shapes_are_recorded(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["others", "--drawn", "2", "--seed", "7", "--out", str(tmp_path)]) == 0
+    assert main(["other-libraries", "--drawn", "2", "--seed", "7", "--out", str(tmp_path)]) == 0
     found = COMPARISONS.load(COMPARISONS.path(tmp_path, DEVICE.name))
     assert (found.seed, found.versions) == (7, {"torch": "2", "jax": "0.9"})
     assert [shape.m for shape in found.squares] == [256, 512, 1024, 2048, 3072, 4096, 5120, 8192]
@@ -71,10 +71,13 @@ def test_a_library_that_fails_is_left_out(monkeypatch: pytest.MonkeyPatch) -> No
         "cublaslt": missing,
         "triton": lambda: ("in TF32", "3"),
     }
-    monkeypatch.setattr(others, "_LOADERS", loaders)
-    monkeypatch.setattr(others, "_try", wrong)
+    monkeypatch.setattr(other_libraries, "_LOADERS", loaders)
+    monkeypatch.setattr(other_libraries, "_try", wrong)
     said: list[str] = []
-    assert others.other_products(loaders, {}, said.append) == ({"torch": "right"}, {"torch": "2"})
+    assert other_libraries.other_products(loaders, {}, said.append) == (
+        {"torch": "right"},
+        {"torch": "2"},
+    )
     assert sorted(said) == [
         "cublaslt is left out: ImportError: no such library",
         "triton is left out: LabError: its product is not one in FP32",
@@ -83,20 +86,20 @@ def test_a_library_that_fails_is_left_out(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_an_unknown_library_is_refused() -> None:
     with pytest.raises(LabError, match="'mkl' is no library here"):
-        others.other_products(["mkl"], {}, print)
+        other_libraries.other_products(["mkl"], {}, print)
 
 
 def test_a_checkout_needs_a_folder(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for wrong in ("cutlass", "cutlass=", f"cutlass={tmp_path / 'none'}"):
-        assert main(["others", "--checkout", wrong]) == 2
+        assert main(["other-libraries", "--checkout", wrong]) == 2
         assert f"The checkout '{wrong}' is not NAME=FOLDER" in capsys.readouterr().err
     given: list[Any] = []
     monkeypatch.setattr(
         command, "other_products", lambda _, folders, __: given.append(folders) or ({}, {})
     )
-    command_line = ["others", "--drawn", "0", "--checkout", f"cutlass={tmp_path}"]
+    command_line = ["other-libraries", "--drawn", "0", "--checkout", f"cutlass={tmp_path}"]
     assert main([*command_line, "--out", str(tmp_path)]) == 0
     assert given == [{"cutlass": tmp_path}]
 
@@ -143,5 +146,5 @@ def test_without_a_record_a_sentence_is_raised(
 ) -> None:
     assert lab.other_libraries().mean("matmul", lab.other_libraries().run.drawn) > 1.1
     monkeypatch.setattr("sgemm_lab.records.json_files.data_folder", lambda _: tmp_path)
-    with pytest.raises(LabError, match="Run 'sgemm-lab others' on a GPU"):
+    with pytest.raises(LabError, match="Run 'sgemm-lab other-libraries' on a GPU"):
         lab.other_libraries()

@@ -34,7 +34,7 @@ class ComparedShape(OfSize):
 
 @dataclass(frozen=True)
 class Comparison(RunEnvironment):
-    """The latest run of ``sgemm-lab others`` on a GPU model."""
+    """The latest run of ``sgemm-lab other-libraries`` on a GPU model."""
 
     gpu: Device
     seed: int
@@ -47,4 +47,4 @@ class Comparison(RunEnvironment):
     """At ``FORTY_SHAPES``; empty in runs that did not measure them."""
 
 
-COMPARISONS = Kind(Comparison, "others", "others")
+COMPARISONS = Kind(Comparison, "other-libraries", "other_libraries", former_folder="others")

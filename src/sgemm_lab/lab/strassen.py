@@ -25,10 +25,12 @@ from sgemm_lab.gemm.strassen.model import (
 )
 from sgemm_lab.gemm.strassen.plan import Plan, make_plan
 from sgemm_lab.gpu import find_gpu
+from sgemm_lab.hardware import FLOP_PER_WARP_FMA
 from sgemm_lab.lab import session
 from sgemm_lab.lab.arguments import AnySize, size_of
 from sgemm_lab.lab.closing_box import Bars, Box
 from sgemm_lab.lab.output import Output, table
+from sgemm_lab.models.bound import PEAK, rates
 from sgemm_lab.records.store import load_records
 from sgemm_lab.records.strassen import (
     STRASSEN_RECORDS,
@@ -50,11 +52,13 @@ from sgemm_lab.text import (
 class StrassenResults:
     """Recorded results of Strassen's product on the book's first GPU, with their predictions.
 
-    Asking for what was not measured raises a LabError.
+    Asking for what was not measured raises a LabError. ``arithmetic`` is that of the leaves.
     """
 
-    def __init__(self, gpu: str, run: StrassenRun, machine: Machine) -> None:
-        self.gpu, self.run, self.machine = gpu, run, machine
+    def __init__(
+        self, gpu: str, run: StrassenRun, machine: Machine, arithmetic: str = "fp32"
+    ) -> None:
+        self.gpu, self.run, self.machine, self.arithmetic = gpu, run, machine, arithmetic
 
     def inside(self, kernel: str) -> "StrassenResults":
         """Return the same of plans whose leaves were all multiplied by one kernel."""
@@ -65,7 +69,7 @@ class StrassenResults:
         date = found.date or self.run.date
         run = replace(self.run, date=date, times=found.times, errors=found.errors)
         machine = with_leaf_kernel(self.machine, load_kernel(kernel), record)
-        return StrassenResults(self.gpu, run, machine)
+        return StrassenResults(self.gpu, run, machine, found.arithmetic)
 
     @cached_property
     def growth(self) -> float:
@@ -136,10 +140,9 @@ class StrassenResults:
         for n in sizes:
             for way in self.levels(n):
                 model = self.predicted(n, way)
-                leaf = size_text(model.plan.leaf) if way.levels else ""
                 rows.append(
                     [
-                        f"{n:,}", str(way.levels), leaf,
+                        f"{n:,}", str(way.levels), " + ".join(way.schedules),
                         f"{2 * n**3 / model.seconds / 1e12:.1f}"
                         if math.isfinite(model.seconds)
                         else "–",
@@ -148,7 +151,7 @@ class StrassenResults:
                     ]
                 )  # fmt: skip
         heads = [
-            "M = N = K", "levels", "leaves", "TFLOP/s predicted", "measured", "of cuBLAS",
+            "M = N = K", "levels", "schedules", "TFLOP/s predicted", "measured", "of cuBLAS",
             "workspace",
         ]  # fmt: skip
         return table(heads, rows, numbers=3, note=self.note)
@@ -181,26 +184,23 @@ class StrassenResults:
         """Return by what factor so many levels make the bound of the error larger."""
         return bound(n, levels) / bound(n, 0)
 
-    def errors_table(self, n: int) -> Output:
-        """List the norm-wise errors of all classes at a size, by levels, beside cuBLAS's."""
-        found = [self.errors(n, inputs) for inputs in INPUTS]
-        most = min(len(one.levels) for one in found)
-        rows = [
-            [
-                INPUTS[one.inputs],
-                *(ratio(error * 1e6) for error in (one.cublas, *one.levels[:most])),
-            ]
-            for one in found
-        ]
+    def errors_table(self, n: int, *kernels: str) -> Output:
+        """List errors of uniform numbers by levels beside cuBLAS's: of its leaves, and kernels'."""
+        ways = {"FP32": self, **{kernel: self.inside(kernel) for kernel in kernels}}
+        kinds = (UNIFORM, "positive")
+        found = {f"{INPUTS[kind]}: {name}": way.errors(n, kind)
+                 for kind in kinds for name, way in ways.items()}  # fmt: skip
+        most = min(len(one.levels) for one in found.values())
+        rows = [[said, *(ratio(error * 1e6) for error in (one.cublas, *one.levels[:most]))]
+                for said, one in found.items()]  # fmt: skip
         counted = (plural(levels, "level") for levels in range(most))
-        heads = ["A and B; errors in 10⁻⁶", "cuBLAS", *counted]
+        heads = ["A and B: leaves; errors in 10⁻⁶", "cuBLAS", *counted]
         return table(heads, rows, note=self.note)
 
     @property
     def peak(self) -> float:
-        """TFLOP/s that the GPU's FP32 units could do at the most: the roof of arithmetic."""
-        gpu = find_gpu(self.gpu)
-        return gpu.peak_gflops / 1e3
+        """TFLOP/s that the GPU's units could do at the most in its arithmetic: the roof."""
+        return FLOP_PER_WARP_FMA * rates(find_gpu(self.gpu), self.arithmetic)[PEAK] / 1e3
 
     def closing(self, n: int) -> Output:
         """Return the closing box of the plan that the model takes for n×n matrices."""
@@ -212,24 +212,25 @@ class StrassenResults:
         left = (7 / 8) ** way.levels
         products = statistics.median(way.products or way.seconds)
         leaves = left * 2 * n**3 / products / 1e12 / self.peak
-        bound = (
-            "arithmetic",
-            f"of which the leaves reach {leaves:.0%}. The additions take {took / total:.0%} of the "
-            "time.",
-        )
+        before, what, limit = speeds[0] / self.peak, plural(way.levels, "level"), self.peak / left
+        name, part, units = "strassen", "arithmetic", "FP32 units"
+        if self.arithmetic != "fp32":
+            name, part, units = f"{name} on tensor cores", "tensor cores", "three FP16 products"
+        says = f"of which leaves reach {leaves:.0%}. Additions take {took / total:.0%} of the time."
+        slower = f", and leaves are slower: {leaves:.0%} of full rate instead of {before:.0%}"
         rows = [
-            ("Before", f"no levels: arithmetic, {speeds[0] / self.peak:.0%} of full rate."),
+            ("Before", f"no levels: {part}, {before:.0%} of full rate."),
             ("What changed",
-             f"{plural(way.levels, 'level')}: {left:.1%} of the multiply-adds, and additions that "
-             f"move {bytes_moved_text(way.moved_bytes)}."),
+             f"{what}: {left:.1%} of the multiply-adds, and additions that move "
+             f"{bytes_moved_text(way.moved_bytes)}."),
             (f"Why {speeds[1] / speeds[0]:.2f}×",
-             f"The FLOP alone would give {1 / left:.2f}×. Additions take the rest, and leaves are "
-             f"slower: {leaves:.0%} of full rate instead of {speeds[0] / self.peak:.0%}."),
+             f"The FLOP alone would give {1 / left:.2f}×. Additions take the rest"
+             f"{slower if leaves < before else ''}."),
         ]  # fmt: skip
         numbers = [
             ("Limit",
-             f"Arithmetic: {self.peak:.1f} TFLOP/s of the FP32 units ÷ {left:.3f} of the FLOP = "
-             f"{self.peak / left:.1f} TFLOP/s"),
+             f"{part.capitalize()}: {self.peak:.1f} TFLOP/s by {units} ÷ {left:.3f} of the FLOP = "
+             f"{limit:.1f} TFLOP/s"),
             ("Factor",
              f"{speeds[1]:.1f} ÷ {speeds[0]:.1f} TFLOP/s = {speeds[1] / speeds[0]:.2f}; "
              f"{times.share(way):.2f} over cuBLAS in the same run"),
@@ -239,13 +240,8 @@ class StrassenResults:
              f"{took:.1f} of {total:.1f} ms; at the bandwidth of a copy "
              f"{1e3 * self.predicted(n, way).additions:.1f} ms"),
         ]  # fmt: skip
-        bars = Bars(
-            [("no levels", speeds[0]), (plural(way.levels, "level"), speeds[1])],
-            self.peak / left,
-            self.peak / left,
-            unit="TFLOP/s",
-        )
-        made = Box("strassen", (n, n, n), bound, rows, numbers, self.note, bars)
+        bars = Bars([("no levels", speeds[0]), (what, speeds[1])], limit, limit, unit="TFLOP/s")
+        made = Box(name, (n, n, n), (part, says), rows, numbers, self.note, bars)
         return Output(made.html(), made.text())
 
     @property

@@ -97,14 +97,15 @@ def _bars(sizes: Mapping[str, float], own: float, kept: int) -> Iterator[str]:
         return _LEFT + (_HIGHEST - power) * _PX
 
     height = (len(sizes) + 1) * _ROW
+    yield words(0, 12, "value of a bit", hue="muted")
     for power, text in _AXIS.items():
         yield stroke(f"M{x(power):g} {_TOP - 6}v{height}", "grid")
         yield words(x(power), 12, text, anchor="middle", hue="muted")
     for row, (name, size) in enumerate(sizes.items()):
         y = _TOP + row * _ROW
-        yield words(0, y + 14, f"product {name}")
+        yield words(0, y + 14, name)
         yield box(x(size), y, _BITS * _PX, _BAR, "register")
     y = _TOP + len(sizes) * _ROW
-    yield words(0, y + 14, f"sum {_QUADRANT}", bold=True)
+    yield words(0, y + 14, f"{_QUADRANT} = sum", bold=True)
     yield box(x(own), y, _BITS * _PX, _BAR, "line")
     yield rectangle(x(own), y, kept * _PX, _BAR, "register")

@@ -18,7 +18,6 @@ def seven_products() -> Frames:
     return frames(
         "Product",
         {f"{one}, {at + 1} of {len(names)}": _frame(names, at) for at, one in enumerate(names)},
-        frame=3,
     )
 
 
@@ -66,11 +65,11 @@ def _square(
         if sign:
             yield rectangle(x, y, _CELL, _CELL, "l2" if sign > 0 else "shared", _PALE)
         yield outline(x, y, _CELL, _CELL)
-        yield words(x + 3, y + 13, name, hue="muted", size=11)
+        yield words(x + 3, y + 13, name, hue="muted", size=12)
         if matrix == "C":
             for i, part in enumerate(made[name]):
-                at = x + 2 + 22 * (i % 2), y + 29 + 13 * (i // 2)
-                yield words(*at, part, size=10, bold=bool(sign) and i == len(made[name]) - 1)
+                at = x + 1 + 23 * (i % 2), y + 29 + 14 * (i // 2)
+                yield words(*at, part, size=12, bold=bool(sign) and i == len(made[name]) - 1)
         elif sign:
             yield words(x + _CELL / 2, y + 37, _sign(sign), anchor="middle", size=24, bold=True)
 

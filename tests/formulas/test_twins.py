@@ -99,8 +99,8 @@ def python_tiles(product: dict[str, int], sms: int, least: int) -> list[Any]:
     one = wave_quantization.Product(**product)
     return [
         {"rows": one.rows, "columns": one.columns, "tiles": one.tiles, "kTiles": one.k_tiles},
-        wave_quantization.most_on_one(one.tiles * one.k_tiles, sms),
-        wave_quantization.worth_sharing(one.tiles, one.k_tiles, sms, least),
+        wave_quantization.max_tiles_per_sm(one.tiles * one.k_tiles, sms),
+        wave_quantization.uses_stream_k(one.tiles, one.k_tiles, sms, least),
     ]
 
 
@@ -175,8 +175,8 @@ TWINS = [
         python_tiles,
         """(product, sms, least) => {
           const { tiles, kTiles } = waves.tilesOf(product);
-          return [waves.tilesOf(product), waves.mostOnOne(tiles * kTiles, sms),
-                  waves.worthSharing(tiles, kTiles, sms, least)];
+          return [waves.tilesOf(product), waves.maxTilesPerSm(tiles * kTiles, sms),
+                  waves.usesStreamK(tiles, kTiles, sms, least)];
         }""",
     ),
     Twin(

@@ -1,7 +1,7 @@
 """Times of kernels without some of their parts, from the records."""
 
 from sgemm_lab import lab
-from sgemm_lab.measuring.parts import PARTS
+from sgemm_lab.measuring.ablation import PARTS
 
 
 def test_every_part_is_recorded_and_leaving_parts_out_saves_time() -> None:

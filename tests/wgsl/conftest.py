@@ -10,7 +10,7 @@ from serving import address_of
 from sgemm_lab.bundles import bundled
 from sgemm_lab.files import PACKAGE
 
-MODULES = ("card", "checking", "climb", "products")
+MODULES = ("webgpu_device", "checking", "webgpu_benchmark", "products")
 LOADED = "".join(f'import {name} from "./{name}.mjs";\n' for name in MODULES)
 PAGE = f"""<!doctype html><title>A card</title><script type="module">
 {LOADED}window.lab = {{ {", ".join(MODULES)} }};
@@ -34,6 +34,6 @@ def with_card(chromium_with_card: Browser, modules: str) -> Iterator[Page]:
     page = chromium_with_card.new_page()
     page.goto(modules)
     page.wait_for_function("window.lab")
-    page.evaluate("async () => { window.card = await lab.card.openCard(); }")
+    page.evaluate("async () => { window.card = await lab.webgpu_device.openCard(); }")
     yield page
     page.close()

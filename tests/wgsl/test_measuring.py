@@ -15,12 +15,13 @@ CLIMB = """async ([books, limits]) => {
   window.told = [];
   const programs = books.flatMap((one) => lab.products.programsOf(...one));
   try {
-    return await lab.climb.climb(card, programs, (text, share) => told.push([text, share]), limits);
+    const report = (text, share) => told.push([text, share]);
+    return await lab.webgpu_benchmark.benchmark(card, programs, report, limits);
   } catch (fault) {
     return fault.message;
   }
 }"""
-OPEN = "async () => { window.card = await lab.card.openCard(); }"
+OPEN = "async () => { window.card = await lab.webgpu_device.openCard(); }"
 LOSE = """async () => {
   const ask = GPUAdapter.prototype.requestDevice;
   let device;
@@ -28,7 +29,7 @@ LOSE = """async () => {
     device = await ask.apply(this, given);
     return device;
   };
-  window.card = await lab.card.openCard();
+  window.card = await lab.webgpu_device.openCard();
   GPUAdapter.prototype.requestDevice = ask;
   window.lose = () => device.destroy();
 }"""
@@ -43,7 +44,7 @@ TIMED_BY_SIZE = """(at128) => {
 }"""
 
 
-def climb(page: Page, *names: str, **limits: int) -> Any:
+def benchmark(page: Page, *names: str, **limits: int) -> Any:
     books = [(name, load_program(name).source) for name in names or FEW]
     return page.evaluate(CLIMB, [books, LIMITS | limits])
 
@@ -57,8 +58,8 @@ def own_card(chromium_with_card: Browser, modules: str) -> Any:
     page.close()
 
 
-def test_a_climb_measures_the_card_and_every_program(with_card: Page) -> None:
-    measured = climb(with_card)
+def test_a_benchmark_measures_the_card_and_every_program(with_card: Page) -> None:
+    measured = benchmark(with_card)
     assert "swiftshader" in measured["card"].lower()
     assert measured["size"] == 128
     assert list(measured["seconds"]) == list(FEW)
@@ -78,28 +79,28 @@ def test_no_run_of_a_program_takes_longer_than_a_tenth_of_a_second(
 ) -> None:
     own_card.evaluate(OPEN)
     own_card.evaluate(TIMED_BY_SIZE, at_128)
-    measured = climb(own_card, "naive", largest=4096)
+    measured = benchmark(own_card, "naive", largest=4096)
     assert measured["size"] == size
     assert max(measured["seconds"]["naive"]) <= 0.1
 
 
-def test_a_climb_can_be_stopped(own_card: Page) -> None:
+def test_a_benchmark_can_be_stopped(own_card: Page) -> None:
     own_card.evaluate(OPEN)
     own_card.evaluate("() => { setTimeout(() => card.stop('You stopped it.'), 200); }")
-    assert climb(own_card) == "You stopped it."
-    assert climb(own_card) == "You stopped it."
+    assert benchmark(own_card) == "You stopped it."
+    assert benchmark(own_card) == "You stopped it."
 
 
 def test_a_card_that_is_lost_ends_in_a_sentence(own_card: Page) -> None:
     own_card.evaluate(LOSE)
     own_card.evaluate("() => { setTimeout(lose, 200); }")
-    assert climb(own_card).startswith("The browser took the card away")
+    assert benchmark(own_card).startswith("The browser took the card away")
 
 
 def test_without_a_card_it_is_one_sentence(chromium: Browser, modules: str) -> None:
     page = chromium.new_page()
     page.goto(modules)
     page.wait_for_function("window.lab")
-    said = page.evaluate("() => lab.card.openCard().catch((fault) => fault.message)")
+    said = page.evaluate("() => lab.webgpu_device.openCard().catch((fault) => fault.message)")
     assert said.startswith("This browser offers no graphics card to pages (WebGPU).")
     page.close()

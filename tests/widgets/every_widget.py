@@ -12,11 +12,11 @@ from choice_samples import FITTED
 from flight_samples import RING
 from fragment_samples import TF32
 from frame_samples import FRAMES
+from latency_hiding_samples import CASES
 from request_samples import GLOBAL, SHARED
 from score_samples import ROWS
 from tile_samples import CHIPS, KERNELS
 from trace_samples import sliding_window
-from turns_samples import CASES
 from widget_samples import GPUS, POINTS
 
 from sgemm_lab import lab
@@ -29,13 +29,13 @@ from sgemm_lab.widgets import (
     GpuTiles,
     KernelChoice,
     LabWidget,
+    LatencyHiding,
     Roofline,
     Scoreboard,
     SpeedError,
     Steps,
     TileWaves,
     Timeline,
-    Turns,
 )
 
 LARGE = "register_cache:BM=128,BN=128,TM=8,TN=8"
@@ -122,7 +122,9 @@ SAMPLES = {
     "frames": Sample(
         lambda: Frames(FRAMES, "k"), lambda: frame_samples.window(), ("frame", [1, 2, 0])
     ),
-    "turns": Sample(lambda: Turns(CASES), lab.latency_hiding, ("workers", [8, 16, 1])),
+    "latency_hiding": Sample(
+        lambda: LatencyHiding(CASES), lab.latency_hiding, ("workers", [8, 16, 1])
+    ),
     "tiles on GPUs": Sample(
         lambda: GpuTiles(gpu_samples.PLANS, plan=1, round=1),
         lambda: lab.gpu_tiles(("rows", 4), ("summa", 4), ("cannon", 4), ("cannon", 9)),

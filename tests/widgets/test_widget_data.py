@@ -88,6 +88,6 @@ def test_a_widget_that_cannot_be_drawn_or_is_not_the_books_is_named() -> None:
 
     with pytest.raises(LabError, match=r"Mine is no widget of the book\."):
         state_of(Mine())
-    broken = {"kind": "turns", "state": {}, "buffers": []}
-    with pytest.raises(LabError, match=r"The widget turns cannot be drawn: TypeError"):
+    broken = {"kind": "latency_hiding", "state": {}, "buffers": []}
+    with pytest.raises(LabError, match=r"The widget latency_hiding cannot be drawn: TypeError"):
         stills.draw([broken])

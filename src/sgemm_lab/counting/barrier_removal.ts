@@ -1,7 +1,7 @@
 // What a launch does without one of its barriers, the same steps in another order.
 
 import { WARP } from "../hardware.py";
-import { mostRelevant, RACE } from "../simulator/hazards.ts";
+import { mostRelevant, RACE } from "../simulator/hazard_log.ts";
 import type { Result } from "../simulator/simulation.ts";
 import type { Entries } from "./entries.ts";
 import { byThread, entriesOf } from "./entries.ts";

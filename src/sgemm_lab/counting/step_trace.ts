@@ -6,7 +6,7 @@
 import { LabError } from "../errors.ts";
 import type { Kernel, LaunchShape, Size } from "../kernel.ts";
 import { bodyStart, ENTRY, launchShape, linesOf } from "../kernel.ts";
-import { UNWRITTEN } from "../simulator/hazards.ts";
+import { UNWRITTEN } from "../simulator/hazard_log.ts";
 import { parse } from "../simulator/ptx.ts";
 import type { Result, Schedule } from "../simulator/simulation.ts";
 import { simulate } from "../simulator/simulation.ts";

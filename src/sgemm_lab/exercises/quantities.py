@@ -10,7 +10,7 @@ from sgemm_lab.formulas.occupancy import LIMITS as LIMITS
 from sgemm_lab.formulas.occupancy import Launch as Launch
 from sgemm_lab.formulas.occupancy import occupancy as occupancy
 from sgemm_lab.formulas.tile import Tile
-from sgemm_lab.formulas.wave_quantization import Product, most_on_one
+from sgemm_lab.formulas.wave_quantization import Product, max_tiles_per_sm
 from sgemm_lab.gemm.strassen.error import UNIFORM
 from sgemm_lab.gemm.strassen.plan import WIDE, Plan, make_plan
 from sgemm_lab.gpu import find_gpu
@@ -22,7 +22,7 @@ from sgemm_lab.multi_gpu.queries import RecordQueries, findings, median
 from sgemm_lab.multi_gpu.queries import flop_per_link_byte as flop_per_link_byte
 from sgemm_lab.records.multi_gpu import NCCL
 from sgemm_lab.records.strassen import STRASSEN_RECORDS, StrassenRun, latest
-from sgemm_lab.simulator.formulas import shared_wavefronts, sharing
+from sgemm_lab.simulator.formulas import shared_wavefronts, tile_distribution
 from sgemm_lab.simulator.fragments import holders as holders
 from sgemm_lab.text import error_text, number, size_text
 
@@ -62,12 +62,12 @@ def wavefronts_of_stride(stride: int) -> int:
 def most_k_tiles(name: str, size: Size, sms: int) -> int:
     """Return the K tiles of the busiest SM, where a kernel shares them out evenly."""
     product = _in_tiles(name, size)
-    return most_on_one(product.tiles * product.k_tiles, sms)
+    return max_tiles_per_sm(product.tiles * product.k_tiles, sms)
 
 
 def share_of_time(name: str, size: Size, sms: int) -> float:
     """Return the share of the SMs' time in which they have a whole tile of a kernel."""
-    return sharing(_in_tiles(name, size), sms)["used"]
+    return tile_distribution(_in_tiles(name, size), sms)["used"]
 
 
 def _in_tiles(name: str, size: Size) -> Product:

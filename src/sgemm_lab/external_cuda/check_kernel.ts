@@ -5,8 +5,8 @@
 import { LabError } from "../errors.ts";
 import type { Size } from "../kernel.ts";
 import { secondsNow } from "../simulator/clock.ts";
-import type { Hazard } from "../simulator/hazard.ts";
-import { BARRIER, EXCHANGE, RACE } from "../simulator/hazards.ts";
+import { BARRIER, EXCHANGE, RACE } from "../simulator/hazard_log.ts";
+import type { Hazard } from "../simulator/hazard_types.ts";
 import { comma, plural } from "../text.ts";
 import { textsOf } from "./arguments.ts";
 import type { Most } from "./assumed_launch.ts";

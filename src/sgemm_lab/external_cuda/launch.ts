@@ -4,8 +4,8 @@ import { BASIC_BLOCKS_PER_PRODUCT, MAX_BASIC_BLOCKS } from "../counting/launch_l
 import { LabError } from "../errors.ts";
 import { STATIC_SHARED } from "../hardware.py";
 import type { Size } from "../kernel.ts";
-import { describe } from "../simulator/description.ts";
 import type { Sampling } from "../simulator/images.ts";
+import { describe } from "../simulator/kernel_requirements.ts";
 import { MOST_BLOCKS_X, MOST_BLOCKS_YZ, SHARED_LIMITS } from "../simulator/limits.py";
 import type { Progress } from "../simulator/machine.ts";
 import type { ShapedArray, TypedArray } from "../simulator/memory.ts";

@@ -2,7 +2,7 @@
 // others. If the first does what is left to do, the launch has a block too few.
 
 import { LabError } from "../errors.ts";
-import { OUT_OF_BOUNDS } from "../simulator/hazards.ts";
+import { OUT_OF_BOUNDS } from "../simulator/hazard_log.ts";
 import { comma } from "../text.ts";
 import { arraysAt } from "./contents.ts";
 import type { Prepared, Settings } from "./launch.ts";

@@ -6,7 +6,7 @@ import { WRITTEN } from "../simulator/memory.ts";
 import type { Call, LaunchTool, Result } from "../simulator/simulation.ts";
 import { watchedBy } from "../simulator/simulation.ts";
 import type { Struct } from "../simulator/variables.ts";
-import { bankConflicts } from "./bank_conflicts.ts";
+import { bankConflicts } from "./bank_conflict_sentences.ts";
 import type { HostLaunch, Made } from "./host_launch.ts";
 import { trimmed } from "./host_launch.ts";
 import type { Kernels } from "./program/launcher.ts";

@@ -1,7 +1,7 @@
 // A launch that the file's own program made, as a launch of which everything is known.
 
 import type { Size } from "../kernel.ts";
-import { OUT_OF_BOUNDS } from "../simulator/hazards.ts";
+import { OUT_OF_BOUNDS } from "../simulator/hazard_log.ts";
 import { WRITTEN } from "../simulator/memory.ts";
 import type { Argument, Call } from "../simulator/simulation.ts";
 import type { Given, GivenArray, GivenNumber } from "./arguments.ts";

@@ -2,7 +2,6 @@
 // file does not say about its launch is assumed; a finding that another launch would not show is no
 // fault of the kernel.
 
-import type { Hazard } from "../simulator/hazard.ts";
 import {
   BARRIER,
   IN_FLIGHT,
@@ -10,7 +9,8 @@ import {
   OUT_OF_BOUNDS,
   RACE,
   UNWRITTEN,
-} from "../simulator/hazards.ts";
+} from "../simulator/hazard_log.ts";
+import type { Hazard } from "../simulator/hazard_types.ts";
 import type { Prepared } from "./launch.ts";
 
 export type Severity = "error" | "warning" | "information";

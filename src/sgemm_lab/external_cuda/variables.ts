@@ -3,7 +3,7 @@
 // the kernel's own arguments: "mask:in:7" or "width=64".
 
 import { LabError } from "../errors.ts";
-import type { describe } from "../simulator/description.ts";
+import type { describe } from "../simulator/kernel_requirements.ts";
 import { comma, plural } from "../text.ts";
 import type { Given, GivenArray, Names } from "./arguments.ts";
 import { isArray, isFile, numberOf, textOf } from "./arguments.ts";

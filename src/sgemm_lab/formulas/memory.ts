@@ -1,4 +1,4 @@
-// Cost of one warp's memory request: sectors, and wavefronts with their bank conflicts. The rules
+// Bank conflicts and sectors: what one warp's memory request costs in wavefronts and sectors. The rules
 // were found on an H200 (sm_90) by comparing single-warp requests with its counters; the tests'
 // warp_requests_h200.json holds 276 of them, and the functions here give every one.
 

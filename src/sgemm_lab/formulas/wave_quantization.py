@@ -52,12 +52,12 @@ class Product:
         return -(-self.k // self.bk)
 
 
-def most_on_one(pieces: int, sms: int) -> int:
-    """Return the number of ``pieces`` on the busiest of ``sms`` SMs in an even distribution."""
-    return -(-pieces // sms)
+def max_tiles_per_sm(tiles: int, sms: int) -> int:
+    """Return the tiles, or K tiles, of the busiest of ``sms`` SMs in an even distribution."""
+    return -(-tiles // sms)
 
 
-def worth_sharing(tiles: int, k_tiles: int, sms: int, least: int) -> bool:
+def uses_stream_k(tiles: int, k_tiles: int, sms: int, least: int) -> bool:
     """Whether Stream-K splits output tiles over the SMs: the rule of kernels with a WORTH.
 
     An SM must save ``least`` K tiles, the kernel's WORTH. ``k_tiles`` are those of an output tile.

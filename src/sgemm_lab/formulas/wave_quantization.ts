@@ -15,7 +15,7 @@ export interface Product {
 /** What becomes of a product on the SMs of a GPU. */
 export interface TileDistribution {
   /** full waves */
-  whole: number;
+  waves: number;
   /** tiles of the last wave; 0 if all waves are full */
   last: number;
   /** SMs without a tile at the end of the launch */
@@ -36,67 +36,71 @@ export function tilesOf({ m, n, k, bm, bn, bk }: Product) {
   return { rows, columns, tiles: rows * columns, kTiles };
 }
 
-/** How many of `pieces` the busiest SM gets, if they are dealt evenly. */
-export function mostOnOne(pieces: number, sms: number) {
-  return Math.ceil(pieces / sms);
+/** How many of the output tiles, or of K tiles, the busiest SM gets, if they are dealt evenly. */
+export function maxTilesPerSm(tiles: number, sms: number) {
+  return Math.ceil(tiles / sms);
 }
 
 /**
  * Whether Stream-K splits tiles of `kTiles` K tiles: the rule of kernels with a WORTH.
  * @param least K tiles that an SM must save, the WORTH of the kernel
  */
-export function worthSharing(tiles: number, kTiles: number, sms: number, least: number) {
+export function usesStreamK(tiles: number, kTiles: number, sms: number, least: number) {
   return tiles > sms || (sms - tiles) * kTiles > least * sms;
 }
 
 /**
  * What becomes of a product on `sms` SMs.
- * @param even every SM gets the same number of K tiles (Stream-K)
+ * @param streamK every SM gets the same number of K tiles; otherwise whole tiles (data-parallel)
  */
-export function sharing(product: Product, sms: number, even: boolean = false): TileDistribution {
+export function tileDistribution(
+  product: Product,
+  sms: number,
+  streamK: boolean = false,
+): TileDistribution {
   const { tiles, kTiles } = tilesOf(product);
-  const pieces = even ? tiles * kTiles : tiles;
-  const busiest = mostOnOne(pieces, sms);
+  const pieces = streamK ? tiles * kTiles : tiles;
+  const busiest = maxTilesPerSm(pieces, sms);
   return {
-    whole: Math.floor(tiles / sms),
+    waves: Math.floor(tiles / sms),
     last: tiles % sms,
-    idle: even ? Math.max(0, sms - pieces) : sms * mostOnOne(tiles, sms) - tiles,
-    time: even ? busiest / kTiles : busiest,
+    idle: streamK ? Math.max(0, sms - pieces) : sms * maxTilesPerSm(tiles, sms) - tiles,
+    time: streamK ? busiest / kTiles : busiest,
     used: pieces / (sms * busiest),
-    useful: usefulShare(product, sms, even),
-    cut: even ? cutTiles(tiles, kTiles, sms) : 0,
+    useful: usefulShare(product, sms, streamK),
+    cut: streamK ? cutTiles(tiles, kTiles, sms) : 0,
   };
 }
 
-/** `sharing(…).useful` alone: what a curve over many sizes asks for. */
-export function usefulShare(product: Product, sms: number, even: boolean) {
+/** `tileDistribution(…).useful` alone: what a curve over many sizes asks for. */
+export function usefulShare(product: Product, sms: number, streamK: boolean) {
   const { tiles, kTiles } = tilesOf(product);
   const { m, n, k, bm, bn, bk } = product;
-  const busiest = even ? mostOnOne(tiles * kTiles, sms) : mostOnOne(tiles, sms) * kTiles;
+  const busiest = streamK ? maxTilesPerSm(tiles * kTiles, sms) : maxTilesPerSm(tiles, sms) * kTiles;
   return (m * n * k) / (sms * busiest * bm * bn * bk);
 }
 
 /** The GFLOP/s that SMs would make that always work: the most that measurements allow. */
 export function fullSpeed(
-  measured: [product: Product, even: boolean, gflops: number][],
+  measured: [product: Product, streamK: boolean, gflops: number][],
   sms: number,
 ) {
   const speeds = measured.map(
-    ([product, even, gflops]) => gflops / usefulShare(product, sms, even),
+    ([product, streamK, gflops]) => gflops / usefulShare(product, sms, streamK),
   );
   return Math.max(0, ...speeds);
 }
 
 /** What becomes of a product, in a sentence or two. */
-export function sharingWords(product: Product, sms: number, even: boolean = false) {
+export function distributionWords(product: Product, sms: number, streamK: boolean = false) {
   const { tiles, kTiles } = tilesOf(product);
-  const found = sharing(product, sms, even);
-  const pieces = mostOnOne(tiles * kTiles, sms);
+  const found = tileDistribution(product, sms, streamK);
+  const pieces = maxTilesPerSm(tiles * kTiles, sms);
   const values = { tiles, sms, pieces, each: Math.floor(tiles / sms), ...found };
   let words = sentence("share.few", values);
-  if (even) words = sentence("share.even", values);
+  if (streamK) words = sentence("share.stream-k", values);
   else if (!found.idle) words = sentence("share.full", values);
-  else if (found.whole) words = sentence("share.last", values);
+  else if (found.waves) words = sentence("share.last", values);
   const lost = 1 - found.useful / found.used;
   return lost > 0.0005 ? `${words} ${sentence("share.edge", { lost })}` : words;
 }

@@ -65,6 +65,7 @@ from sgemm_lab.lab.fragment_map import fragment_map
 from sgemm_lab.lab.hardware_counters import Hardware, bytes_moved, hardware, issue_slots
 from sgemm_lab.lab.kernel_parts import part, power
 from sgemm_lab.lab.ladders import ladder
+from sgemm_lab.lab.latency_hiding import block_turns, latency_hiding
 from sgemm_lab.lab.listing import show, wgsl
 from sgemm_lab.lab.machine_code import machine_code
 from sgemm_lab.lab.methods import effects
@@ -112,7 +113,6 @@ from sgemm_lab.lab.strassen import strassen, strassen_results
 from sgemm_lab.lab.tile_waves import tile_waves
 from sgemm_lab.lab.timelines import barrier_ring, stage_ring, timeline
 from sgemm_lab.lab.tried import no_difference, tried
-from sgemm_lab.lab.turns import block_turns, latency_hiding
 from sgemm_lab.lab.verdicts import verdicts
 from sgemm_lab.lab.your_gpu import my_gpu
 from sgemm_lab.text import bytes_text, error_text, number

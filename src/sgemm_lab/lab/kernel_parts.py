@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.lab import session
-from sgemm_lab.measuring.parts import PARTS, SIZE
+from sgemm_lab.measuring.ablation import PARTS, SIZE
 from sgemm_lab.measuring.power import POWER_CAP, POWER_SIZE
 
 
@@ -22,7 +22,7 @@ class TimedPart(NamedTuple):
 
 
 def part(name: str) -> TimedPart:
-    """Return the time of one of ``PARTS`` (:mod:`sgemm_lab.measuring.parts`) at 4096³.
+    """Return the time of one of ``PARTS`` (:mod:`sgemm_lab.measuring.ablation`) at 4096³.
 
     Raises:
         LabError: there is no such part, or no record has its time.

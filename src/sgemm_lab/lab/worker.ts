@@ -10,7 +10,7 @@ import { readingTasks } from "../external_cuda/tasks.ts";
 import { globalRequest, sharedWavefronts } from "../formulas/memory.ts";
 import { schedule } from "../formulas/overlap.ts";
 import { asked } from "../formulas/requests.ts";
-import { sharing } from "../formulas/wave_quantization.ts";
+import { tileDistribution } from "../formulas/wave_quantization.ts";
 import { parseKernel } from "../kernel.ts";
 import { refuseOtherGrids, simulatedDemand } from "../models/demand.ts";
 import { serve, simulateFor } from "../simulator/worker.ts";
@@ -25,7 +25,7 @@ const FORMULAS = {
   asked: (place: Asked[0], addresses: number[], bytes: number) =>
     addresses.map((address) => asked(place, address, bytes)),
   schedule,
-  sharing,
+  tileDistribution,
 };
 
 /** A kernel of the book, or of the reader. */

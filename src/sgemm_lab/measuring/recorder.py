@@ -22,6 +22,7 @@ from sgemm_lab.cuda.launch import current_device, fits, require_gpu
 from sgemm_lab.errors import LabError
 from sgemm_lab.files import check_writable
 from sgemm_lab.kernel import Kernel, Size
+from sgemm_lab.measuring.ablation import ablation
 from sgemm_lab.measuring.accuracy import accuracies, product_errors
 from sgemm_lab.measuring.interleaved import (
     CUBLAS_CALL,
@@ -36,7 +37,6 @@ from sgemm_lab.measuring.interleaved import (
 )
 from sgemm_lab.measuring.methods import effects as measure_effects
 from sgemm_lab.measuring.microbench import microbenchmarks
-from sgemm_lab.measuring.parts import parts as measure_parts
 from sgemm_lab.measuring.power import power as measure_power
 from sgemm_lab.measuring.sizes import Pace, fits_memory
 from sgemm_lab.records.gpu_record import (
@@ -207,7 +207,7 @@ def measure_run(
             raise LabError("No size could be measured here: choose smaller ones, or more time.")
         for reading in microbenchmarks(progress) if micro else ():
             taken.readings.append(reading)
-        for effect in (measure_effects, measure_parts, measure_power) if effects else ():
+        for effect in (measure_effects, ablation, measure_power) if effects else ():
             taken.readings += effect(progress)
     prints = {kernel.name: kernel.fingerprint for kernel in kernels}
 

@@ -14,7 +14,7 @@ from math import ceil
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.formulas.tile import Tile
-from sgemm_lab.formulas.wave_quantization import most_on_one, worth_sharing
+from sgemm_lab.formulas.wave_quantization import max_tiles_per_sm, uses_stream_k
 from sgemm_lab.gpu import Gpu
 from sgemm_lab.hardware import FLOAT_BYTES, FLOP_PER_WARP_FMA, WARP
 from sgemm_lab.kernel import Kernel, Size
@@ -238,10 +238,10 @@ def _busiest_sm_demand(kernel: Kernel, size: Size, gpu: Gpu) -> float:
     if x == _ENDLESS:  # as many blocks as SMs, which take whole tiles in turn
         pieces = tiles
     least = kernel.values.get("WORTH")
-    if least is not None and not worth_sharing(tiles, ceil(k / tile.bk), gpu.sms, least):
+    if least is not None and not uses_stream_k(tiles, ceil(k / tile.bk), gpu.sms, least):
         pieces = tiles
     evenly = tiles * rows * columns / (m * n)
-    return evenly * most_on_one(pieces, gpu.sms) * gpu.sms / pieces
+    return evenly * max_tiles_per_sm(pieces, gpu.sms) * gpu.sms / pieces
 
 
 def _read_bytes(size: Size) -> float:

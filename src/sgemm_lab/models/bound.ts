@@ -3,7 +3,7 @@
 
 import { LabError } from "../errors.ts";
 import { tileOf } from "../formulas/tile.ts";
-import { mostOnOne, worthSharing } from "../formulas/wave_quantization.ts";
+import { maxTilesPerSm, usesStreamK } from "../formulas/wave_quantization.ts";
 import { FLOAT_BYTES, FLOP_PER_WARP_FMA, WARP } from "../hardware.py";
 import type { Kernel, Size } from "../kernel.ts";
 import { launchShape, valuesOf } from "../kernel.ts";
@@ -90,10 +90,10 @@ function onTheBusiest(kernel: Kernel, [m, n, k]: Size, gpu: Sheet) {
   const [x, y] = launchShape(kernel, [down * rows, across * columns, k], ENDLESS).grid;
   const tiles = down * across;
   const { WORTH } = valuesOf(kernel);
-  const shared = WORTH === undefined || worthSharing(tiles, Math.ceil(k / bk), gpu.sms, WORTH);
+  const shared = WORTH === undefined || usesStreamK(tiles, Math.ceil(k / bk), gpu.sms, WORTH);
   const pieces = shared ? x * y : tiles;
   const evenly = (tiles * rows * columns) / (m * n);
-  return (evenly * mostOnOne(pieces, gpu.sms) * gpu.sms) / pieces;
+  return (evenly * maxTilesPerSm(pieces, gpu.sms) * gpu.sms) / pieces;
 }
 
 /** The bytes of A, B and C per step: all are read or stored once. */

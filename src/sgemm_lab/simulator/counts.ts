@@ -5,9 +5,9 @@ import { SECTOR_BYTES, WARP } from "../hardware.py";
 import type { Merged } from "./access_merging.ts";
 import type { BasicBlock } from "./control_flow.ts";
 import type { Tally } from "./execution_counts.ts";
+import { getOrInsert } from "./get_or_insert.ts";
 import type { Access, BulkCopy } from "./group.ts";
 import { ATOMIC, COPY_READ, COPY_WRITE, flatnonzero, LOAD, less, STORE } from "./group.ts";
-import { getOrInsert } from "./maps.ts";
 import type { Instruction } from "./ptx.ts";
 import { RequestCosts } from "./request_costs.ts";
 

@@ -13,7 +13,7 @@ import { END } from "./control_flow.ts";
 import type { Tally } from "./execution_counts.ts";
 import type { ThreadGroup } from "./group.ts";
 import { both, countNonzero, less } from "./group.ts";
-import type { Hazard } from "./hazard.ts";
+import type { Hazard } from "./hazard_types.ts";
 import type { Step } from "./operations.ts";
 import type { Instruction } from "./ptx.ts";
 import type { Mask } from "./registers.ts";

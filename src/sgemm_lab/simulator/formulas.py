@@ -87,13 +87,13 @@ def schedule(pipeline: Pipeline, early: int | None = None) -> list[Window]:
     return [Window(**one) for one in _ask("schedule", asdict(pipeline), early)]
 
 
-def sharing(product: Product, sms: int, even: bool = False) -> dict[str, float]:
+def tile_distribution(product: Product, sms: int, stream_k: bool = False) -> dict[str, float]:
     """Return the distribution of a product over ``sms`` SMs.
 
-    With ``even`` every SM gets the same number of K tiles, as in Stream-K. The result has ``whole``
-    waves; tiles of the ``last`` wave; ``idle`` SMs at the end; ``time`` in units of an SM's time
-    for one tile; the shares of the SMs' time that are ``used`` for tiles and ``useful`` for
-    elements of C; tiles that are ``cut``.
+    With ``stream_k`` every SM gets the same number of K tiles, otherwise whole tiles
+    (data-parallel). The result has full ``waves``; tiles of the ``last`` wave; ``idle`` SMs at the
+    end; ``time`` in units of an SM's time for one tile; the shares of the SMs' time that are
+    ``used`` for tiles and ``useful`` for elements of C; tiles that are ``cut``.
     """
-    found: dict[str, float] = _ask("sharing", asdict(product), sms, even)
+    found: dict[str, float] = _ask("tileDistribution", asdict(product), sms, stream_k)
     return found

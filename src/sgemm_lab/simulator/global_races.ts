@@ -8,16 +8,16 @@
 // Volatile accesses race only if a flag says to one thread that the other is done, and no fence makes that
 // true.
 
+import { WARP_BITS } from "./block_barrier_races.ts";
 import type { Access, Kind, Observer, ThreadGroup } from "./group.ts";
 import { ATOMIC, COPY_WRITE, LOAD, STORE } from "./group.ts";
-import type { HazardLog, RaceSentence } from "./hazards.ts";
+import type { HazardLog, RaceSentence } from "./hazard_log.ts";
 import { flagLoads, guessingLoads, updatingStores } from "./loaded_values.ts";
 import type { Memory } from "./memory.ts";
 import type { Instruction } from "./ptx.ts";
 import { TYPE_BYTES } from "./ptx.ts";
 import type { Mask } from "./registers.ts";
 import { Releases } from "./releases.ts";
-import { WARP_BITS } from "./shared_races.ts";
 import type { Stored } from "./write_conflicts.ts";
 import { losers, wordStored } from "./write_conflicts.ts";
 

@@ -6,9 +6,9 @@
 import { SECTOR_BYTES, WARP } from "../hardware.py";
 import { addressOf, begin, beginAlone } from "./accesses.ts";
 import { landCopies } from "./async_copies.ts";
+import { getOrInsert } from "./get_or_insert.ts";
 import type { Access, BlockBatch, BulkCopy, MemoryBarrier, ThreadGroup } from "./group.ts";
 import { COPY_READ, COPY_WRITE, flatnonzero, Site, STORE } from "./group.ts";
-import { getOrInsert } from "./maps.ts";
 import { SHARED_WINDOW } from "./memory.ts";
 import type { Match, Step } from "./operations.ts";
 import { nothing, operations } from "./operations.ts";

@@ -4,8 +4,8 @@
 import { WARP } from "../hardware.py";
 import { WHOLE } from "./arithmetic.ts";
 import { widthOf } from "./conversions.ts";
+import { getOrInsert } from "./get_or_insert.ts";
 import type { ThreadGroup } from "./group.ts";
-import { getOrInsert } from "./maps.ts";
 import { LOCAL_WINDOW, SHARED_WINDOW } from "./memory.ts";
 import type { Binder, Match, Step } from "./operations.ts";
 import { lanewise, nothing, operations, perLane, reader, slowly, target } from "./operations.ts";

@@ -1,7 +1,7 @@
 // The registers of a group of threads, as rows with one entry per thread. A mask is a Uint8Array of
 // ones and zeros, or null for all lanes.
 
-import { getOrInsert } from "./maps.ts";
+import { getOrInsert } from "./get_or_insert.ts";
 import { registersOf } from "./operands.ts";
 import type { Operand, PtxKernel, Register } from "./ptx.ts";
 import { plain, TYPE_BYTES } from "./ptx.ts";

@@ -4,10 +4,10 @@
 // that was done before the fence is known to each block that has this word later. This takes all
 // releases until then as known to that block, not only those of this word.
 
+import { WARP_BITS } from "./block_barrier_races.ts";
+import { getOrInsert } from "./get_or_insert.ts";
 import type { Access, ThreadGroup } from "./group.ts";
-import { getOrInsert } from "./maps.ts";
 import type { Mask } from "./registers.ts";
-import { WARP_BITS } from "./shared_races.ts";
 
 const MAX_LANES = 2 ** 20;
 const WORD = 4;

@@ -1,5 +1,5 @@
-// What the requests of many warps cost, one access at a time: the rules of formulas/memory.py, in
-// loops that allocate nothing. The golden results hold them to what an H200 counted.
+// Bank conflicts and sectors of the requests of many warps, one access at a time: the rules of
+// formulas/memory.ts, in loops that allocate nothing. The golden results hold them to what an H200 counted.
 
 import { BANKS, SECTOR_BYTES, WARP, WORD_BYTES } from "../hardware.py";
 

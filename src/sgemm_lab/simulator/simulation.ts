@@ -8,6 +8,7 @@ import type { TensorMap } from "../tensor_map.ts";
 import { addressOf as mapAddress } from "../tensor_map.ts";
 import type { Merged } from "./access_merging.ts";
 import { mergeSharedAccesses } from "./access_merging.ts";
+import { BlockBarrierRaceDetector } from "./block_barrier_races.ts";
 import type { BasicBlock } from "./control_flow.ts";
 import type { Counts } from "./counts.ts";
 import { collect, RequestCounter } from "./counts.ts";
@@ -17,8 +18,8 @@ import { fuseProducts } from "./fma_contraction.ts";
 import { GlobalRaceDetector } from "./global_races.ts";
 import type { EarlyUse, Observer, TensorMaps, UnsetReads } from "./group.ts";
 import { launchOf } from "./group.ts";
-import type { Dim3, Hazard } from "./hazard.ts";
-import { HazardLog } from "./hazards.ts";
+import { HazardLog } from "./hazard_log.ts";
+import type { Dim3, Hazard } from "./hazard_types.ts";
 import type { Sampling } from "./images.ts";
 import { Image } from "./images.ts";
 import { refuseImpossible } from "./limits.ts";
@@ -29,7 +30,6 @@ import { GLOBAL_BASE, globalMemory, layOut, readBack } from "./memory.ts";
 import type { PtxKernel } from "./ptx.ts";
 import { parse } from "./ptx.ts";
 import { sentence } from "./sentences.ts";
-import { RaceDetector } from "./shared_races.ts";
 import type { Trace } from "./trace.ts";
 import { TraceRecorder } from "./trace.ts";
 import { unsetReads } from "./uninitialized_registers.ts";
@@ -195,7 +195,9 @@ function simulated({ ptx, entry, grid, block, args: given, options }: Call): Res
   const observers: Observer[] = [...(options.watching ?? [])];
   if (options.countRequests ?? true) observers.unshift(counter);
   if (options.checkHazards ?? true) {
-    const Detector = synchronisesInParts(kernel) ? VectorClockRaceDetector : RaceDetector;
+    const Detector = synchronisesInParts(kernel)
+      ? VectorClockRaceDetector
+      : BlockBarrierRaceDetector;
     observers.push(new Detector(log, kernel.instructions));
   }
   if (recorder) observers.push(recorder);

@@ -1,6 +1,6 @@
 // Places in the CUDA source, as the PTX names them with `.loc`.
 
-import { getOrInsert } from "./maps.ts";
+import { getOrInsert } from "./get_or_insert.ts";
 import { sentence } from "./sentences.ts";
 
 const FILE = /^\s*\.file\s+(\d+)\s+"([^"]*)"/gm;

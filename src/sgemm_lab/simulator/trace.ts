@@ -1,8 +1,8 @@
 // Every memory access and multiply-add of a small launch, for stepping through.
 
+import { getOrInsert } from "./get_or_insert.ts";
 import type { Access, Kind, ThreadGroup } from "./group.ts";
 import { COPY_READ, LOAD } from "./group.ts";
-import { getOrInsert } from "./maps.ts";
 import type { NamedArray, TypedArray } from "./memory.ts";
 import type { Instruction } from "./ptx.ts";
 

@@ -9,8 +9,8 @@
 
 import type { BasicBlock } from "./control_flow.ts";
 import { END, successors } from "./control_flow.ts";
+import { getOrInsert } from "./get_or_insert.ts";
 import type { ThreadGroup, UnsetReads } from "./group.ts";
-import { getOrInsert } from "./maps.ts";
 import { registersRead, registersWritten } from "./operands.ts";
 import type { Instruction, PtxKernel, Register } from "./ptx.ts";
 import type { Mask, RegisterFile } from "./registers.ts";

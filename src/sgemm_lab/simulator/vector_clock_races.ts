@@ -1,12 +1,13 @@
-// Race detector for kernels whose warps synchronise in parts, by vector clocks.
+// Race detector for shared memory by vector clocks, chosen where warps synchronise in parts (mbarriers,
+// named barriers, flags); all other kernels have the one of block_barrier_races.ts.
 
 import { WARP } from "../hardware.py";
+import { COPY_WORD, NO_THREAD, smallestSharedAccess, WARP_BITS } from "./block_barrier_races.ts";
 import type { Access, BlockBatch, BulkCopy, Observer, TensorRead, ThreadGroup } from "./group.ts";
 import { ATOMIC, COPY_WRITE, LOAD } from "./group.ts";
-import type { HazardLog } from "./hazards.ts";
+import type { HazardLog } from "./hazard_log.ts";
 import type { Memory } from "./memory.ts";
 import type { Instruction } from "./ptx.ts";
-import { COPY_WORD, NO_THREAD, smallestSharedAccess, WARP_BITS } from "./shared_races.ts";
 import type { Row, VectorClocks } from "./vector_clocks.ts";
 import { handsOnByFlags, mergeClock } from "./vector_clocks.ts";
 import { PIECE } from "./wgmma_operations.ts";

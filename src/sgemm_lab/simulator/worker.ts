@@ -6,7 +6,7 @@ import { readFileSync, readSync, writeSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 import { LabError } from "../errors.ts";
 import { DeadlockError, EndlessLoopError, TimeLimitError } from "./divergence.ts";
-import type { Hazard } from "./hazard.ts";
+import type { Hazard } from "./hazard_types.ts";
 import type { Progress } from "./machine.ts";
 import { provideTables } from "./measured_functions.ts";
 import type { TypedArray } from "./memory.ts";

@@ -4,7 +4,7 @@
 // and which one is not defined. So they race where what they store differs, and only there.
 
 import type { Access, Site } from "./group.ts";
-import type { HazardLog } from "./hazards.ts";
+import type { HazardLog } from "./hazard_log.ts";
 import type { Instruction } from "./ptx.ts";
 
 /** Gives the bits of an element that the i-th legal lane of an access stores. */

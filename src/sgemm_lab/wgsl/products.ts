@@ -2,8 +2,8 @@
 
 import type { Kernel as Program, Size } from "../kernel.ts";
 import { launchShape, parseKernel, valuesOf, withConstants } from "../kernel.ts";
-import type { Card } from "./card.ts";
 import { writtenOut } from "./loop_unrolling.ts";
+import type { Card } from "./webgpu_device.ts";
 
 export type Compiled = Awaited<ReturnType<Card["compile"]>>;
 

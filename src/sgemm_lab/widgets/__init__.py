@@ -10,6 +10,7 @@ from sgemm_lab.widgets.frames import Frames as Frames
 from sgemm_lab.widgets.gpu_tiles import GpuTiles as GpuTiles
 from sgemm_lab.widgets.kernel_choice import KernelChoice as KernelChoice
 from sgemm_lab.widgets.ladder import Ladder as Ladder
+from sgemm_lab.widgets.latency_hiding import LatencyHiding as LatencyHiding
 from sgemm_lab.widgets.occupancy import Occupancy as Occupancy
 from sgemm_lab.widgets.roofline import Roofline as Roofline
 from sgemm_lab.widgets.scoreboard import Scoreboard as Scoreboard
@@ -17,4 +18,3 @@ from sgemm_lab.widgets.speed_error import SpeedError as SpeedError
 from sgemm_lab.widgets.steps import Steps as Steps
 from sgemm_lab.widgets.tile_waves import TileWaves as TileWaves
 from sgemm_lab.widgets.timeline import Timeline as Timeline
-from sgemm_lab.widgets.turns import Turns as Turns

@@ -6,7 +6,7 @@ from typing import Any, TypedDict
 import traitlets
 
 from sgemm_lab.formulas.wave_quantization import LARGEST, SMALLEST, Product
-from sgemm_lab.simulator.formulas import sharing
+from sgemm_lab.simulator.formulas import tile_distribution
 from sgemm_lab.widgets.base import LabWidget, html_table
 from sgemm_lab.widgets.data import ChoosesGpu
 
@@ -75,12 +75,13 @@ class TileWaves(ChoosesGpu, LabWidget):
         rows = []
         for size in sorted({*_TABLE_SIZES, self.size}):
             product = self.product(size)
-            whole = sharing(product, self.chosen_gpu["sms"])
-            even = sharing(product, self.chosen_gpu["sms"], even=True)
+            data_parallel = tile_distribution(product, self.chosen_gpu["sms"])
+            stream_k = tile_distribution(product, self.chosen_gpu["sms"], stream_k=True)
             rows.append(
                 [
-                    f"{size:,}", f"{product.tiles:,}", f"{whole['whole']:,}", f"{whole['last']:,}",
-                    f"{whole['useful']:.1%}", f"{even['useful']:.1%}",
+                    f"{size:,}", f"{product.tiles:,}",
+                    f"{data_parallel['waves']:,}", f"{data_parallel['last']:,}",
+                    f"{data_parallel['useful']:.1%}", f"{stream_k['useful']:.1%}",
                 ]
             )  # fmt: skip
         heads = [

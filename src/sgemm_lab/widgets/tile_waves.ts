@@ -5,10 +5,10 @@ import "./tile_waves.css";
 import { LARGEST, SMALLEST } from "../formulas/wave_quantization.py";
 import type { Product, TileDistribution } from "../formulas/wave_quantization.ts";
 import {
+  distributionWords,
   fullSpeed,
-  mostOnOne,
-  sharing,
-  sharingWords,
+  maxTilesPerSm,
+  tileDistribution,
   tilesOf,
   usefulShare,
 } from "../formulas/wave_quantization.ts";
@@ -77,12 +77,12 @@ const STATE = ["gpus", "kernels", "gpu", "kernel", "size", "even"] as const;
 const STEP = 64; // from one size of the slider to the next
 const SIZES = range(SMALLEST, LARGEST, STEP);
 const CURVE = range(SMALLEST, LARGEST, STEP / 2);
-const WHOLE_KEY: [string, string][] = [
+const DATA_PARALLEL_KEY: [string, string][] = [
   ["lab-k-wave", "tiles of a wave"],
   ["lab-k-next", "of the next wave"],
   ["lab-k-idle", "idle"],
 ];
-const EVEN_KEY: [string, string][] = [
+const STREAM_K_KEY: [string, string][] = [
   ["lab-k-wave", "a whole tile"],
   ["lab-k-cut", "part of a cut tile"],
   ["lab-k-before", "with whole tiles it would end here"],
@@ -99,7 +99,7 @@ export function render({ model, el }: View<State>) {
   const facts = html("dl", { class: "lab-facts" });
   const field = svg("svg", { class: "lab-chart", role: "img" });
   const curve = svg("svg", { class: "lab-chart lab-curve-chart", role: "img" });
-  const keys = [key(WHOLE_KEY), key(EVEN_KEY)];
+  const keys = [key(DATA_PARALLEL_KEY), key(STREAM_K_KEY)];
   const [readout, measured] = [html("p"), html("p")];
   const rows = html("p", { class: "lab-heading" });
   const heading = html(
@@ -128,7 +128,7 @@ export function render({ model, el }: View<State>) {
     });
     new Field(fieldScene, plan, width).draw(field);
     new Curve(curveScene, plan, width).draw(curve);
-    const words = sharingWords(plan.product, plan.sms, plan.even);
+    const words = distributionWords(plan.product, plan.sms, plan.even);
     say([rows, readout, measured], [rowWords(plan), words, measuredWords(plan)]);
     setAttributes(field, { "aria-label": `When each SM works. ${words}` });
     setAttributes(curve, { "aria-label": curveWords(plan) });
@@ -160,11 +160,11 @@ function settings(model: Model<State>) {
     put(model, "kernel", kernel);
   });
   const gpu = gpuChooser(model);
-  const [whole, even] = [html("span"), html("span")];
+  const [dataParallel, streamK] = [html("span"), html("span")];
   return {
     size,
     shares,
-    key: html("div", { class: "lab-key" }, whole, even),
+    key: html("div", { class: "lab-key" }, dataParallel, streamK),
     bar: html("div", { class: "lab-bar" }, tile.field, gpu.field),
     show(plan: Plan) {
       const { product, measured } = plan;
@@ -172,8 +172,8 @@ function settings(model: Model<State>) {
       shares.show(plan.even ? "even" : "whole");
       tile.show(plan.tile.name);
       gpu.show();
-      whole.replaceChildren(swatch("lab-k-whole"), `whole tiles${namesOf(measured, false)}`);
-      even.replaceChildren(swatch("lab-k-even"), `even shares${namesOf(measured, true)}`);
+      dataParallel.replaceChildren(swatch("lab-k-whole"), `whole tiles${namesOf(measured, false)}`);
+      streamK.replaceChildren(swatch("lab-k-even"), `even shares${namesOf(measured, true)}`);
     },
   };
 }
@@ -206,8 +206,8 @@ function planOf(model: Model<State>): Plan {
   );
   return {
     ...{ sms, even, tile, product, measured },
-    found: sharing(product, sms, even),
-    most: sharing(product, sms).time,
+    found: tileDistribution(product, sms, even),
+    most: tileDistribution(product, sms).time,
     full: fullSpeed(points, sms),
   };
 }
@@ -221,7 +221,7 @@ function factsOf({ product, sms, found, even }: Plan): [string, string][] {
   return [
     ["Tiles", `${rows} × ${columns} = ${comma(tiles)}`],
     ["Tiles per SM", number(tiles / sms)],
-    ["Busiest SM", even ? number(found.time) : comma(mostOnOne(tiles, sms))],
+    ["Busiest SM", even ? number(found.time) : comma(maxTilesPerSm(tiles, sms))],
     ["SM time used", percent(found.used)],
   ];
 }

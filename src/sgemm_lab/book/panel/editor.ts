@@ -1,7 +1,7 @@
 // The place where code is typed. At first it is a text area; when the reader turns to it, or a line
 // has to be marked, CodeMirror takes its place.
 
-import { part } from "../parts.ts";
+import { part } from "../page_elements.ts";
 import type { Callbacks, Field } from "./codemirror.ts";
 import { differences, lineKinds } from "./marks.ts";
 import { script } from "./worker.ts";

@@ -7,7 +7,7 @@ import type { Refused } from "../../exercises/checked.ts";
 import type { Judgement, LinesExercise, Tools } from "../../exercises/lines.ts";
 import { judged } from "../../exercises/lines.ts";
 import { sizeText } from "../../text.ts";
-import { part } from "../parts.ts";
+import { part } from "../page_elements.ts";
 import { SourceError } from "../source_error.ts";
 import { compiled, megabytesToLoad, missing, shipped, stopCompiling } from "./compiled.ts";
 import { Editor } from "./editor.ts";

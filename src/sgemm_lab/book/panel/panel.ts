@@ -7,7 +7,7 @@ import { ENTRY, linesOf } from "../../kernel.ts";
 import type { Sheet } from "../../models/bound.ts";
 import { sizeText } from "../../text.ts";
 import { html } from "../../widgets/shared/dom.ts";
-import { part } from "../parts.ts";
+import { part } from "../page_elements.ts";
 import { SourceError } from "../source_error.ts";
 import { FileCheck, stopChecking } from "../workbench/file_check.ts";
 import { compiled, megabytesToLoad, sameCode, shipped, stopCompiling } from "./compiled.ts";

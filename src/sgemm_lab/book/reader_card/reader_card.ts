@@ -3,13 +3,13 @@
 
 import { LabError } from "../../errors.ts";
 import { number, sizeText } from "../../text.ts";
-import type { Card } from "../../wgsl/card.ts";
-import { openCard } from "../../wgsl/card.ts";
-import type { Measured } from "../../wgsl/climb.ts";
-import { climb } from "../../wgsl/climb.ts";
 import { programsOf } from "../../wgsl/products.ts";
+import type { Measured } from "../../wgsl/webgpu_benchmark.ts";
+import { benchmark } from "../../wgsl/webgpu_benchmark.ts";
+import type { Card } from "../../wgsl/webgpu_device.ts";
+import { openCard } from "../../wgsl/webgpu_device.ts";
 import { button, html } from "../../widgets/shared/dom.ts";
-import { part } from "../parts.ts";
+import { part } from "../page_elements.ts";
 
 /** GFLOP/s by program, of products with M = N = K = `size`. */
 interface Speeds {
@@ -68,7 +68,7 @@ function setUpPlace(place: HTMLElement, book: Book) {
       const programs = book.programs
         .flatMap(({ name, source }) => programsOf(name, source))
         .filter(({ name }) => named.has(name));
-      const measured = await climb(card, programs, (doing, share) => {
+      const measured = await benchmark(card, programs, (doing, share) => {
         text.textContent = `${doing} …`;
         bar.value = share;
       });

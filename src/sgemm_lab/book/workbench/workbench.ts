@@ -2,10 +2,10 @@
 
 import { LabError } from "../../errors.ts";
 import { comma } from "../../text.ts";
+import { part } from "../page_elements.ts";
 import { Editor } from "../panel/editor.ts";
 import { say } from "../panel/results.ts";
 import { keepEdit, linkedEdit, savedEdit } from "../panel/saved_edits.ts";
-import { part } from "../parts.ts";
 import { SourceError } from "../source_error.ts";
 import { FileCheck, megabytesToCheck, stopChecking } from "./file_check.ts";
 

@@ -2,8 +2,8 @@
 
 import { LabError } from "../../errors.ts";
 import { DeadlockError, EndlessLoopError, TimeLimitError } from "../../simulator/divergence.ts";
-import type { Hazard } from "../../simulator/hazard.ts";
-import { RACE, UNWRITTEN } from "../../simulator/hazards.ts";
+import { RACE, UNWRITTEN } from "../../simulator/hazard_log.ts";
+import type { Hazard } from "../../simulator/hazard_types.ts";
 import type { ShapedArray, TypedArray } from "../../simulator/memory.ts";
 import { UNWRITTEN as EMPTY, WRITTEN } from "../../simulator/memory.ts";
 import { parse } from "../../simulator/ptx.ts";

@@ -3,8 +3,8 @@
 // in the simulator on the memory that the program has then.
 
 import type { Package } from "../../clang/run.ts";
-import type { Hazard } from "../../simulator/hazard.ts";
-import { UNWRITTEN } from "../../simulator/hazards.ts";
+import { UNWRITTEN } from "../../simulator/hazard_log.ts";
+import type { Hazard } from "../../simulator/hazard_types.ts";
 import type { CudaFile } from "../cuda_file.ts";
 import { lastName } from "../kernels.ts";
 import type { Finding, Severity } from "../severity.ts";

@@ -1,7 +1,7 @@
 // Variables of the device that nothing sets: every read of one gives 0.
 
-import type { Hazard } from "../../simulator/hazard.ts";
-import { UNWRITTEN } from "../../simulator/hazards.ts";
+import { UNWRITTEN } from "../../simulator/hazard_log.ts";
+import type { Hazard } from "../../simulator/hazard_types.ts";
 import { registersRead, registersWritten } from "../../simulator/operands.ts";
 import type { Instruction, PtxKernel } from "../../simulator/ptx.ts";
 import { parse } from "../../simulator/ptx.ts";

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import ceil
 
-from sgemm_lab.formulas.wave_quantization import worth_sharing
+from sgemm_lab.formulas.wave_quantization import uses_stream_k
 from sgemm_lab.hardware import FLOAT_BYTES
 from sgemm_lab.kernel import Kernel, Size
 
@@ -100,7 +100,7 @@ def _stream_k(kernel: Kernel, size: Size, slots: Slots) -> Terms:
     least = values.get("WORTH")
     within = _within(size, values["BM"], values["BN"])
     stores = ceil(tiles / slots.sms) * within
-    if least is not None and not worth_sharing(tiles, k_tiles, slots.sms, least):
+    if least is not None and not uses_stream_k(tiles, k_tiles, slots.sms, least):
         return 1, *_moved(size), k_tiles, 0, stores, 0, 0
     cut = within if tiles % slots.sms else 0
     work = ceil(tiles * k_tiles / slots.sms)

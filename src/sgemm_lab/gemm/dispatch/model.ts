@@ -1,6 +1,6 @@
 // The predicted time of a candidate of the dispatcher: model.py in TypeScript; a test compares them.
 
-import { worthSharing } from "../../formulas/wave_quantization.ts";
+import { usesStreamK } from "../../formulas/wave_quantization.ts";
 import { FLOAT_BYTES } from "../../hardware.py";
 import { VECTOR } from "./model.py";
 
@@ -73,7 +73,7 @@ function streamK({ values }: Candidate, size: Size, sms: number) {
   const part = within(size, values);
   const stores = ceil(tiles / sms) * part;
   const { WORTH } = values;
-  if (WORTH !== undefined && !worthSharing(tiles, kTiles, sms, WORTH)) {
+  if (WORTH !== undefined && !usesStreamK(tiles, kTiles, sms, WORTH)) {
     return [kTiles, 0, stores, 0, 0];
   }
   const cut = tiles % sms ? part : 0;

@@ -1,9 +1,9 @@
 // The demand of global loads and stores on L1: requests, wavefronts in its data pipe, and lookups.
 
 import { LINES_PER_LOOKUP, WARP, WAVEFRONT_BYTES } from "../../hardware.py";
+import { getOrInsert } from "../get_or_insert.ts";
 import type { Access, Observer } from "../group.ts";
 import { COPY_READ, COPY_WRITE, LOAD } from "../group.ts";
-import { getOrInsert } from "../maps.ts";
 import { RequestCosts } from "../request_costs.ts";
 
 /**

@@ -4,8 +4,8 @@
 
 import type { Access, BulkCopy, Observer } from "../group.ts";
 import { LOAD, STORE } from "../group.ts";
-import type { Hazard } from "../hazard.ts";
-import { RACE } from "../hazards.ts";
+import { RACE } from "../hazard_log.ts";
+import type { Hazard } from "../hazard_types.ts";
 import type { Location } from "../source_locations.ts";
 
 /** Watches, byte by byte, whether stores to shared memory that race change anything. */

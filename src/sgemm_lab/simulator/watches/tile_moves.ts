@@ -1,9 +1,9 @@
 // What bulk copies bring to which block, and which warp group stores which columns of C.
 
 import { FLOAT_BYTES } from "../../hardware.py";
+import { getOrInsert } from "../get_or_insert.ts";
 import type { Access, BulkCopy, Observer } from "../group.ts";
 import { STORE } from "../group.ts";
-import { getOrInsert } from "../maps.ts";
 
 /** Threads of a warp group. */
 const GROUP = 128;

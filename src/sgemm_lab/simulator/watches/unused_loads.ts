@@ -7,7 +7,7 @@
 import { WARP } from "../../hardware.py";
 import type { Access, HazardSink, Observer } from "../group.ts";
 import { LOAD } from "../group.ts";
-import { warpOf } from "../hazards.ts";
+import { warpOf } from "../hazard_log.ts";
 import type { Location } from "../source_locations.ts";
 import { both, UninitializedValues } from "../uninitialized_values.ts";
 

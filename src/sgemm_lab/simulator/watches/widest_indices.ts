@@ -1,8 +1,8 @@
 // The largest value of every narrow number in an address: what index_overflow.ts extrapolates to
 // large matrices.
 
+import { getOrInsert } from "../get_or_insert.ts";
 import type { Access, Observer } from "../group.ts";
-import { getOrInsert } from "../maps.ts";
 import { registersRead, writersOf } from "../operands.ts";
 import type { Instruction, Register } from "../ptx.ts";
 import { TYPE_BYTES } from "../ptx.ts";

@@ -10,8 +10,8 @@ from sgemm_lab.lab.hardware_counters import hardware
 from sgemm_lab.lab.speeds import speed
 from sgemm_lab.lab.timelines import blocks_per_sm
 from sgemm_lab.models.bound import SCHEDULERS
-from sgemm_lab.widgets import Turns
-from sgemm_lab.widgets.turns import Case
+from sgemm_lab.widgets import LatencyHiding
+from sgemm_lab.widgets.latency_hiding import Case
 
 UNROLLED = 4
 """Steps of `naive` that the compiler writes one after another, with all their loads in front."""
@@ -21,7 +21,7 @@ _LONE: Size = (129, 129, 65537)
 _LEVELS = {"L1": "l1", "L2": "l2", "DRAM": "dram"}
 
 
-def latency_hiding(name: str | Kernel = "naive") -> Turns:
+def latency_hiding(name: str | Kernel = "naive") -> LatencyHiding:
     """Slide the warps of one scheduler, and see them fill the clocks in which it would be idle.
 
     A turn of a warp is the instructions of one turn of the kernel's unrolled loop, by the GPU's
@@ -34,7 +34,7 @@ def latency_hiding(name: str | Kernel = "naive") -> Turns:
     steps = _CUBE[0] * _CUBE[1] * _CUBE[2] / WARP
     work = UNROLLED * hardware(kernel).warp_instructions / steps
     most = limits_of(card.device.compute_capability).warps_per_sm // SCHEDULERS
-    return Turns(
+    return LatencyHiding(
         [
             Case(name=level, work=round(work), wait=round(card.latency[key]), most=most)
             for level, key in _LEVELS.items()
@@ -44,7 +44,7 @@ def latency_hiding(name: str | Kernel = "naive") -> Turns:
     )
 
 
-def block_turns(name: str | Kernel = "tiled") -> Turns:
+def block_turns(name: str | Kernel = "tiled") -> LatencyHiding:
     """Slide the blocks on an SM, and see them take turns at the banks.
 
     A turn of a block is the wavefronts of one window. How long it waits between two turns was
@@ -65,4 +65,4 @@ def block_turns(name: str | Kernel = "tiled") -> Turns:
         wait=round(window - work),
         most=blocks_per_sm(kernel, _CUBE, card.record),
     )
-    return Turns([case], kind="block")
+    return LatencyHiding([case], kind="block")

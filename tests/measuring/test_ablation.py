@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.measuring import parts as module
-from sgemm_lab.measuring.parts import PARTS, SIZE, Part, parts
+from sgemm_lab.measuring import ablation as module
+from sgemm_lab.measuring.ablation import PARTS, SIZE, Part, ablation
 from sgemm_lab.records.gpu_record import Measurement
 
 
@@ -32,9 +32,9 @@ def test_the_readings_are_times_and_clocks(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(module, "LoadedKernel", lambda kernel: kernel)
     monkeypatch.setattr(module, "time_interleaved", timed)
     monkeypatch.setattr(module, "device_target", lambda: "sm_90")
-    found = {one.benchmark: one for one in parts()}
+    found = {one.benchmark: one for one in ablation()}
     assert set(found) == {f"part.{name}{end}" for name in PARTS for end in ("", ".clock")}
     assert found["part.one_group"].samples == pytest.approx((200.0, 300.0))
     assert found["part.one_group.clock"].samples == (1700.0,)
     monkeypatch.setattr(module, "device_target", lambda: "sm_80")
-    assert list(parts()) == []
+    assert list(ablation()) == []

@@ -1,4 +1,4 @@
-"""Times of kernels on tensor cores without some of their parts.
+"""Ablation: times of kernels on tensor cores without some of their parts.
 
 What a part costs is seen where it is left out. The results of these kernels are wrong, and nobody
 reads them.
@@ -49,7 +49,7 @@ PARTS = {
 """By name; the first word says which kernel."""
 
 
-def parts(progress: Progress = lambda _: None) -> Iterator[Reading]:
+def ablation(progress: Progress = lambda _: None) -> Iterator[Reading]:
     """Time the kernels of ``PARTS`` at 4096³, interleaved; nothing on a GPU that lacks wgmma.
 
     Names of the readings are ``part.`` with one of ``PARTS``, in µs, and the same with ``.clock``,

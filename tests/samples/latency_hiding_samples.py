@@ -1,6 +1,6 @@
 """Warps of a scheduler in round numbers."""
 
-from sgemm_lab.widgets.turns import Case
+from sgemm_lab.widgets.latency_hiding import Case
 
 CASES = [
     Case(name="L1", work=20, wait=30, most=16),

@@ -25,7 +25,7 @@ class Case(TypedDict):
     most: int  # workers that there is room for
 
 
-class Turns(LabWidget):
+class LatencyHiding(LabWidget):
     """Who uses a unit when: the idle clocks that more warps, or more blocks, fill.
 
     Args:

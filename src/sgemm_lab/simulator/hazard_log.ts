@@ -1,10 +1,10 @@
 // Hazards of a run as sentences: data races, accesses out of bounds, uninitialized values. The race
-// detectors are in shared_races.ts, vector_clock_races.ts and global_races.ts.
+// detectors are in block_barrier_races.ts, vector_clock_races.ts and global_races.ts.
 
 import { WARP } from "../hardware.py";
 import type { Access, EarlyUse, Site, ThreadGroup } from "./group.ts";
-import type { Dim3, Hazard } from "./hazard.ts";
-import { Suspect, sameMessage } from "./hazard.ts";
+import type { Dim3, Hazard } from "./hazard_types.ts";
+import { Suspect, sameMessage } from "./hazard_types.ts";
 import type { Image } from "./images.ts";
 import type { NamedArray } from "./memory.ts";
 import type { Instruction } from "./ptx.ts";

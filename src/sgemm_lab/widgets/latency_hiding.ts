@@ -1,8 +1,8 @@
 // Warps or blocks that take turns at one unit: a row of time for each of them, and one for the unit.
 
-import "./turns.css";
+import "./latency_hiding.css";
+import { busy } from "../formulas/latency_hiding.ts";
 import { sentence } from "../formulas/sentences.ts";
-import { busy } from "../formulas/turns.ts";
 import { plural } from "../text.ts";
 import { choiceSlider, controls, key, segments } from "./shared/controls.ts";
 import { html, say, setAttributes, svg } from "./shared/dom.ts";
@@ -50,7 +50,7 @@ export function render({ model, el }: View<State>) {
     ["lab-k-queue", "waits its turn"],
     ["lab-k-gap", "idle"],
   ]);
-  const root = tool(el, "lab-turns", chosen, picture, legend, verdict);
+  const root = tool(el, "lab-latency-hiding", chosen, picture, legend, verdict);
   const scene = new Scene(picture);
 
   function update() {
@@ -71,7 +71,7 @@ function words(now: Case, kind: State["kind"], workers: number): string {
   const share = busy(work, wait, workers);
   const enough = Math.ceil((work + wait) / work);
   const state = share >= 1 ? "full" : enough <= most ? "idle" : "never";
-  return sentence(`turns.${kind}.${state}`, { ...now, workers, idle: 1 - share, enough });
+  return sentence(`latency-hiding.${kind}.${state}`, { ...now, workers, idle: 1 - share, enough });
 }
 
 /** A row for each worker, and below them the unit. */

@@ -1,23 +1,24 @@
 """Warps and blocks that take turns: the idle clocks that more of them fill."""
 
 import pytest
+from latency_hiding_samples import BLOCKS, CASES
 from playwright.sync_api import Page, expect
-from turns_samples import BLOCKS, CASES
 from widget_page import Opener
 
 from sgemm_lab import lab
-from sgemm_lab.lab.turns import UNROLLED
-from sgemm_lab.widgets import Turns
+from sgemm_lab.lab.latency_hiding import UNROLLED
+from sgemm_lab.widgets import LatencyHiding
 
 
 @pytest.fixture
 def page(show: Opener) -> Page:
-    return show(Turns(CASES))
+    return show(LatencyHiding(CASES))
 
 
 def test_a_second_block_fills_the_gap_of_the_first(show: Opener) -> None:
     one, two = (
-        show(Turns(BLOCKS, kind="block", workers=many)).locator(".lab-verdict") for many in (1, 2)
+        show(LatencyHiding(BLOCKS, kind="block", workers=many)).locator(".lab-verdict")
+        for many in (1, 2)
     )
     expect(one).to_contain_text("The banks are idle 43 % of the time")
     expect(two).to_contain_text("In this picture the banks are never idle.")
@@ -47,6 +48,6 @@ def test_the_slider_fills_the_idle_clocks(page: Page) -> None:
         slider.fill(str(many - 1))
         expect(verdict).to_contain_text(words)
     assert page.locator(".lab-gap").count() > 0
-    assert "<td>20 %</td>" in Turns(CASES).table()
+    assert "<td>20 %</td>" in LatencyHiding(CASES).table()
     page.get_by_role("radio", name="L1").check(force=True)
     expect(page.locator(".lab-gap")).to_have_count(0)

@@ -1,4 +1,4 @@
-// Which lines of a kernel make lanes of a warp wait for the same bank of shared memory.
+// Sentences on bank conflicts, for each line of a kernel; ../formulas/memory.ts computes them.
 
 import { sharedWavefronts } from "../formulas/memory.ts";
 import { BANKS, WORD_BYTES } from "../hardware.py";

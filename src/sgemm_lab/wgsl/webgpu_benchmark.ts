@@ -3,10 +3,10 @@
 
 import type { Kernel as Program } from "../kernel.ts";
 import { sizeText } from "../text.ts";
-import type { Card } from "./card.ts";
 import { check, fractions } from "./checking.ts";
 import type { Compiled } from "./products.ts";
 import { compiledOn, Product } from "./products.ts";
+import type { Card } from "./webgpu_device.ts";
 
 interface Step {
   program: Program;
@@ -38,7 +38,7 @@ const MOST_TIMES = 500;
  * @param report gets what is done next, and the share that is done
  * @param limits for tests
  */
-export async function climb(
+export async function benchmark(
   card: Card,
   programs: Program[],
   report: (text: string, share: number) => void,

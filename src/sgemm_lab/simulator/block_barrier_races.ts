@@ -1,9 +1,10 @@
-// Race detector for shared memory, where every barrier is one of the whole block.
+// Race detector for shared memory, chosen where every barrier is one of the whole block; all other
+// kernels have the one of vector_clock_races.ts.
 
 import { WARP } from "../hardware.py";
 import type { Access, Observer, Site, ThreadGroup } from "./group.ts";
 import { ATOMIC, COPY_WRITE, LOAD } from "./group.ts";
-import type { HazardLog } from "./hazards.ts";
+import type { HazardLog } from "./hazard_log.ts";
 import type { Memory } from "./memory.ts";
 import type { Instruction } from "./ptx.ts";
 import { TYPE_BYTES } from "./ptx.ts";
@@ -111,7 +112,7 @@ class Shadow {
  * most kernels only read, or only write. So reads are put by, and looked at word by word only when
  * a write follows in their stretch.
  */
-export class RaceDetector implements Observer {
+export class BlockBarrierRaceDetector implements Observer {
   judges = true;
   wordBytes;
   /** A position, shifted by this, is the number of its word. */

@@ -60,7 +60,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(
         recorder, "measure_effects", lambda _: iter([Reading("effect.watts", 8, "W", (400.0,))])
     )
-    monkeypatch.setattr(recorder, "measure_parts", lambda _: iter(()))
+    monkeypatch.setattr(recorder, "ablation", lambda _: iter(()))
 
 
 def test_a_run_has_every_kernel_and_size_and_its_environment(tmp_path: Path) -> None:

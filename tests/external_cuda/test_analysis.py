@@ -215,8 +215,11 @@ def test_arrays_come_from_files_too(tmp_path: Path) -> None:
 
 
 def test_numbers_of_small_floats_stay_exact() -> None:
-    modules = {"contents": "external_cuda/contents.ts", "elements": "external_cuda/elements.ts"}
-    largest = "(c, k) => contents.largest(elements.elementOf(c), k)"
+    modules = {
+        "values": "external_cuda/initial_values.ts",
+        "elements": "external_cuda/elements.ts",
+    }
+    largest = "(c, k) => values.largest(elements.elementOf(c), k)"
     cases = {
         ("float", 256): 8, ("float", 2**20): 1, ("half", 64): 8, ("half", 1024): 5,
         ("__nv_bfloat16", 4096): 1,

@@ -10,6 +10,14 @@ import type { Hazard } from "../simulator/hazard_types.ts";
 import { comma, plural } from "../text.ts";
 import { textsOf } from "./arguments.ts";
 import type { Most } from "./assumed_launch.ts";
+import {
+  atEmptyRows,
+  countAssumed,
+  isStuck,
+  lasting,
+  launchOf,
+  NeverEndsError,
+} from "./assumed_launch_search.ts";
 import { checkProduct, takesSizes } from "./check_product.ts";
 import type { CompiledReference } from "./compare.ts";
 import { compare } from "./compare.ts";
@@ -28,10 +36,8 @@ import {
   resumed,
   UnknownLaunchError,
 } from "./launch.ts";
-import { withMoreBlocks } from "./more_blocks.ts";
 import type { Compared, Done } from "./one_launch.ts";
 import { countPrepared, NOTHING } from "./one_launch.ts";
-import { otherOrders, skippedPlace } from "./orders.ts";
 import { countRecorded } from "./recorded_launch.ts";
 import type { KernelReport, Options } from "./report.ts";
 import {
@@ -42,9 +48,10 @@ import {
   SETTINGS,
   sentencesOf,
 } from "./report.ts";
+import { otherOrders, skippedPlace } from "./schedules.ts";
 import type { Finding, Severity } from "./severity.ts";
 import { ENDLESS, findingOf, verdictOf, WRONG_RESULT } from "./severity.ts";
-import { atEmptyRows, countAssumed, isStuck, lasting, launchOf, NeverEndsError } from "./tries.ts";
+import { withMoreBlocks } from "./undersized_grid.ts";
 import { unusedLoads } from "./unused_loads.ts";
 
 /** M, N and K of a kernel whose arguments name them but which is no product. */

@@ -15,22 +15,22 @@ import type { Hazard } from "../simulator/hazard_types.ts";
 import { comma } from "../text.ts";
 import type { Given } from "./arguments.ts";
 import { textsOf } from "./arguments.ts";
-import { ownArrays, withMatrices } from "./contents.ts";
+import { isStuck } from "./assumed_launch_search.ts";
 import { Drawing } from "./drawing.ts";
 import { isWhole, width } from "./elements.ts";
 import type { Values } from "./expected.ts";
 import { indexOverflow } from "./index_overflow.ts";
+import { ownArrays, withMatrices } from "./initial_values.ts";
 import type { Prepared, Settings } from "./launch.ts";
 import { elementIn, hasBeta, nameOf, placeOf, product, rawShape, run, sizesIn } from "./launch.ts";
 import type { Done } from "./one_launch.ts";
 import { countPrepared, NOTHING } from "./one_launch.ts";
 import { wordsOfConditions } from "./open_kernel.ts";
-import { otherOrders } from "./orders.ts";
 import type { KernelReport, Options } from "./report.ts";
 import { inOtherOrders, SETTINGS, toldArguments } from "./report.ts";
+import { otherOrders } from "./schedules.ts";
 import type { Finding } from "./severity.ts";
 import { findingOf, ofTheBlock, verdictOf, WRONG_RESULT } from "./severity.ts";
-import { isStuck } from "./tries.ts";
 
 /** Seconds after which no further size is begun; and once a fault was found. */
 const [SECONDS, SECONDS_WRONG] = [30, 8];

@@ -1,14 +1,14 @@
 // Simulate and count one launch of a kernel of a CUDA file, and say what is right and wrong.
 
 import type { Size } from "../kernel.ts";
-import { arraysAt } from "./contents.ts";
+import { countAssumed, launchOf } from "./assumed_launch_search.ts";
 import type { HostLaunch } from "./host_launch.ts";
+import { arraysAt } from "./initial_values.ts";
 import type { Kernel, Settings } from "./launch.ts";
 import { prepare, UnknownLaunchError } from "./launch.ts";
 import type { Done, Expectations } from "./one_launch.ts";
 import { countPrepared } from "./one_launch.ts";
 import { countRecorded } from "./recorded_launch.ts";
-import { countAssumed, launchOf } from "./tries.ts";
 
 /**
  * Run a kernel with its launch, or an assumed one. Throws a LabError where it cannot be run.

@@ -1,4 +1,4 @@
-"""A CUDA file with its headers, and what Node reads in it: see ``tasks.ts``.
+"""A CUDA file with its headers, and what Node reads in it: see ``python_requests.ts``.
 
 The TypeScript of this folder reads the file, for Python as for the page "Your own kernel".
 """
@@ -56,7 +56,7 @@ class Sources:
 
     @property
     def given(self) -> dict[str, Any]:
-        """The file as ``tasks.ts`` takes it."""
+        """The file as ``python_requests.ts`` takes it."""
         files = [{"name": name, "text": text} for name, text in self.texts.items()]
         return {"files": files, "defines": self.defines}
 

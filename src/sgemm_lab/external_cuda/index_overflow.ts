@@ -8,7 +8,7 @@ import { LabError } from "../errors.ts";
 import type { Size } from "../kernel.ts";
 import { MOST_BLOCKS_YZ } from "../simulator/limits.py";
 import { comma } from "../text.ts";
-import { arraysAt } from "./contents.ts";
+import { arraysAt } from "./initial_values.ts";
 import type { Prepared, Ran, Settings } from "./launch.ts";
 import { multiplies, rawShape, run } from "./launch.ts";
 

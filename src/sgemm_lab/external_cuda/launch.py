@@ -48,7 +48,7 @@ class Settings:
 
 
 def for_node(kernel: ExternalKernel, opened: Opened, expect: Iterable[str] = ()) -> dict[str, Any]:
-    """Return a compiled kernel as ``tasks.ts`` takes it, with the arrays of files that it names."""
+    """Return a compiled kernel for ``python_requests.ts``, with arrays of the files it names."""
     named = _FILE_OF_ARGUMENT.findall(kernel.arguments or "")
     named += [name.strip() for text in expect for name in _FILE_OF_EXPECTATION.findall(text)]
     return {

@@ -8,10 +8,10 @@ import { RACE, UNSET } from "../simulator/hazard_log.ts";
 import type { Hazard } from "../simulator/hazard_types.ts";
 import { comma } from "../text.ts";
 import { isArray } from "./arguments.ts";
-import { arraysAt } from "./contents.ts";
 import type { Element } from "./elements.ts";
 import type { Values } from "./expected.ts";
 import { expectedValues, readExpectation, single } from "./expected.ts";
+import { arraysAt } from "./initial_values.ts";
 import type { Arrays, Prepared, Ran, Settings } from "./launch.ts";
 import {
   elementIn,

@@ -60,7 +60,7 @@ def is_wrong(program: Program, kernel: str) -> bool:
 
 
 def launch_of(program: Program, kernel: str) -> dict[str, Any] | None:
-    """Return how the program launches a kernel, as ``tasks.ts`` takes it; None if it does not.
+    """Return how the program launches a kernel, for ``python_requests.ts``; None if it does not.
 
     Args:
         program: the program.

@@ -1,7 +1,7 @@
 // Lanes or warps of a block that load what reaches no result: a step of a reduction leaves them out.
 
 import { LabError } from "../errors.ts";
-import { arraysAt } from "./contents.ts";
+import { arraysAt } from "./initial_values.ts";
 import type { Settings } from "./launch.ts";
 import { multiplies, run } from "./launch.ts";
 import type { Done } from "./one_launch.ts";

@@ -6,7 +6,7 @@ import { traceSteps } from "../counting/step_trace.ts";
 import { judgeNumber } from "../exercises/judging.ts";
 import { judged, written } from "../exercises/lines.ts";
 import { toolsOf } from "../exercises/tools.ts";
-import { readingTasks } from "../external_cuda/tasks.ts";
+import { readingTasks } from "../external_cuda/python_requests.ts";
 import { globalRequest, sharedWavefronts } from "../formulas/memory.ts";
 import { schedule } from "../formulas/overlap.ts";
 import { asked } from "../formulas/requests.ts";

@@ -2,8 +2,8 @@
 // in the worker.
 
 import { compareKernel, ofLaunch } from "../../external_cuda/check_kernel.ts";
-import { arraysAt } from "../../external_cuda/contents.ts";
 import { CudaFile } from "../../external_cuda/cuda_file.ts";
+import { arraysAt } from "../../external_cuda/initial_values.ts";
 import { ownKernels } from "../../external_cuda/kernels.ts";
 import type { Arrays, Kernel, Settings } from "../../external_cuda/launch.ts";
 import { prepare, writtenBy } from "../../external_cuda/launch.ts";

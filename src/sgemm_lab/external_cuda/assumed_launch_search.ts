@@ -11,7 +11,7 @@ import type { Hazard } from "../simulator/hazard_types.ts";
 import { readArguments, textsOf } from "./arguments.ts";
 import type { Attempt, Most, Unknown } from "./assumed_launch.ts";
 import { attempts } from "./assumed_launch.ts";
-import { arraysAt, otherContents, withEmptyRows } from "./contents.ts";
+import { arraysAt, otherContents, withEmptyRows } from "./initial_values.ts";
 import type { Prepared, Settings, UnknownLaunchError } from "./launch.ts";
 import { blockIsFree, NoLaunchError } from "./launch.ts";
 import { launchByTrial } from "./launch_search.ts";

@@ -4,12 +4,12 @@
 import { LabError } from "../errors.ts";
 import { OUT_OF_BOUNDS } from "../simulator/hazard_log.ts";
 import { comma } from "../text.ts";
-import { arraysAt } from "./contents.ts";
+import { arraysAt } from "./initial_values.ts";
 import type { Prepared, Settings } from "./launch.ts";
 import { multiplies, numbersOf, placeOf, product, shapeAt, writtenBy } from "./launch.ts";
 import type { Done } from "./one_launch.ts";
 import { isSame, numbersIn, runAndWeigh } from "./one_launch.ts";
-import { isApart } from "./orders.ts";
+import { isApart } from "./schedules.ts";
 import type { Finding } from "./severity.ts";
 import { findingOf, WRONG_RESULT } from "./severity.ts";
 

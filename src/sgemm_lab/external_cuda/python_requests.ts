@@ -17,7 +17,6 @@ import { dependsOnSize, elementIn, everyArray, multiplies, resumed, shapeAt } fr
 import { isWrong } from "./one_launch.ts";
 import type { Opened } from "./open_kernel.ts";
 import { openKernel } from "./open_kernel.ts";
-import { otherOrders } from "./orders.ts";
 import type { Kernels } from "./program/launcher.ts";
 import { MadeValues } from "./program/made_values.ts";
 import { follow } from "./program/program.ts";
@@ -29,6 +28,7 @@ import { isAdded, programText } from "./program_text.ts";
 import { referencesOf } from "./references.ts";
 import type { KernelReport } from "./report.ts";
 import { assumedOf, notesOf, SETTINGS, sentencesOf } from "./report.ts";
+import { otherOrders } from "./schedules.ts";
 import { severityOf } from "./severity.ts";
 import { tokensOf, textsOf as words } from "./tokens.ts";
 

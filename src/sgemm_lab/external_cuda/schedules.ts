@@ -4,7 +4,7 @@
 
 import { LabError } from "../errors.ts";
 import { comma, plural } from "../text.ts";
-import { arraysAt } from "./contents.ts";
+import { arraysAt } from "./initial_values.ts";
 import type { Prepared, Ran, Settings } from "./launch.ts";
 import { numbersOf, placeOf, product, run, shapeAt, writtenBy } from "./launch.ts";
 import type { Done } from "./one_launch.ts";

@@ -217,28 +217,3 @@ def test_every_exercise_of_the_book_is_answered_on_its_page(
             assert shown.removeprefix("✓ ") == said.replace("`", "")
             part(page, exercise.name, "solution").locator("summary").click()
             assert part(page, exercise.name, "solution").inner_text().strip() != "Solution"
-
-
-def test_a_folded_answer_opens_when_all_that_it_waits_for_is_answered(
-    specimen: Site, contexts: Any
-) -> None:
-    page = contexts().page
-    text = (
-        (specimen.folder / PAGE)
-        .read_text()
-        .replace(
-            "A plain note.",
-            '<details data-lab-after="window-gain other"><summary>Show</summary><i>it</i></details>'
-            '<details data-lab-after="window-gain"><summary>Show</summary><i>it</i></details>',
-        )
-    )
-    page.route(f"**/{PAGE}", lambda route: route.fulfill(body=text, content_type="text/html"))
-    page.goto(specimen.url(PAGE))
-    both, one = page.locator("[data-lab-after] i").all()
-    assert one.is_hidden()
-    one.locator("xpath=..").locator("summary").click()  # a reader who does not want to guess
-    assert one.is_visible()
-    one.locator("xpath=..").locator("summary").click()
-    answer(page, "window-gain", "1.1")
-    assert one.is_visible()
-    assert both.is_hidden()  # there is no such box on this page

@@ -16,7 +16,7 @@ import { ProgramFault, TooLargeError, UnfollowedError } from "./faults.ts";
 import type { Signature } from "./kernel_arguments.ts";
 import { argumentOf } from "./kernel_arguments.ts";
 import type { Block, DeviceMemory } from "./memory.ts";
-import { writtenBy } from "./unset_variables.ts";
+import { writtenBy } from "./written_variables.ts";
 
 /** A compiled kernel, by its name with the values of its template; or why there is none. */
 export type Kernels = Record<string, { ptx: string; entry: string; refused?: string }>;

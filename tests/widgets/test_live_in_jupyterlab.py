@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from notebook_server import open_notebook, run_cell, served_notebooks
@@ -78,9 +79,21 @@ def save(page: Page, notebook: Path) -> None:
         page.evaluate("void window.jupyterapp.commands.execute('docmanager:save')")
         page.wait_for_timeout(500)
         with suppress(json.JSONDecodeError):  # JupyterLab is writing the file
-            if "widgets" in json.loads(notebook.read_text())["metadata"]:
+            if has_every_state(json.loads(notebook.read_text())):
                 return
-    raise AssertionError("the saved notebook has no state of its widgets")
+    raise AssertionError("the saved notebook lacks the state of a widget")
+
+
+def has_every_state(notebook: dict[str, Any]) -> bool:
+    """Whether a notebook holds the state of each widget that it shows."""
+    kind = "application/vnd.jupyter.widget-{}+json"
+    saved = notebook["metadata"].get("widgets", {}).get(kind.format("state"), {}).get("state", {})
+    outputs = [output["data"] for cell in notebook["cells"] for output in cell.get("outputs", [])
+               if "data" in output]  # fmt: skip
+    shown = [
+        data[kind.format("view")]["model_id"] for data in outputs if kind.format("view") in data
+    ]
+    return bool(shown) and set(shown) <= set(saved)
 
 
 def test_state_reaches_python_and_comes_back(

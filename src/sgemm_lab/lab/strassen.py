@@ -142,7 +142,7 @@ class StrassenResults:
                 model = self.predicted(n, way)
                 rows.append(
                     [
-                        f"{n:,}", str(way.levels), " + ".join(way.schedules),
+                        f"{n:,}", str(way.levels),
                         f"{2 * n**3 / model.seconds / 1e12:.1f}"
                         if math.isfinite(model.seconds)
                         else "–",
@@ -151,10 +151,10 @@ class StrassenResults:
                     ]
                 )  # fmt: skip
         heads = [
-            "M = N = K", "levels", "schedules", "TFLOP/s predicted", "measured", "of cuBLAS",
+            "M = N = K", "levels", "TFLOP/s predicted", "measured", "of cuBLAS",
             "workspace",
         ]  # fmt: skip
-        return table(heads, rows, numbers=3, note=self.note)
+        return table(heads, rows, numbers=2, note=self.note)
 
     def ways_table(self, n: int, levels: int) -> Output:
         """List all schedules of so many levels at a size: bytes, workspace, times."""

@@ -95,7 +95,7 @@ class Drawing extends OverTime {
     const { stages, items, total, serial } = this.plan;
     for (const buffer of range(0, stages - 1)) {
       const below = ABOVE + (buffer + 1) * EACH;
-      this.name(`buffer${buffer}`, below - 4, `buffer ${"ABC"[buffer]}`);
+      this.name(`buffer${buffer}`, below - 4, `buffer ${buffer}`);
       const d = `M${GUTTER} ${below}H${width - MARGIN}`;
       this.scene.draw(`row${buffer}`, "path", { class: "lab-grid", d });
     }

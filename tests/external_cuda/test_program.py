@@ -436,7 +436,7 @@ def test_faults_of_the_host_are_errors(tmp_path: Path, line: str, says: str) -> 
     ("line", "says"),
     [
         ("for (int i = 0; ; i += 2) if (i == 1) break;", "it takes too long"),
-        ("cublasCreate(0);", "line 17 needs cuBLAS, which is not followed"),
+        ("cudnnCreate(0);", "line 17 needs a library, which is not followed"),
         ("extern void elsewhere(); elsewhere();", "it calls elsewhere()"),
     ],
 )

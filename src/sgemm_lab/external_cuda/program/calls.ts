@@ -1,4 +1,4 @@
-// What the calls of CUDA's functions in a file give them, as written: names for messages.
+// What the calls of CUDA's functions and libraries in a file give them, as written: names for messages.
 
 import type { CudaFile } from "../cuda_file.ts";
 import { inside, joined, split, textsOf, tokensOf } from "../tokens.ts";
@@ -16,7 +16,12 @@ export class Calls {
     let [line, place] = [1, 0];
     tokens.forEach(({ kind, text: word, start }, at) => {
       for (; place < start; place++) line += Number(text[place] === "\n");
-      if (kind !== "name" || !/^cuda[A-Z]/.test(word) || tokens[at + 1]?.text !== "(") return;
+      if (
+        kind !== "name" ||
+        !/^(cuda|cublas|curand)[A-Z]/.test(word) ||
+        tokens[at + 1]?.text !== "("
+      )
+        return;
       const given = split(inside(tokens, at + 1)).map((part) => joined(textsOf(part)));
       const others = this.#found.get(line) ?? [];
       this.#found.set(line, [...others, [word, ...given]]);

@@ -6,7 +6,8 @@ import { run } from "../../clang/run.ts";
 import type { CudaFile } from "../cuda_file.ts";
 import { UnfollowedError } from "./faults.ts";
 import HOST_HEADER from "./host_cuda.h";
-import { EVERY_HEADER, hostTexts, plainName } from "./host_text.ts";
+import LIBRARY_HEADER from "./host_libraries.h";
+import { EVERY_HEADER, hostTexts, LIBRARY_FILE, plainName } from "./host_text.ts";
 
 /** A host program: its module, and what its functions and its kernels are called. */
 export interface HostProgram {
@@ -131,7 +132,12 @@ function compiled(
   const macros = Object.entries(file.defines).flatMap(([own, value]) => ["-D", `${own}=${value}`]);
   const texts = {
     ...hostTexts(file, isWide),
-    ...{ [HEADER]: HOST_HEADER, "everything.h": EVERY_HEADER, [BINARY]: "lab" },
+    ...{
+      [HEADER]: HOST_HEADER,
+      [LIBRARY_FILE]: LIBRARY_HEADER,
+      "everything.h": EVERY_HEADER,
+      [BINARY]: "lab",
+    },
   };
   const args = [...COMPILE, ...options, ...macros, "-main-file-name", name, name, "-o", "-"];
   // The object comes by stdout: written to a file of the package, every few bytes copy it whole.

@@ -12,6 +12,9 @@ import { depthOf, matching, tokensOf } from "../tokens.ts";
 /** CUDA's headers that `host_cuda.h` stands for. */
 const OF_CUDA =
   /^(cuda(_\w+)?\.h|cuda\/\w+|cuda_runtime_api\.h|curand_(kernel|mtgp32\w*)\.h|cooperative_groups(\/.*)?\.h|mma\.h|cuComplex\.h|(vector|device|driver|texture|surface|math|sm_\d+|channel|host)_\w+\.h|helper_(cuda|functions)\.h|crt\/.*|nv\/\w+|nvToolsExt\.h|nvtx3\/.*|omp\.h|immintrin\.h|cudaProfiler\.h)$/;
+/** Headers of libraries that `host_libraries.h` stands for. */
+const OF_LIBRARIES = /^(cublas(_v2|_api)?|curand|library_types)\.h$/;
+export const LIBRARY_FILE = "lab_libraries.h";
 const INCLUDE = /^(#\s*include\s*)(?:<([^>\n]+)>|"([^"\n]+)")/;
 const EVERYTHING = [
   ...[
@@ -82,6 +85,9 @@ function includes(tokens: Token[], names: Map<string, string>): Edit[] {
     if (name === "bits/stdc++.h") {
       // In one line: the lines of the file stay where they are.
       return { start, end: start + all.length, text: `${before}"everything.h"` };
+    }
+    if (OF_LIBRARIES.test(name)) {
+      return { start, end: start + all.length, text: `${before}"${LIBRARY_FILE}"` };
     }
     return OF_CUDA.test(name) ? { start, end: start + all.length, text: "" } : [];
   });

@@ -4,6 +4,7 @@ import { UNWRITTEN } from "../../simulator/memory.ts";
 import type { Calls } from "./calls.ts";
 import { ProgramFault, TooLargeError, UnfollowedError } from "./faults.ts";
 import type { Heap } from "./heap.ts";
+import { libraryFunctions } from "./library_calls.ts";
 import type { Block, DeviceMemory, Where } from "./memory.ts";
 import type { Streams, Work } from "./streams.ts";
 
@@ -12,7 +13,7 @@ const [TO_DEVICE, TO_HOST, IN_DEVICE] = [1, 2, 3];
 const MOST_SHARED = 227 * 1024;
 const DYNAMIC_SHARED = 8;
 /** Types of numbers with a fraction; their places are the codes that `host_cuda.h` has for them. */
-const REALS = ["", "float", "double", "__half", "__nv_bfloat16"];
+export const REALS = ["", "float", "double", "__half", "__nv_bfloat16"];
 const WHERE: Where[] = ["device", "managed", "pinned"];
 const MILLISECONDS = 0.5;
 
@@ -103,6 +104,7 @@ export class Runtime {
 
   /** By name; those of C++ and of libraries that are not here are no part of it. */
   functions: Record<string, Function> = {
+    ...libraryFunctions(this),
     lab_tick: () => {
       this.world.tick();
       return undefined;
@@ -396,6 +398,9 @@ export class Runtime {
     const bytes = (count: number) => heap().bytes(address, count);
     return { name, block: null, at: 0, size, bytes };
   }
+
+  /** The bytes at an address that no message names. */
+  plainSpan = (address: number) => this.span(address >>> 0, 0, /^$/, 0);
 
   /** Check that a copy stays inside, and that it goes the way it says. */
   check(name: string, span: Span, count: number, isOfDevice: boolean | null) {

@@ -49,7 +49,7 @@ export const MOST: Most = { threads: 2 ** 18, elements: 2 ** 20 };
 export const SIZES_ASSUMED =
   "Sizes of arrays are assumed, so an index beyond the true ones is not seen.";
 /** Factor by which arrays grow after an access outside those of the first attempt. */
-export const ROOMY = 4096;
+export const roomOf = (fields: Field[]) => (fields.some(isSize) ? 256 : 4096);
 /** Most sizes whose product is taken as the length of an array. */
 const MOST_SIDES = 4;
 /** Each size of a product, and the least of any. */
@@ -251,7 +251,7 @@ class Assuming {
     const { element } = field;
     const { plan } = this;
     this.#roomy = true;
-    const size = Math.min(this.most.elements, most * (plan.roomy ? ROOMY : 1));
+    const size = Math.min(this.most.elements, most * (plan.roomy ? roomOf(this.#fields) : 1));
     const count = Math.max(1, Math.floor(size / (element?.lanes ?? 1)));
     const isZero = isWhole(element) && plan.zeros;
     const use = isZero ? "zero" : field.constant ? "in" : "inout";

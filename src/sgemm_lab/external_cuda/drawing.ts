@@ -10,27 +10,83 @@ const MULTIPLIER = 0x2360ed051fc65da44385df649fccf645n;
 const MASK = (1n << 128n) - 1n;
 const LIMBS = 4;
 const WORD = 2 ** 32;
+const LEAST_WORDS = 1024;
 
 /** Limbs of 32 bits, the lowest first. */
 const limbsOf = (value: bigint) =>
   Uint32Array.from({ length: LIMBS }, (_, at) => Number((value >> BigInt(32 * at)) & 0xffffffffn));
 const BY = limbsOf(MULTIPLIER);
 
-export class Drawing {
+/** The generator's words of 32 bits from a seed on. */
+class Words {
   state: Uint32Array;
   increment: Uint32Array;
-  sum = new Uint32Array(LIMBS);
-  /** the upper half of the last 64 bits; -1 once it is used */
-  #kept = -1;
+  #words = new Uint32Array(LEAST_WORDS);
+  #count = 0;
 
-  /** @param seed a whole number from 0, below 2³² */
-  constructor(seed: number) {
+  constructor(public seed: number) {
     const [high, low, first, second] = seeded(seed);
     const increment = (((first << 64n) | second) << 1n) | 1n;
     // The first two steps, from 0 on.
     const begun = (increment + ((high << 64n) | low)) & MASK;
     this.increment = limbsOf(increment & MASK);
     this.state = limbsOf((begun * MULTIPLIER + increment) & MASK);
+  }
+
+  /** The word at a place: 0 is the first. */
+  at(place: number) {
+    while (place >= this.#count) this.#add();
+    return this.#words[place];
+  }
+
+  /** Add two: the halves of 64 bits. */
+  #add() {
+    if (this.#count === this.#words.length) {
+      const more = new Uint32Array(2 * this.#count);
+      more.set(this.#words);
+      this.#words = more;
+    }
+    this.#step();
+    const state = this.state;
+    const turn = state[3] >>> 26;
+    const one = state[turn & 32 ? 1 : 0] ^ state[turn & 32 ? 3 : 2];
+    const other = state[turn & 32 ? 0 : 1] ^ state[turn & 32 ? 2 : 3];
+    this.#words[this.#count++] = turned(one, other, turn & 31);
+    this.#words[this.#count++] = turned(other, one, turn & 31);
+  }
+
+  /** State times multiplier plus increment, modulo 2¹²⁸: limb by limb, with what each carries on. */
+  #step() {
+    const state = this.state;
+    const increment = this.increment;
+    const s0 = state[0];
+    const s1 = state[1];
+    const s2 = state[2];
+    const s3 = state[3];
+    let sum = increment[0] + low(s0, BY[0]);
+    state[0] = sum;
+    sum = increment[1] + above(sum) + high(s0, BY[0]) + low(s0, BY[1]) + low(s1, BY[0]);
+    state[1] = sum;
+    sum = increment[2] + above(sum) + high(s0, BY[1]) + high(s1, BY[0]);
+    sum += low(s0, BY[2]) + low(s1, BY[1]) + low(s2, BY[0]);
+    state[2] = sum;
+    sum = increment[3] + above(sum) + high(s0, BY[2]) + high(s1, BY[1]) + high(s2, BY[0]);
+    sum += low(s0, BY[3]) + low(s1, BY[2]) + low(s2, BY[1]) + low(s3, BY[0]);
+    state[3] = sum;
+  }
+}
+
+/** Those of the last seed: a kernel is tried in many launches, with the same numbers in its arrays. */
+let last: Words | null = null;
+
+export class Drawing {
+  #words: Words;
+  #place = 0;
+
+  /** @param seed a whole number from 0, below 2³² */
+  constructor(seed: number) {
+    if (last?.seed !== seed) last = new Words(seed);
+    this.#words = last;
   }
 
   /** Whole numbers from `low` to `high`. */
@@ -62,48 +118,26 @@ export class Drawing {
   }
 
   #next() {
-    if (this.#kept >= 0) {
-      const kept = this.#kept;
-      this.#kept = -1;
-      return kept;
-    }
-    this.#step();
-    const state = this.state;
-    const [one, other] = [state[0] ^ state[2], state[1] ^ state[3]];
-    const turn = state[3] >>> 26;
-    const [lower, upper] = turn & 32 ? [other, one] : [one, other];
-    const by = turn & 31;
-    const turned = (first: number, second: number) =>
-      (by ? (first >>> by) | (second << (32 - by)) : first) >>> 0;
-    this.#kept = turned(upper, lower);
-    return turned(lower, upper);
-  }
-
-  /** State times multiplier plus increment, modulo 2¹²⁸. */
-  #step() {
-    const state = this.state;
-    const sum = this.sum;
-    sum.set(this.increment);
-    for (let one = 0; one < LIMBS; one++) {
-      let carry = 0;
-      for (let other = 0; one + other < LIMBS; other++) {
-        const factor = BY[other];
-        const total = sum[one + other] + low(state[one], factor) + carry;
-        sum[one + other] = total;
-        carry = high(state[one], factor) + (total >= 2 * WORD ? 2 : total >= WORD ? 1 : 0);
-      }
-    }
-    state.set(sum);
+    return this.#words.at(this.#place++);
   }
 }
+
+/** The lower half of 64 bits that are turned to the right. */
+const turned = (lower: number, upper: number, by: number) =>
+  (by ? (lower >>> by) | (upper << (32 - by)) : lower) >>> 0;
+
+const above = (sum: number) => Math.floor(sum / WORD);
 
 /** The lower half of the product of two numbers of 32 bits. */
 const low = (one: number, other: number) => Math.imul(one, other) >>> 0;
 
-/** Its upper half. */
+/** Its upper half, from products of halves. */
 function high(one: number, other: number) {
-  const middle = (one & 0xffff) * other; // below 2⁴⁸
-  return Math.floor(((one >>> 16) * other + Math.floor(middle / 0x10000)) / 0x10000);
+  const oneLow = one & 0xffff;
+  const otherLow = other & 0xffff;
+  const middle = (Math.imul(one >>> 16, otherLow) >>> 0) + (Math.imul(oneLow, otherLow) >>> 16);
+  const last = (Math.imul(oneLow, other >>> 16) >>> 0) + (middle & 0xffff);
+  return (Math.imul(one >>> 16, other >>> 16) + (middle >>> 16) + (last >>> 16)) >>> 0;
 }
 
 /** 4 numbers of 64 bits from a seed, as NumPy's SeedSequence mixes them. */

@@ -34,10 +34,11 @@ export function pack(element: Element, numbers: Float64Array): Stored {
 export function unpack(element: Element, stored: Stored): Float64Array {
   if (isBrief(element)) {
     const bits = Uint32Array.from(stored as Uint16Array, (one) => one << 16);
-    return Float64Array.from(new Float32Array(bits.buffer));
+    return new Float64Array(new Float32Array(bits.buffer));
   }
   if (element.stored === "f2") return Float64Array.from(stored as Uint16Array, fromHalf);
-  return Float64Array.from(stored as Float32Array, Number);
+  const isLong = stored instanceof BigInt64Array || stored instanceof BigUint64Array;
+  return isLong ? Float64Array.from(stored as ArrayLike<bigint>, Number) : new Float64Array(stored);
 }
 
 /** Memory of any type as elements of this one. */

@@ -6,7 +6,7 @@ import { WRITTEN } from "../simulator/memory.ts";
 import type { Argument, Call } from "../simulator/simulation.ts";
 import type { Given, GivenArray, GivenNumber } from "./arguments.ts";
 import { isArray, textsOf } from "./arguments.ts";
-import { elementsOf, MOST, ROOMY, SIZES_ASSUMED } from "./assumed_launch.ts";
+import { elementsOf, MOST, roomOf, SIZES_ASSUMED } from "./assumed_launch.ts";
 import type { Element } from "./elements.ts";
 import { bytesOf, isWhole, width } from "./elements.ts";
 import type { Values } from "./expected.ts";
@@ -87,7 +87,7 @@ function prepareRecorded(kernel: Kernel, host: HostLaunch, plan: MadePlan | null
       ? madeArray(
           field,
           name,
-          Math.min(count * (plan.isRoomy ? ROOMY : 1), MOST.elements),
+          Math.min(count * (plan.isRoomy ? roomOf(fields) : 1), MOST.elements),
           start,
           plan,
         )

@@ -148,7 +148,7 @@ class Closing:
             limit = f"{'fewer' if ratio > 1 else 'more'} instructions"
             closer = f"{'more' if reached > 1 else 'fewer'} per clock"
             if abs(ratio - 1) < _SAME:
-                return f"The same number of instructions, but {closer}." if differ(reached) else ""
+                return f"About as many instructions, but {closer}." if differ(reached) else ""
         else:
             was, unit = _limiting(self.before), _limiting(self.now)
             limit = f"{'higher' if ratio > 1 else 'lower'} limit"
@@ -157,7 +157,7 @@ class Closing:
         if abs(ratio - 1) < _SAME:
             return f"The limit is the same, and it comes {closer}." if differ(reached) else ""
         if abs(reached - 1) < _SAME:
-            return f"The limit is {factor_text(ratio)}× as high, and it comes as close to it."
+            return f"{factor_text(ratio)} from {limit}; the kernel reaches as much of its limit as before."
         return (
             f"{factor_text(self.measured.value)} = {factor_text(ratio)} ({limit}) × "
             f"{factor_text(reached)} ({closer})."
@@ -265,8 +265,8 @@ def nearest_limit(one: MeasuredBound) -> tuple[str, str]:
     if cap.demand >= _UNEVEN:
         times = four_digits(cap.demand)
         return "too few blocks", (
-            f"so the busiest SM has {times} times an even share of the work. It does that at "
-            f"{reached} of full rate."
+            f"so the busiest SM has {times} times an even share of the work, and runs at {reached} of "
+            "full rate."
         )
     part = "arithmetic" if one.kernel.arithmetic == "fp32" else "tensor cores"
     return part, f"{reached} of what the busiest SM allows."

@@ -128,7 +128,7 @@ def speeds(kernels: Sequence[Kernel], sizes: Sequence[Size]) -> Speeds:
 def origin(score: Score) -> str:
     """Say where, when and how a score was measured, and how cuBLAS was called beside it."""
     start = session.provenance(score.device, score.run)
-    return f"{start} cuBLAS: {score.run.cublas_call}."
+    return f"{start} cuBLAS FP32: {score.run.cublas_call}."
 
 
 def score_of(kernel: Kernel, size: Size) -> Score:

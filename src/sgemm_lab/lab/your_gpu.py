@@ -36,7 +36,7 @@ def my_gpu(*sizes: AnySize) -> Speeds | Output:
     has_card = any(record.readings("rate.fma") for record in session.here())
     run = session.measure_here(kernels, shapes, micro=not has_card)
     ended = "" if run.complete else " Stopped early: what was measured so far is saved."
-    note = f"{session.provenance(current_device(), run)} cuBLAS: {run.cublas_call}.{ended}"
+    note = f"{session.provenance(current_device(), run)} cuBLAS FP32: {run.cublas_call}.{ended}"
     return Speeds(tuple(find_scores(kernels, shapes, session.all_records())), note)
 
 

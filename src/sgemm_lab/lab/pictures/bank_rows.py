@@ -71,7 +71,8 @@ def _descriptor(step: int) -> Output:
     end = _LEFT + 2 * step * _WIDE
     asked = [*_rows(read, swizzled=False), words(_LEFT, 12, "start", hue="muted")]
     if step:
-        asked.append(words(end + 4, 12, f"+ {32 * step} bytes", bold=True))
+        moved = f"+ {32 * step} bytes"
+        asked.append(words(min(end + 72, PANEL_WIDTH), 12, moved, anchor="end", bold=True))
         asked.append(stroke(f"M{_LEFT} 26H{end}m-6 -4l6 4l-6 4", "fg", thick=1.5))
     described = f"The descriptor points to pieces {2 * step} and {2 * step + 1} of each row."
     says = f"The descriptor's address: start + **{32 * step} bytes**, {2 * step} units of 16"

@@ -7,7 +7,7 @@ from sgemm_lab.lab.output import Output
 from sgemm_lab.lab.pictures.frame import frames, outline, panel, rectangle, words
 from sgemm_lab.widgets import Frames
 
-_CELL, _APART = 48, 25
+_CELL, _APART = 51, 16
 """Side of a quadrant, and between squares, in px."""
 _PALE = 0.18
 
@@ -68,7 +68,7 @@ def _square(
         yield words(x + 3, y + 13, name, hue="muted", size=12)
         if matrix == "C":
             for i, part in enumerate(made[name]):
-                at = x + 1 + 23 * (i % 2), y + 29 + 14 * (i // 2)
+                at = x + 1 + 24 * (i % 2), y + 29 + 14 * (i // 2)
                 yield words(*at, part, size=12, bold=bool(sign) and i == len(made[name]) - 1)
         elif sign:
             yield words(x + _CELL / 2, y + 37, _sign(sign), anchor="middle", size=24, bold=True)

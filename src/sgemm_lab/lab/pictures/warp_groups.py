@@ -155,8 +155,8 @@ def _tile_at_work(tile: Tile, groups: list[tuple[int, int]], step: int) -> Itera
     x, y = _LETTER + deep + _BETWEEN, _TOP_OF_A + deep + _BETWEEN
     per_row = (PANEL_WIDTH - x - 2) / tile.bm
     across, down = tile.bm * per_row, tile.bn * _PER_COLUMN
-    yield words(_LETTER - 14, y + 12, "B", bold=True, size=14)
-    yield words(x, _TOP_OF_A - 8, "A", bold=True, size=14)
+    yield words(0, y - 18, "Bᵀ", bold=True, size=14)
+    yield words(x, _TOP_OF_A - 8, "Aᵀ", bold=True, size=14)
     yield words(x + across, _TOP_OF_A - 8, f"{tile.bm} rows", anchor="end")
     level = PALE if step else 0.0
     yield rectangle(_LETTER, y, deep, down, "shared", level)
@@ -165,7 +165,7 @@ def _tile_at_work(tile: Tile, groups: list[tuple[int, int]], step: int) -> Itera
         at = k * _PER_K
         yield words(_LETTER + at, y - 4, f"{k}", anchor="middle")
         yield words(x - 5, _TOP_OF_A + at + 8, f"{k}", anchor="end")
-    yield words(_LETTER, y - 18, "k", hue="muted")
+    yield words(_LETTER + 10, y - 18, "k", hue="muted")
     yield words(x - 28, _TOP_OF_A + 8, "k", hue="muted", anchor="end")
     done = max(0, step - 1)
     for first, last in groups:

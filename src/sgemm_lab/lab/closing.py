@@ -157,7 +157,7 @@ class Closing:
         if abs(ratio - 1) < _SAME:
             return f"The limit is the same, and it comes {closer}." if differ(reached) else ""
         if abs(reached - 1) < _SAME:
-            return f"{factor_text(ratio)} from {limit}; the kernel reaches as much of its limit as before."
+            return f"{factor_text(ratio)} from {limit}; the share of the limit is as before."
         return (
             f"{factor_text(self.measured.value)} = {factor_text(ratio)} ({limit}) × "
             f"{factor_text(reached)} ({closer})."
@@ -265,8 +265,8 @@ def nearest_limit(one: MeasuredBound) -> tuple[str, str]:
     if cap.demand >= _UNEVEN:
         times = four_digits(cap.demand)
         return "too few blocks", (
-            f"so the busiest SM has {times} times an even share of the work, and runs at {reached} of "
-            "full rate."
+            f"so the busiest SM has {times} times an even share of the work, and runs at "
+            f"{reached} of full rate."
         )
     part = "arithmetic" if one.kernel.arithmetic == "fp32" else "tensor cores"
     return part, f"{reached} of what the busiest SM allows."

@@ -113,6 +113,5 @@ def barrier_ring(name: str | Kernel, *, stages: int, tiles: int) -> BarrierRing:
             "stages": stages,
         },
         note=f"Calculated from the times of a K tile of {kernel.name} on "
-        f"{measured_card().device.name}. The frame is the step that is drawn above. Bold: warps "
-        "wait until this bit flips.",
+        f"{measured_card().device.name}. The frame is the step that is drawn above.",
     )

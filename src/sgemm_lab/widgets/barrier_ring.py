@@ -19,7 +19,7 @@ class BarrierRing(LabWidget):
         times: ``latency``, ``load`` and ``compute`` of a K tile in clocks, and the numbers of K
             tiles (``windows``) and ``stages``.
         note: where the times come from.
-        time: in the step that is shown, in clocks; by default when all stages are filled.
+        time: in the step that is shown, in clocks; by default when the first stage is empty again.
     """
 
     times: "traitlets.Dict[str, Any]" = traitlets.Dict().tag(sync=True)
@@ -29,7 +29,7 @@ class BarrierRing(LabWidget):
     def __init__(self, times: Mapping[str, float], **state: Any) -> None:
         super().__init__(times=dict(times), **state)
         if "time" not in state:
-            self.time = max(tile.there for tile in self.schedule if not tile.asked)
+            self.time = self.schedule[0].done
 
     @property
     def schedule(self) -> list[Window]:

@@ -90,14 +90,7 @@ function doesAt({ there, begins }: TimedWindow, time: number) {
   return time < begins ? "ready" : "multiplied";
 }
 
-/** The bit of a barrier: 1 at first, and flipped by each completion. */
-function bitOf({ tiles }: Ring, { stage, barrier }: At, time: number) {
-  const completes = barrier === "filled" ? "there" : "done";
-  const over = tiles.filter((one) => one.buffer === stage && one[completes] <= time);
-  return (over.length + 1) % 2;
-}
-
-/** The barriers whose bit must flip before producers and multiplying warps go on, if they wait. */
+/** The barriers that must complete before producers and multiplying warps go on, if they wait. */
 function waitsOf({ tiles }: Ring, time: number) {
   const toCopy = tiles.find(({ asked }) => asked > time);
   const toRead = tiles.find(({ done }) => done > time);
@@ -112,8 +105,7 @@ function momentWords(ring: Ring, time: number) {
   const from = `From ${number(time)} clocks`;
   if (time >= ring.end) return `${from}: all K tiles are multiplied.`;
   const { producers, readers } = waitsOf(ring, time);
-  const waitWords = (at: At) =>
-    `wait until ${at.barrier}[${at.stage}] becomes ${1 - bitOf(ring, at, time)}`;
+  const waitWords = (at: At) => `wait for ${at.barrier}[${at.stage}]`;
   const copy = producers ? waitWords(producers) : "have started their last copy";
   const busy = ring.tiles.find((tile) => tile.begins <= time && time < tile.done);
   const multiply = readers ? waitWords(readers) : `multiply K tile ${busy?.number}`;
@@ -140,7 +132,7 @@ class Drawing extends OverTime {
 
   /** Whether a stage has no room for the name of its barrier. */
   get narrow() {
-    return this.width / this.ring.stages < 120;
+    return this.width / this.ring.stages < 150;
   }
 
   draw(picture: SVGSVGElement) {
@@ -191,15 +183,14 @@ class Drawing extends OverTime {
     this.scene.draw("now", "rect", { class: "lab-now", ...frame });
   }
 
-  /** The bits of a stage's two barriers, and what the one must become for which warps wait. */
+  /** The names of a stage's two barriers, and whether warps wait for it. */
   drawBarriers(stage: number, middle: number) {
     const { scene, ring, time, narrow } = this;
     const awaited = Object.values(waitsOf(ring, time));
     for (const barrier of BARRIERS) {
-      const bit = bitOf(ring, { stage, barrier }, time);
       const waits = awaited.some((one) => one.stage === stage && one.barrier === barrier);
-      const bits = waits ? `${bit}→${1 - bit}` : `${bit}`;
-      const words = narrow ? bits : `${ARROWS[barrier]} ${barrier}[${stage}] ${bits}`;
+      const name = narrow ? "" : `${ARROWS[barrier]} ${barrier}[${stage}]`;
+      const words = waits ? `${name} wait` : name;
       const look = waits ? "lab-barrier lab-awaited" : "lab-barrier";
       scene.text(`${barrier}${stage}`, look, middle, barrierRow(barrier), words);
     }

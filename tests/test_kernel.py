@@ -379,6 +379,8 @@ def test_a_fingerprint_ignores_comments_and_white_space_alone() -> None:
         ("one_row:TM=4", "one_row, TM = 4"),
         ("register_cache:BM=128,BN=128,TM=8,TN=8", "register_cache 8 × 8"),
         ("register_cache:BM=128,BN=128,BK=16,TM=8,TN=8", "register_cache 8 × 8, BK = 16"),
+        ("mma_tf32:BM=64,BN=128,BK=32,TN=8,WN=32", "mma_tf32 64 × 128, BK = 32"),
+        ("wgmma_fp16:INPUT=16", "wgmma_fp16, FP16 inputs"),
     ],
 )
 def test_a_kernel_is_called_by_the_size_of_its_tile(name: str, called: str) -> None:

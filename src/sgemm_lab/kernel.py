@@ -158,16 +158,21 @@ class Kernel:
     def display_name(self) -> str:
         """The name for display, with the tile as a size and other constants spelled out.
 
-        "register_cache:BM=128,BN=128,BK=16,TM=8,TN=8" becomes "register_cache 8 × 8, BK = 16".
+        "register_cache:BM=128,BN=128,BK=16,TM=8,TN=8" becomes "register_cache 8 × 8, BK = 16": a
+        thread's tile. On tensor cores it is that of a block.
         """
         base, _, constants = self.name.partition(":")
         given = dict(pair.partition("=")[::2] for pair in constants.split(",") if pair)
         sides = {"TM", "TN"}
         is_tile = sides & given.keys() and sides <= self.values.keys()
-        tile = ("BM", "BN", "TM", "TN") if is_tile else ()
-        size = f" {self.values['TM']} × {self.values['TN']}" if tile else ""
+        rows, columns = "TM", "TN"
+        warp: tuple[str, ...] = ()
+        if self.arithmetic != "fp32":
+            rows, columns, warp = "BM", "BN", ("WM", "WN")
+        tile = ("BM", "BN", "TM", "TN", *warp) if is_tile else ()
+        size = f" {self.values[rows]} × {self.values[columns]}" if tile else ""
         others = [f", {name} = {value}" for name, value in given.items() if name not in tile]
-        return f"{base}{size}{''.join(others)}"
+        return f"{base}{size}{''.join(others)}".replace("INPUT = 16", "FP16 inputs")
 
     @property
     def display_title(self) -> str:

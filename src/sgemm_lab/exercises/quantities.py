@@ -21,6 +21,7 @@ from sgemm_lab.models.difference import comparison, differ
 from sgemm_lab.multi_gpu.queries import RecordQueries, findings, median
 from sgemm_lab.multi_gpu.queries import flop_per_link_byte as flop_per_link_byte
 from sgemm_lab.records.multi_gpu import NCCL
+from sgemm_lab.records.store import load_records
 from sgemm_lab.records.strassen import STRASSEN_RECORDS, StrassenRun, latest
 from sgemm_lab.simulator.formulas import shared_wavefronts, tile_distribution
 from sgemm_lab.simulator.fragments import holders as holders
@@ -131,6 +132,21 @@ def times_as_fast_as_at(name: str, size: Size, other: Size) -> Finder:
             f"GFLOP/s, at {size_text(other)} {number(there[0][name])}: {_times(ratio)}."
         )
         return Found(ratio, here[1], says)
+
+    return found
+
+
+def error_over_cublas(name: str) -> Finder:
+    """Return what finds a kernel's error at 4096³, divided by that of cuBLAS in FP32."""
+
+    def found(_machine: Machine) -> Found:
+        record = load_records()[0]
+        ours, cublas = record.score(load_kernel(name), SQUARE), record.library("fp32", SQUARE)
+        if not (ours and cublas and ours.error and cublas.error):
+            raise LabError(f"The error of {name} was not recorded.")
+        says = f"`{name}` has {error_text(ours.error)}, cuBLAS {error_text(cublas.error)}."
+        source = f"Recorded on {record.gpu.name}, {ours.date[:10]}."
+        return Found(ours.error / cublas.error, source, says)
 
     return found
 

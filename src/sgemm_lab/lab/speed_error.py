@@ -151,9 +151,10 @@ def _fastest(ways: Sequence[Measured], size: Size) -> set[str]:
 
 
 def _as_data(way: Measured, best: Sequence[set[str]]) -> Way:
+    name = load_kernel(way.name).display_name if way.kind == KERNEL else way.name
     return {
         "title": way.name,
-        "label": str(way.levels) if way.levels else way.name,
+        "label": str(way.levels) if way.levels else name,
         "kind": way.kind,
         "arithmetic": way.arithmetic,
         "chain": way.over or way.kind if way.levels else "",

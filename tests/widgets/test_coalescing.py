@@ -25,30 +25,28 @@ def facts(page: Page) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(
-    ("chosen", "sectors", "words"),
+    ("chosen", "sectors", "wavefronts", "words"),
     [
-        (0, 32, "8 times fewer"),
-        (1, 1, "All 32 lanes ask for the same 4 bytes: one sector serves them all,"),
-        (2, 4, "Every byte that moves is used"),
-        (3, 4, "Every byte that moves is used"),
+        (0, 32, 32, "8 times fewer"),
+        (1, 1, 1, "All 32 lanes ask for the same 4 bytes: one sector serves them all,"),
+        (2, 4, 1, "Every byte that moves is used"),
+        (3, 4, 1, "Every byte that moves is used"),
     ],
 )
-def test_it_says_what_moves(page: Page, chosen: int, sectors: int, words: str) -> None:
+def test_it_says_what_moves(
+    page: Page, chosen: int, sectors: int, wavefronts: int, words: str
+) -> None:
     widget = Coalescing(GLOBAL, chosen=chosen)
     page.select_option("select", str(chosen))
     assert words in verdict(page)
-    assert facts(page)["Bytes moved"] == f"{32 * sectors:,}"
+    assert facts(page)["Wavefronts"] == f"{wavefronts}"
+    assert facts(page)["Sectors needed / moved"].endswith(f" / {sectors}")
     assert widget.request is not None
     assert f"{widget.request['label']}: {sectors} sector" in widget.table()
 
 
 def test_it_draws_the_request_chosen(page: Page) -> None:
-    assert facts(page) == {
-        "Requests": "1",
-        "Bytes asked for": "128",
-        "Bytes moved": "1,024",
-        "Sectors needed / moved": "4 / 32",
-    }
+    assert facts(page) == {"Wavefronts": "32", "Sectors needed / moved": "4 / 32"}
     assert "12.5 % of the bytes that move are used" in verdict(page)
     assert page.locator(".lab-token").count() == 7
     assert page.locator(".lab-sector.lab-moved").count() == 7
@@ -76,6 +74,6 @@ def test_each_control_changes_what_it_should(page: Page, state: State) -> None:
     page.get_by_role("radio", name="128 bit").check()
     assert state(page, "bits") == 128
     assert facts(page)["Sectors needed / moved"] == "16 / 32"
-    assert facts(page)["Bytes asked for"] == "512"
+    assert "32 lanes ask for 512 bytes" in verdict(page)
     expect(page.locator(".lab-line")).to_contain_text("(x)[2 * lane + 4]")
     assert page.evaluate("window.model.saves") == 4

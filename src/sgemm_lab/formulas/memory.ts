@@ -16,7 +16,6 @@ export function globalRequest(addresses: Lanes, bytes: number) {
   const asked = new Set(addresses.flatMap((address) => (address === null ? [] : [address])));
   const sectors = new Set([...asked].map((address) => Math.floor(address / SECTOR_BYTES)));
   return {
-    requests: asked.size ? 1 : 0,
     sectors,
     moved: sectors.size * SECTOR_BYTES,
     used: asked.size * bytes, // what several lanes ask for moves once

@@ -127,11 +127,10 @@ class Card:
 
     def width_picture(self) -> Picture:
         """Draw DRAM bandwidth over the width of a load, for one and four loads on their way."""
-        one, four = self.wide[1], self.wide[4]
+        four = self.wide[4]
         conclusion = (
-            "What counts is how many bytes are in flight, not the width of a load. One load of 4 "
-            f"bytes at a time gets {one[4] / four[16]:.0%} of what four of 16 bytes get, four of 4 "
-            f"bytes get {four[4] / four[16]:.0%}. {self.device.name}."
+            "What counts is how many bytes are in flight, not the width of a load. Four loads of 4 "
+            f"bytes get {four[4] / four[16]:.0%} of what four of 16 get. {self.device.name}."
         )
         title = "Bandwidth over the width of a load"
         return Picture(partial(_draw_width, self), title, conclusion, (7.0, 3.0), 3.2)

@@ -1,7 +1,7 @@
-// One warp's request to global memory, painted over the 32-byte sectors it touches.
+// One warp's request to global memory, painted over the 32-byte sectors it touches; its wavefronts.
 
 import "./coalescing.css";
-import { globalRequest } from "../formulas/memory.ts";
+import { globalRequest, sharedWavefronts } from "../formulas/memory.ts";
 import { sectorWords } from "../formulas/requests.ts";
 import { SECTOR_BYTES, WARP, WORD_BYTES } from "../hardware.py";
 import { comma, plural } from "../text.ts";
@@ -69,7 +69,6 @@ export function render({ model, el }: View<State>) {
     chooser.show();
     showControls(now);
     const report = globalRequest(now.addresses, now.bits / 8);
-    const asked = now.addresses.filter((address) => address !== null).length * (now.bits / 8);
     const fewest = Math.ceil(report.used / SECTOR_BYTES);
     drawMemory(scene, picture, now, report.sectors, space);
     const words = sectorWords(now.addresses, now.bits / 8);
@@ -77,7 +76,13 @@ export function render({ model, el }: View<State>) {
     setAttributes(picture, { "aria-label": label });
     say(verdict.children, words);
     const { size } = report.sectors;
-    showFacts(facts, factsOf(report, asked, fewest), size && fewest / size);
+    const waves = sharedWavefronts(now.addresses, now.bits / 8, true); // the banks of L1 are the same
+    const found: [string, string | number][] = [
+      ["Wavefronts", waves.length],
+      // Of a broadcast one is needed, though 4 of its 32 bytes are used.
+      ["Sectors needed / moved", `${fewest} / ${size}`],
+    ];
+    showFacts(facts, found, size && fewest / size);
   }
 
   function showControls({ request, bits }: Painted) {
@@ -112,25 +117,6 @@ function painted(model: Model<State>) {
   const [offset, stride] = [model.get("offset"), model.get("stride")];
   const own = range(0, WARP - 1).map((lane) => (offset + lane * stride) * (bits / 8));
   return { request, bits, addresses: request?.addresses ?? own };
-}
-
-/**
- * The measure is the fewest sectors that hold what the lanes ask for: of a broadcast that is one,
- * though 4 of its 32 bytes are used.
- * @param asked bytes that the lanes ask for, each for itself
- * @param fewest sectors
- */
-function factsOf(
-  { requests, sectors, moved }: ReturnType<typeof globalRequest>,
-  asked: number,
-  fewest: number,
-): [string, string | number][] {
-  return [
-    ["Requests", requests],
-    ["Bytes asked for", comma(asked)],
-    ["Bytes moved", comma(moved)],
-    ["Sectors needed / moved", `${fewest} / ${sectors.size}`],
-  ];
 }
 
 /**

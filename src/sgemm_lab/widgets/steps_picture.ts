@@ -21,9 +21,10 @@ const [TITLE, LETTERS] = [14, 11]; // px, of letters of titles, which are bold, 
 export function keyOf({ trace, rooms, left, unsafe }: Walkthrough): [string, string][] {
   const fails = trace.blocks.some((steps) => steps.some(({ fault }) => fault));
   const entries: [string, string][] = [
-    ["lab-k-read", "read now"],
-    ["lab-k-write", "written now"],
-    ["lab-k-other", "now, by other threads"],
+    ["lab-k-used lab-dram", "used in this step: global memory"],
+    ["lab-k-used lab-shared", "shared memory"],
+    ["lab-k-used lab-register", "registers"],
+    ["lab-k-other", "by other threads"],
     ["lab-k-held", `1/${trace.size[2]}: 1 of ${trace.size[2]} products is in the sum`],
   ];
   if (rooms.A || rooms.B) entries.push(["lab-k-flight", "loaded, not yet in shared memory"]);

@@ -95,13 +95,13 @@ export function drawRibbon(
       "middle",
     );
   }
-  walkthrough.steps.forEach(({ store, fault }, i) => {
+  walkthrough.steps.forEach(({ fault }, i) => {
     const state = i === step - 1 ? " lab-here" : i < step - 1 ? " lab-past" : "";
     const node = scene.draw(`step${i}`, "rect", {});
     const was = drawn.get(node);
     if (was?.bars === bars && was.state === state) return; // as most are
     drawn.set(node, { bars, state });
-    const [y, tall] = fault ? [0, BARS] : store ? [4, 18] : [10, 12];
+    const [y, tall] = fault ? [0, BARS] : [6, 16];
     const { x, wide } = bars[i];
     setAttributes(node, {
       class: looks[i] + state,

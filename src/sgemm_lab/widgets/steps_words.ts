@@ -28,8 +28,8 @@ function elementOf({ name, space, shape }: TracedArray, { row, column }: Entry) 
 
 const NOTHING_YET =
   "Nothing has happened yet. Press Play, or go step by step. A step is one access or one product. " +
-  "In the strip above each bar is a step, and a long line is a barrier. The code marks the line of " +
-  "the step; the picture below it shows what is read and written.";
+  "In the strip above each bar is a step, in the colour of the memory that it uses, and a long line " +
+  "is a barrier.";
 
 /** What the last step did, in a sentence. */
 export function stepWords(walkthrough: Walkthrough, seen: Seen) {

@@ -60,10 +60,10 @@ def _addresses(cells: set[Cell]) -> list[int | None]:
 def _banks(waves: dict[str, list[set[int]]]) -> tuple[list[str], float]:
     """Draw a line of the 32 banks for each clock, with room for 33; return the height too."""
     cell = (PANEL_WIDTH - _LEFT) / BANKS
-    parts = [words(0, 11, "bank")]
+    parts = [words(0, 11, "clock"), words(_LEFT, 11, "bank 0")]
     parts += [
         words(_LEFT + (bank + 0.5) * cell, 11, f"{bank}", anchor="middle")
-        for bank in range(0, BANKS, 8)
+        for bank in range(8, BANKS, 8)
     ]
     line, label = 0, 11.0
     for name, own in waves.items():
@@ -73,7 +73,7 @@ def _banks(waves: dict[str, list[set[int]]]) -> tuple[list[str], float]:
             used, y = {(0, bank) for bank in banks}, _TOP + line * _EACH
             parts.append(cells_drawn(used, _LEFT, y, cell, _EACH - 1, "dram", 1.0))
             line += 1
-        clocks = f"clock {line}" if line == first else f"{first} to {line}"
+        clocks = f"{line}" if line == first else f"{first} to {line}"
         parts.append(words(0, label, f"{clocks}: {name}"))
     tall = (BANKS + 1) * _EACH
     parts.append(outline(_LEFT, _TOP - 2, BANKS * cell, tall + 4, "grid"))

@@ -104,7 +104,7 @@ def _parts(card: Card, gpu: Gpu | None, *, tensor_cores: bool) -> list[_Part]:
     y = 2 * (_BOX + _GAP) + 26
     step = _BOX + 8
     lanes = f"{gpu.fp32_lanes} multiply-adds" if gpu else "multiply-adds"
-    operands = f"3 × {gpu.fp32_lanes} numbers" if gpu else "3 numbers per multiply-add"
+    operands = "two factors and a sum per multiply-add"
     banks = f"{BANKS} numbers"
     found = [
         _Part("DRAM", dram, "dram", 0, 0, PANEL_WIDTH),

@@ -92,7 +92,9 @@ def owns(title: str, name: str | Kernel, *, says: str = "") -> Output:
             for y in (0, 1)
         ),
         cells_drawn(many, 0, top, cell, cell, "register", 1),
-        words(0, bottom + 18, f"striped: a block, {rows} × {columns} of C", bold=True),
+        rectangle(wide / 2 - 46, top + high / 2 - 18, 92, 36, "bg", 1),
+        words(wide / 2, top + high / 2 - 3, "this block", bold=True, anchor="middle"),
+        words(wide / 2, top + high / 2 + 12, f"{rows} × {columns} of C", anchor="middle"),
         *(
             words(
                 (x + 0.5) * wide,
@@ -116,7 +118,7 @@ def owns(title: str, name: str | Kernel, *, says: str = "") -> Output:
         f"In '{kernel.name}' a thread owns {plural(len(one), 'element')} of C, a warp "
         f"{len(many):,} and a block {rows * columns:,}."
     )
-    return panel(title, parts, bottom + 24, described, says)
+    return panel(title, parts, bottom + 4, described, says)
 
 
 def _block_of(kernel: Kernel) -> tuple[int, int]:

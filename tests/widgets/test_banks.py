@@ -25,7 +25,7 @@ def test_a_word_that_two_quarter_warps_want_comes_twice_and_the_words_say_why(sh
     assert len(halves.wavefronts) == 4
     words = said(show(halves))
     assert "No bank is asked for two different words" in words
-    assert "share no wavefront, and each fetches it." in words
+    assert "is fetched for each of them: here they share no wavefront." in words
     assert "share no wavefront" not in said(show(Banks(stride=0)))
 
 

@@ -25,7 +25,7 @@ interface RegisterSpace {
 const [GAP, HEAD] = [16, 22]; // px between arrays, and above one for its title
 const [TALLEST, LARGEST] = [500, 40]; // px, of B and C together, and of one cell
 export const READABLE = 11; // px, of letters from which a whole name is written
-export const INDEX = 13; // px for a row of indices
+export const INDEX = 16; // px for a row of indices
 export const NAMES = 14; // px for a name below the sums
 
 /** The side of a cell, in px, that has room for the indices of any element: "7,11". */

@@ -258,7 +258,7 @@ class StepsPicture {
     if (rows.length) this.name("b", box, 0, b);
     columns.forEach((column, j) => {
       if (columns.length > 1) {
-        this.index(`j${j}`, box.x + (j + 1.5) * box.s, box.y - 3, "middle", `j=${j}`);
+        this.index(`j${j}`, box.x + (j + 1.5) * box.s, box.y - 4, "middle", `j=${j}`);
       }
       this.drawOperandOf("B", j, held?.operands.B.get(column));
     });
@@ -313,7 +313,7 @@ class StepsPicture {
       const look = `lab-register${one ? " lab-full lab-flight" : ""}${lit}`;
       this.register(`fly-${matrix}-${i}`, box, 0, i, look, text);
       if (!fetched?.vector) continue;
-      const [x, y] = [box.x + (i + 0.5) * box.s, box.y - 3];
+      const [x, y] = [box.x + (i + 0.5) * box.s, box.y - 4];
       this.index(`fly-${matrix}-${i}`, x, y, "middle", `.${"xyzw"[i % 4]}`);
     }
   }

@@ -23,7 +23,7 @@ export interface Sheet {
 
 /**
  * What one unit leaves to a kernel: the unit in words, what a step asks of it and in what that
- * is counted, and the GFLOP/s.
+ * is counted (nothing for multiply-adds), and the GFLOP/s.
  */
 export interface Cap {
   unit: string;
@@ -44,11 +44,11 @@ export function bound(kernel: Kernel, block: BlockDemand, size: Size, gpu: Sheet
   const unit = kernel.arithmetic === "fp32" ? "arithmetic" : "tensor cores";
   const memory = asked.shared >= asked.global ? "shared memory" : "L1";
   const units: [string, string, string, number, number][] = [
-    ["peak", unit, "multiply-adds", asked.products, arithmetic],
+    ["peak", unit, "", asked.products, arithmetic],
     [
       "grid",
       `${unit} of the SM with the most blocks`,
-      "multiply-adds",
+      "",
       onTheBusiest(kernel, size, gpu),
       arithmetic,
     ],

@@ -154,11 +154,12 @@ function boundOf({ mine, book, gpu }: { mine: Counted; book: Counted | null; gpu
     other && other.gflops !== gflops
       ? ` The book’s: at most ${number(other.gflops)}, by ${other.label}.`
       : "";
+  const cost = countedIn && ` A multiply-add of a warp takes ${number(demand)} ${countedIn}.`;
   return html(
     "p",
     { "data-lab": "bound" },
     html("b", {}, `Limit at 4096³ on ${gpu}: ${number(gflops)} GFLOP/s, by ${label}.`),
-    ` A multiply-add of a warp takes ${number(demand)} ${countedIn}.${beside} Not all ` +
+    `${cost}${beside} Not all ` +
       "instructions are counted, so issue slots may limit it further. Its speed takes a GPU to measure.",
   );
 }

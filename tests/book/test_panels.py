@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from in_node import answers
 from panel_pages import Opened, furnish, page_of
 from playwright.sync_api import Page, expect
 from turns import in_turn
@@ -159,6 +160,17 @@ def test_a_measured_constant_runs_without_the_compiler_and_stands_beside_the_boo
     assert "yours" in counts
     assert "the book’s" in counts
     assert panel.complaints == []
+
+
+@pytest.mark.parametrize(
+    ("mine", "twins"), [("axc", [[0, 0], [1, 1], [2, 2]]), ("axyc", [[0, 0], [3, 2]])]
+)
+def test_an_edited_line_is_counted_beside_the_one_it_replaces(
+    mine: str, twins: list[list[int]]
+) -> None:
+    pairs = "(book, mine) => [...marks.differences([...book], [...mine]).twins]"
+    [answer] = answers({"marks": "book/panel/marks.ts"}, pairs, [["abc", mine]])
+    assert answer["gives"] == twins
 
 
 @pytest.mark.chromium_only("an editor that a script writes into")

@@ -93,8 +93,7 @@ def panel(kernel: Kernel) -> str:
         f'<section class="lab-bench" data-lab="panel" id="panel-{name}" '
         f'aria-label="Edit and run {name}" hidden>'
         '<div class="lab-bench-bar"><p class="lab-bench-title">'
-        f'<b>{name}</b>, your copy <span data-lab="range">· lines {first + 1}–{len(lines)}</span>'
-        "</p>"
+        f"<b>{name}</b>, your copy</p>"
         f'<label>Count at <select data-lab="size">{sizes}</select></label>'
         '<button type="button" class="lab-run" data-lab="run">Run</button>'
         '<button type="button" data-lab="reset" disabled>Reset</button></div>'

@@ -71,7 +71,7 @@ export class Editor {
   }
 
   /**
-   * Mark lines; gives how many there are.
+   * Mark lines.
    * @param named lines of the file that a verdict names
    */
   draw(named: Set<number>) {
@@ -83,7 +83,6 @@ export class Editor {
     if (kinds.some(Boolean)) this.load();
     this.field.draw?.(kinds);
     if (here.size) this.field.reveal?.(Math.min(...here));
-    return mine.length;
   }
 
   /** Let CodeMirror take the place of the text area. */

@@ -10,16 +10,20 @@ import { matchingRuns } from "../../difference.ts";
 export function differences(book: string[], mine: string[]) {
   const words = (line: string) => line.trim().split(/\s+/).join(" ");
   const runs = matchingRuns(book.map(words), mine.map(words));
-  /** the line of the book that each of mine equals */
+  /** the line of the book that each of mine equals, or replaces where as many lines are new as gone */
   const twins: Map<number, number> = new Map();
+  const changed: Set<number> = new Set();
   const gone = new Set();
   let [a, b] = [0, 0];
   for (const run of [...runs, { a: book.length, b: mine.length, size: 0 }]) {
     if (run.a - a > run.b - b && book.slice(a, run.a).some((line) => line.trim())) gone.add(run.b);
+    for (let i = b; i < run.b; i += 1) {
+      if (mine[i].trim()) changed.add(i);
+      if (run.a - a === run.b - b) twins.set(i, a + i - b);
+    }
     for (let i = 0; i < run.size; i += 1) twins.set(run.b + i, run.a + i);
     [a, b] = [run.a + run.size, run.b + run.size];
   }
-  const changed = new Set(mine.flatMap((line, i) => (line.trim() && !twins.has(i) ? [i] : [])));
   return { changed, gone, twins };
 }
 

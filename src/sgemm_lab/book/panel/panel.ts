@@ -36,7 +36,6 @@ class Panel {
   #running = false;
   #keeping = 0;
 
-  range = part(this.element, "range");
   run = part<HTMLButtonElement>(this.element, "run");
   reset = part<HTMLButtonElement>(this.element, "reset");
   size = part<HTMLSelectElement>(this.element, "size");
@@ -96,8 +95,7 @@ class Panel {
     this.#ran = null;
     this.#engines.stop();
     this.counts.replaceChildren();
-    const lines = this.editor.draw(this.#named);
-    this.range.textContent = `· lines ${this.above + 1}–${this.above + lines}`;
+    this.editor.draw(this.#named);
     const same = this.editor.untouched;
     this.reset.disabled = same;
     say(this.verdict, "none", same ? "Not run yet" : "Edited, and not run yet", this.notRun);

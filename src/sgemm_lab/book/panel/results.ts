@@ -88,7 +88,7 @@ export function showCounts(
     bookSource: string[];
     /** null where the code is the book's */
     book: Counted | null;
-    /** the book's line that a line equals */
+    /** the book's line that a line equals or replaces */
     twin: (line: number) => number | null;
     gpu: string;
   },

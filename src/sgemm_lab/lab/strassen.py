@@ -142,7 +142,7 @@ class StrassenResults:
                 model = self.predicted(n, way)
                 rows.append(
                     [
-                        f"{n:,}", str(way.levels),
+                        f"{n}³", str(way.levels),
                         f"{2 * n**3 / model.seconds / 1e12:.1f}"
                         if math.isfinite(model.seconds)
                         else "–",
@@ -150,10 +150,7 @@ class StrassenResults:
                         f"{self.share(n, way):.2f}", bytes_moved_text(way.workspace_bytes),
                     ]
                 )  # fmt: skip
-        heads = [
-            "M = N = K", "levels", "TFLOP/s predicted", "measured", "of cuBLAS",
-            "workspace",
-        ]  # fmt: skip
+        heads = ["size", "levels", "predicted", "TFLOP/s", "of cuBLAS", "extra memory"]
         return table(heads, rows, numbers=2, note=self.note)
 
     def ways_table(self, n: int, levels: int) -> Output:

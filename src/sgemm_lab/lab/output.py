@@ -145,7 +145,7 @@ def table(
 
     def cell(tag: str, index: int, text: str, scope: str = "") -> str:
         # "8.0e-07" would break after its sign.
-        unbroken = "" if " " in text or text.count("×") == 2 else " unbroken"
+        unbroken = "" if " " in text.removesuffix(" %") or text.count("×") == 2 else " unbroken"
         kind = f' class="number{unbroken}"' if index >= numbers else ""
         shown = breakable_head(text) if tag == "th" else breakable(text)
         if index == code and tag == "td":

@@ -322,7 +322,8 @@ class Field {
     const ends = [];
     const names: { id: string; x: number; y: number; name: string }[] = [];
     for (let sm = 0; sm < this.rows; sm++) {
-      const [begin, end] = [sm, sm + 1].map((one) => Math.floor((total * one) / plan.sms));
+      const me = plan.sms - 1 - sm; // the first blocks take the last tiles, as in stream_k
+      const [begin, end] = [me, me + 1].map((one) => Math.floor((total * one) / plan.sms));
       const y = top + sm * row;
       const at = (kTile: number) => x((kTile - begin) / kTiles);
       const first = Math.min(end, Math.ceil(begin / kTiles) * kTiles);

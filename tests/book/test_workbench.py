@@ -11,6 +11,7 @@ from in_node import answers
 from panel_pages import furnish, page_of
 from playwright.sync_api import Browser, Page, expect
 from sites import Site, served
+from turns import TODAY
 
 from accessible import faults
 from browser import still
@@ -56,6 +57,8 @@ FOLLOW = """async (text, changes, script) => {
   const conflicts = [...found.counts.values()].flatMap((one) => [...one.conflicts]);
   return { ...found, counts: 0, conflicts, reports: [...found.reports.values()] };
 }"""
+ONCE = ("--no-wasm-tier-up", "--no-wasm-dynamic-tiering")
+"""A better translation of the compiler takes longer than what it compiles."""
 FAULTS = {
     "Matrix product": ("race", [15, 18]),
     "Transpose": ("unwritten", [15]),
@@ -90,7 +93,7 @@ def follow(*asked: tuple[str, dict[int, dict[str, Any]]] | str) -> list[dict[str
     """Follow programs as the page does, in one process: texts, or each with changes of launches."""
     script = (package_files() / SCRIPT).as_uri()
     pairs = [(one, {}) if isinstance(one, str) else one for one in asked]
-    found = answers(MODULES, FOLLOW, [[*pair, script] for pair in pairs])
+    found = answers(MODULES, FOLLOW, [[*pair, script] for pair in pairs], ONCE)
     assert all("gives" in one for one in found), found
     return [one["gives"] for one in found]
 
@@ -107,21 +110,21 @@ def examples() -> dict[str, workbench.Example]:
     return {one.name: one for one in workbench.examples()}
 
 
-def test_examples_are_clean_and_their_faults_are_found_at_their_lines() -> None:
-    known = examples()
-    assert known.keys() == FAULTS.keys()
-    texts = []
-    for one in known.values():
-        before, after = one.fault
-        assert one.source.count(before) == 1
-        texts += [one.source, one.source.replace(before, after)]
-    programs = iter(follow(*texts))
-    for name, clean, faulty in zip(known, programs, programs, strict=True):
-        found = clean["reports"][0]["findings"]
-        assert (name, clean["followed"]["stopped"], found) == (name, "", [])
-        [report] = faulty["reports"]
-        first = report["findings"][0]
-        assert (first["severity"], first["kind"], lines(first)) == ("error", *FAULTS[name])
+def test_each_example_has_a_fault() -> None:
+    assert examples().keys() == FAULTS.keys()
+
+
+@pytest.mark.parametrize("name", FAULTS)
+@pytest.mark.sampled(every=3, first=TODAY)
+def test_an_example_is_clean_and_its_fault_is_found_at_its_lines(name: str) -> None:
+    one = examples()[name]
+    before, after = one.fault
+    assert one.source.count(before) == 1
+    clean, faulty = follow(one.source, one.source.replace(before, after))
+    assert (clean["followed"]["stopped"], clean["reports"][0]["findings"]) == ("", [])
+    [report] = faulty["reports"]
+    first = report["findings"][0]
+    assert (first["severity"], first["kind"], lines(first)) == ("error", *FAULTS[name])
 
 
 def test_a_bank_conflict_names_two_lanes_their_bank_and_the_wavefronts() -> None:
@@ -372,7 +375,6 @@ def test_a_pasted_file_is_compiled_run_and_judged_in_the_page(
     page.locator(".lab-launch summary").first.click()
     field = page.get_by_label("Expected result")
     for text, says in (
-        ("y = x + y", "Right"),
         ("y = x", "elements differ from what is expected. The first is y["),
         ("<img src=x>", "Not run"),
     ):
@@ -382,11 +384,9 @@ def test_a_pasted_file_is_compiled_run_and_judged_in_the_page(
         expect(page.locator('[data-lab="run"]')).to_have_text("Run", timeout=60_000)
         field = page.get_by_label("Expected result")
     assert page.locator("img").count() == 0
-    for factor, says in (("a", "Right"), ("2", "y is wrong: ")):
-        take(SAXPY + REFERENCE.replace("FACTOR", factor), "saxpy")
-        page.locator('[data-lab="run"]').click()
-        expect(verdict).to_contain_text(says, timeout=60_000)
-        expect(page.locator('[data-lab="run"]')).to_have_text("Run", timeout=60_000)
+    take(SAXPY + REFERENCE.replace("FACTOR", "2"), "saxpy")
+    page.locator('[data-lab="run"]').click()
+    expect(verdict).to_contain_text("y is wrong: ", timeout=60_000)
     assert complaints == []
     page.close()
 

@@ -202,7 +202,7 @@ def test_a_chapters_notebook_shows_what_it_measures_here(
     monkeypatch.setattr(session, "device_target", lambda: "sm_90a")
     for on_gpu in ("check", "check_sandboxed"):
         monkeypatch.setattr(
-            checking, on_gpu, lambda kernel, _: check_simulated(kernel, QUICK_SIZES)
+            checking, on_gpu, lambda kernel, _: check_simulated(kernel, QUICK_SIZES[:1])
         )
     shown = shown_by(chapter)
     races = [one for one in shown if isinstance(one, Speeds)]

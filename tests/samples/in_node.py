@@ -51,7 +51,10 @@ def in_node(entry: Path, cases: Sequence[Sequence[Any]]) -> list[Any]:
 
 
 def answers(
-    modules: Mapping[str, str], function: str, cases: Sequence[Sequence[Any]]
+    modules: Mapping[str, str],
+    function: str,
+    cases: Sequence[Sequence[Any]],
+    options: Sequence[str] = (),
 ) -> list[dict[str, Any]]:
     """Return what a function in JavaScript answers to each list of arguments, errors too.
 
@@ -59,6 +62,7 @@ def answers(
         modules: files of the package, by the name under which the function finds their exports.
         function: the function's text.
         cases: for each call what it takes.
+        options: of Node.
 
     Returns:
         {"gives": value}, or {"says": message, "kind": class} of an error. What is not finite comes
@@ -66,20 +70,25 @@ def answers(
     """
     imports = "\n".join(f'import {name} from "./{name}.mjs";' for name in modules)
     entries = {name: PACKAGE / path for name, path in modules.items()}
-    return _run(_ANSWERS.format(imports=imports, function=function), entries, cases)
+    return _run(_ANSWERS.format(imports=imports, function=function), entries, cases, options)
 
 
 _bundled = cache(bundled)
 
 
-def _run(driver: str, entries: Mapping[str, Path], cases: Sequence[Sequence[Any]]) -> list[Any]:
+def _run(
+    driver: str,
+    entries: Mapping[str, Path],
+    cases: Sequence[Sequence[Any]],
+    options: Sequence[str] = (),
+) -> list[Any]:
     with tempfile.TemporaryDirectory() as folder:
         for name, entry in entries.items():
             Path(folder, f"{name}.mjs").write_text(_bundled(entry), encoding="utf-8")
         main = Path(folder, "driver.mjs")
         main.write_text(driver, encoding="utf-8")
         done = node(
-            [str(main)],
+            [*options, str(main)],
             return_completed_process=True,
             input=json.dumps(cases),
             stdout=subprocess.PIPE,

@@ -65,7 +65,7 @@ def lines(
 
     Only of GPUs whose name contains ``gpu``, ignoring case. Bounds take seconds to compute.
     """
-    measured = scores(records)
+    measured = [one for one in scores(records) if gpu.lower() in one.gpu.lower()]
     kernels = book_kernels(score.picked or score.kernel for score in measured)
     found = [
         _line(score, kernel, _bound(score, kernel, records) if bounds else None)

@@ -85,7 +85,9 @@ export function checkLaunched(
     if (!(error instanceof UnknownLaunchError)) throw error;
   }
   if (!isSketch && !launch.isDone) return { ...reportOf(kernel), said: [NOT_ENDED] };
-  let why = "its arrays are too large, or not known.";
+  let why = launch.call.options.reached
+    ? "arrays of pointers run in the program's own order alone."
+    : "its arrays are too large, or not known.";
   try {
     const done = countRecorded(kernel, launch, isSketch, SIZE, NOTHING, settings);
     if (done) return ofLaunch(done, settings, end);

@@ -62,11 +62,12 @@ function partsOf({ slots }: Prepared, { args, options: { starts = {} } }: Call):
 }
 
 /**
- * The launch on the arrays that it gets; null where it takes images or pointers that lead nowhere. Which
- * arrays of structs are empty is not known.
+ * The launch on the arrays that it gets; null where it takes images, pointers that lead nowhere or arrays
+ * of pointers. Which arrays of structs are empty is not known.
  * @param isOpen whether what the program does not set may hold anything
  */
 function prepareRecorded(kernel: Kernel, host: HostLaunch, plan: MadePlan | null, isOpen: boolean) {
+  if (host.call.options.reached) return null;
   const unknown = bare(kernel);
   const { slots, fields, variables } = unknown;
   const { call, made } = host;

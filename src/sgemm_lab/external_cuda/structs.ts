@@ -34,7 +34,7 @@ const IMAGES: Record<string, string> = {
   ...{ cudaSurfaceObject_t: "surface", CUsurfObject: "surface" },
 };
 /** Fields of a struct that `--args` may have to give; structs in structs. */
-const MOST_FIELDS = 64;
+export const MOST_FIELDS = 64;
 const DEEPEST = 4;
 const POINTER_BYTES = 8;
 const SKIPPED = new Set(["static", "typedef", "using", "friend", "template", "enum"]);
@@ -85,14 +85,9 @@ export function slotsOf(
 }
 
 /** Bytes of a number, a vector or a struct; null where they are not known. */
-export function bytesOfType(
-  type: string,
-  file: CudaFile,
-  values: Map<string, string>,
-  pointerBytes = POINTER_BYTES,
-) {
+export function bytesOfType(type: string, file: CudaFile, values: Map<string, string>) {
   const one = { name: "", type, pointer: false, constant: false, of: "" };
-  return fieldsOf(one, file, values, pointerBytes)?.size ?? null;
+  return fieldsOf(one, file, values, POINTER_BYTES)?.size ?? null;
 }
 
 /** The fields of a struct and its bytes; null where they are not known. */
@@ -187,6 +182,12 @@ function compiledOf(tokens: Token[], { macros }: CudaFile) {
 export function fieldNames(type: string, file: CudaFile) {
   const body = bodyOf(type, file);
   return body ? membersOf(body, file).map(([{ name }]) => name) : [];
+}
+
+/** Whether a struct has a field that is a pointer. */
+export function hasPointers(type: string, file: CudaFile) {
+  const body = bodyOf(type, file);
+  return body !== null && membersOf(body, file).some(([{ pointer }]) => pointer);
 }
 
 /** Each field of a struct, and how many of it there are. */

@@ -7,10 +7,14 @@ import type { Dim3, Hazard } from "./hazard_types.ts";
 import { Suspect, sameMessage } from "./hazard_types.ts";
 import type { Image } from "./images.ts";
 import type { NamedArray } from "./memory.ts";
+import { GLOBAL_BASE } from "./memory.ts";
 import type { Instruction } from "./ptx.ts";
 import type { Mask } from "./registers.ts";
 import { sentence } from "./sentences.ts";
 import type { Location } from "./source_locations.ts";
+
+/** Addresses below are null, or of the host. */
+const BELOW_ARRAYS = 2 ** 33;
 
 /** Kinds of hazard. */
 export const OUT_OF_BOUNDS = "out of bounds";
@@ -421,6 +425,8 @@ function wholeBlockComes({ group, mask }: Access, lane: number) {
 function outside(place: Place) {
   const { array, flat, space, verb } = place;
   if (!array) return sentence("hazard.undeclared", { verb, space });
+  const address = GLOBAL_BASE + array.start + flat * place.itemBytes;
+  if (space === "global" && address < BELOW_ARRAYS) return sentence("hazard.nowhere", { verb });
   const count = Math.floor(array.bytes / place.itemBytes);
   const size = array.shape.join(" × ") || count;
   return place.says("hazard.outside", { flat, array: array.name, size });

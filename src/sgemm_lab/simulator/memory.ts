@@ -21,7 +21,8 @@ export type TypedArray =
  * An array of any number of axes; none of a single number. `isHalf`: its 16 bits are floats of half
  * precision, for which JavaScript has no array. `state`: of each byte, where that is known: WRITTEN,
  * or UNWRITTEN. Two arrays with the same state are the same array, under two names. `whole`: the
- * bytes of an array of which `data` is only the start.
+ * bytes of an array of which `data` is only the start. `pointers`: addresses in it: first byte, name of
+ * the array that it leads to, bytes from there.
  */
 export interface ShapedArray {
   data: TypedArray | BigInt64Array | BigUint64Array;
@@ -29,6 +30,7 @@ export interface ShapedArray {
   isHalf?: boolean;
   state?: Uint8Array;
   whole?: number;
+  pointers?: [at: number, to: string, more: number][];
 }
 
 /** A shared or local array. `bytes` is 0 for dynamic shared memory. */

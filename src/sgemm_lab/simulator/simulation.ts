@@ -64,7 +64,8 @@ type Addresses = ReadonlyMap<string, number>;
  * `filledTo`: of arrays of which only the first bytes hold something, how many those are.
  * `variables`: what `__device__` and `__constant__` variables hold, by their names in the PTX;
  * others start as the source says, or with zeros. `starts`: how many bytes into its array an
- * argument points, where that is not its start. `images`: which arguments are textures or surfaces,
+ * argument points, where that is not its start. `reached`: arrays that no argument names, but pointers
+ * in others. `images`: which arguments are textures or surfaces,
  * and how each is read; their arrays have the shape (depth or layers, height, width, numbers of an
  * element).
  * `checkHazards`: whether to look for races in shared memory, true unless said. Illegal addresses,
@@ -84,6 +85,7 @@ export interface Options {
   filledTo?: Record<string, number>;
   variables?: Record<string, ShapedArray>;
   starts?: Record<string, number>;
+  reached?: Record<string, ShapedArray>;
   images?: Record<string, Sampling>;
   checkHazards?: boolean;
   watchRacesIn?: Iterable<string>;
@@ -106,12 +108,13 @@ export interface Options {
 /**
  * What a simulated launch did. `arrays`: all arrays after the launch; those passed in are
  * unchanged. `states`: of the arrays that came with the states of their bytes those after the launch.
- * `hazards`: what is wrong with the kernel, in the order in which it was found.
+ * `addresses`: where each array lay. `hazards`: what is wrong with the kernel, in the order in which it was found.
  * `warnings`: what is odd, but right on a GPU.
  */
 export interface Result {
   arrays: Record<string, TypedArray>;
   states: Record<string, Uint8Array>;
+  addresses: ReadonlyMap<string, number>;
   counts: Counts;
   hazards: Hazard[];
   warnings: Hazard[];
@@ -207,12 +210,12 @@ function simulated({ ptx, entry, grid, block, args: given, options }: Call): Res
     // At the barrier of the grid blocks synchronize.
     observers.push(new GlobalRaceDetector(log, kernel.instructions, watched.add(WORKSPACE)));
   }
-  const arrays = arraysOf(given);
+  const arrays = new Map([...arraysOf(given), ...Object.entries(options.reached ?? {})]);
   const placed = new Map([...arrays, ...hidden(kernel, given, variables)]);
   const filledTo = new Map(Object.entries(options.filledTo ?? {}));
   for (const name of checkedNames(options.unwritten ?? [], arrays)) filledTo.set(name, 0);
   const memory = globalMemory(placed, filledTo);
-  const addresses = new Map(memory.arrays.map(({ name, start }) => [name, GLOBAL_BASE + start]));
+  const addresses = addressesIn(memory);
   const workspace = addresses.get(WORKSPACE) ?? 0;
   const follower = observers.find(({ follow }) => follow);
   const uninitialized = follower?.follow?.(log) ?? new UninitializedValues(log);
@@ -221,7 +224,7 @@ function simulated({ ptx, entry, grid, block, args: given, options }: Call): Res
     grid: three(grid, "grid"),
     block: three(block, "block"),
     parameters: parametersOf(kernel, given, addresses, options.starts ?? {}),
-    variables: filled(memory, kernel, given, addresses, variables, options.starts ?? {}),
+    variables: filled(memory, kernel, given, placed, variables, options.starts ?? {}),
     images: imagesOf(memory, options.images ?? {}),
     globalMemory: memory,
     sharedBytes,
@@ -263,6 +266,7 @@ function simulated({ ptx, entry, grid, block, args: given, options }: Call): Res
         arrays.get(name)?.state ? [[name, memory.state.slice(start, start + bytes)]] : [],
       ),
     ),
+    addresses,
     counts: collect(counter, kernel.instructions, blocks, tally),
     hazards: log.found,
     warnings: log.warnings,
@@ -361,21 +365,26 @@ function hidden(kernel: PtxKernel, args: Arguments, variables: Record<string, Sh
   return [...found, ...parameters, ...(kernel.reads("%envreg1") ? barrier : [])];
 }
 
-/** Write addresses into variables and structs that hold some; return where those lie. */
+/** Write addresses into variables, structs and arrays that hold some; return where the first two lie. */
 function filled(
   memory: Memory,
   kernel: PtxKernel,
   args: Arguments,
-  addresses: Addresses,
+  placed: Map<string, ShapedArray>,
   variables: Record<string, ShapedArray>,
   starts: Record<string, number>,
 ) {
+  const addresses = addressesIn(memory);
   const at = (name: string) => addresses.get(name) ?? 0;
+  for (const [name, { pointers = [] }] of placed) {
+    for (const [start, other, more] of pointers) {
+      memory.write(at(name) + start, bytesOfAddress(at(other) + more));
+    }
+  }
   const pointed = new Map([...addresses].map(([name, to]) => [name, to + (starts[name] ?? 0)]));
   for (const { name, addresses: held } of kernel.variables) {
     for (const [start, other] of name in variables ? [] : held) {
-      const bytes = new Uint8Array(new BigUint64Array([BigInt(at(other))]).buffer);
-      memory.write(at(name) + start, bytes);
+      memory.write(at(name) + start, bytesOfAddress(at(other)));
     }
   }
   const parameters = inMemory(kernel, args);
@@ -384,6 +393,12 @@ function filled(
   }
   return new Map([...kernel.variables, ...parameters].map(({ name }) => [name, at(name)]));
 }
+
+const addressesIn = ({ arrays }: Memory): Addresses =>
+  new Map(arrays.map(({ name, start }) => [name, GLOBAL_BASE + start]));
+
+const bytesOfAddress = (address: number) =>
+  new Uint8Array(new BigUint64Array([BigInt(address)]).buffer);
 
 function tensorMapsOf(kernel: PtxKernel, args: Arguments, addresses: Addresses): TensorMaps {
   const [a, b, workspace, c] = ["A", "B", "workspace", "C"].map((name) => addresses.get(name) ?? 0);

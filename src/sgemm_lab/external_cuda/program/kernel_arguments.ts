@@ -8,10 +8,11 @@ import type { Struct } from "../../simulator/variables.ts";
 import type { CudaFile } from "../cuda_file.ts";
 import type { FoundFunction } from "../kernels.ts";
 import { kernelsOf, lastName, templateValues } from "../kernels.ts";
-import type { Field } from "../structs.ts";
-import { bytesOfType, fieldsOf } from "../structs.ts";
+import { fieldsOf } from "../structs.ts";
 import { UnfollowedError } from "./faults.ts";
 import type { Block } from "./memory.ts";
+import type { Place } from "./pointers.ts";
+import { DEVICE_POINTER, HOST_POINTER, layoutOf, placesOf } from "./pointers.ts";
 
 /** A parameter of a kernel. */
 export interface Taken {
@@ -25,17 +26,8 @@ export interface Taken {
   ofDevice: number;
   /** whether the kernel takes it as bytes */
   isStruct: boolean;
-  /** of a struct, its fields: bytes from its start for the host and for the kernel */
-  fields:
-    | {
-        name: string;
-        type: string;
-        isPointer: boolean;
-        ofHost: number;
-        ofDevice: number;
-        bytes: number;
-      }[]
-    | null;
+  /** of a struct with pointers, its fields */
+  fields: Place[] | null;
 }
 
 /** A kernel as a launch sees it. */
@@ -46,7 +38,6 @@ export interface Signature {
   parameters: Taken[];
 }
 
-const [HOST_POINTER, DEVICE_POINTER] = [4, 8];
 const ARRAYS: Record<string, new (buffer: ArrayBuffer) => ShapedArray["data"]> = {
   ...{ float: Float32Array, double: Float64Array, char: Int8Array, "signed char": Int8Array },
   ...{ short: Int16Array, int: Int32Array, "long long": BigInt64Array, bool: Uint8Array },
@@ -106,7 +97,7 @@ export function signatureOf(
       fields: null,
     };
     if (isPointer) {
-      refuseOtherLayout(pointee(type), file);
+      layoutOf(pointee(type), file);
       return { ...taken, ofHost: HOST_POINTER, ofDevice };
     }
     if (struct) return structOf(taken, ofDevice, file, declared, key, at);
@@ -121,30 +112,12 @@ export function signatureOf(
 
 const bytesOfBits = (type: string) => Number(BITS.exec(type)?.[1] ?? 32) / 8;
 
-const pointee = (type: string) =>
+/** What a pointer leads to. */
+export const pointee = (type: string) =>
   type
     .slice(0, -1)
     .trim()
     .replace(/ (const|volatile)\b/g, "");
-
-/** An array whose elements the device has otherwise is not followed. */
-function refuseOtherLayout(type: string, file: CudaFile) {
-  if (type.endsWith("*") || type.includes("(")) {
-    throw new UnfollowedError("it gives a kernel an array of pointers, which is not followed");
-  }
-  if (/^(unsigned )?long$/.test(type)) {
-    throw new UnfollowedError(`it gives a kernel an array of ${type}, which is not followed`);
-  }
-  if (type in ARRAYS || !/^[A-Za-z_]\w*$/.test(type)) return;
-  const [host, device] = [HOST_POINTER, DEVICE_POINTER].map((bytes) =>
-    bytesOfType(type, file, new Map(), bytes),
-  );
-  if (host !== device) {
-    throw new UnfollowedError(
-      `it gives a kernel an array of ${type}, which has pointers: that is not followed`,
-    );
-  }
-}
 
 function structOf(
   taken: Omit<Taken, "ofHost" | "ofDevice">,
@@ -170,15 +143,7 @@ function structOf(
   }
   const host = fieldsOf(one, file, values, HOST_POINTER);
   if (!host || !device.fields.some(({ pointer }) => pointer)) return plain;
-  const fields = device.fields.map((field: Field, number) => ({
-    name: field.name,
-    type: field.pointer ? `${field.element?.name ?? "void"}*` : field.type,
-    isPointer: field.pointer,
-    ofHost: host.fields[number].offset,
-    ofDevice: field.offset,
-    bytes: field.pointer ? HOST_POINTER : Number(field.element?.stored[1] ?? 1) || 1,
-  }));
-  return { ...plain, ofHost: host.size, fields };
+  return { ...plain, ofHost: host.size, fields: placesOf(host.fields, device.fields) };
 }
 
 /** Whether the source of a struct names a pointer, or is not there. */
@@ -193,17 +158,15 @@ function hasPointer(type: string, { declarations }: CudaFile) {
 export function argumentOf(
   { name, type, fields, ofDevice, isStruct }: Taken,
   given: Uint8Array,
-  blockAt: (name: string, address: number) => Block | null,
+  arrayAt: (name: string, address: number, type: string) => ShapedArray | null,
 ): Argument {
   const view = new DataView(given.buffer, given.byteOffset, given.byteLength);
-  const arrayAt = (own: string, at: number, of: string) => {
-    const block = blockAt(own, view.getUint32(at, true));
-    return block && shaped(block, of);
-  };
-  if (type.endsWith("*")) return arrayAt(name, 0, pointee(type)) ?? 0;
+  const pointed = (own: string, at: number, of: string) =>
+    arrayAt(own, view.getUint32(at, true), pointee(of));
+  if (type.endsWith("*")) return pointed(name, 0, type) ?? 0;
   if (fields) {
     const made = fields.map((one): Struct["fields"][number] => {
-      const array = one.isPointer ? arrayAt(one.name, one.ofHost, pointee(one.type)) : null;
+      const array = one.isPointer ? pointed(one.name, one.ofHost, one.type) : null;
       const own = given.slice(one.ofHost, one.ofHost + one.bytes);
       // A pointer to nothing has 8 bytes for the kernel.
       const bytes = one.isPointer ? new Uint8Array(DEVICE_POINTER) : own;
@@ -229,7 +192,7 @@ function numberIn(view: DataView, type: string, bytes: number): number | bigint 
 }
 
 /** A block as the elements that a pointer leads to. */
-function shaped(block: Block, type: string): ShapedArray {
+export function shaped(block: Block, type: string): ShapedArray {
   const [, base] = /^(\w+?)[1-4]$/.exec(type) ?? [];
   const isHalf = type.startsWith("__half");
   const make = ARRAYS[type] ?? ARRAYS[SHORT[base] ?? base];

@@ -9,6 +9,7 @@ import { UNWRITTEN as EMPTY, WRITTEN } from "../../simulator/memory.ts";
 import { parse } from "../../simulator/ptx.ts";
 import type { Argument, Options, Result } from "../../simulator/simulation.ts";
 import { note, simulate } from "../../simulator/simulation.ts";
+import type { ModuleVariable } from "../../simulator/variables.ts";
 import { SameValues } from "../../simulator/watches/same_values.ts";
 import type { CudaFile } from "../cuda_file.ts";
 import { isSameSymbol } from "../variables.ts";
@@ -16,6 +17,7 @@ import { ProgramFault, TooLargeError, UnfollowedError } from "./faults.ts";
 import type { Signature } from "./kernel_arguments.ts";
 import { argumentOf } from "./kernel_arguments.ts";
 import type { Block, DeviceMemory } from "./memory.ts";
+import { layoutOf, Reached, typeOfVariable } from "./pointers.ts";
 import { writtenBy } from "./written_variables.ts";
 
 /** A compiled kernel, by its name with the values of its template; or why there is none. */
@@ -102,9 +104,10 @@ export class Launcher {
   /** Let a tool hear of a launch that does not run. */
   note({ key, grid, block, sharedBytes, ...launch }: Launch) {
     const { ptx, entry } = this.kernels[key];
-    const { args, starts } = this.#arguments({ key, grid, block, sharedBytes, ...launch });
-    const variables = this.#ofVariables({ ptx, entry });
-    note({ ptx, entry, grid, block, args, options: { sharedBytes, starts, variables } });
+    const given = this.#arguments({ key, grid, block, sharedBytes, ...launch });
+    const { args, starts, reached, variables } = given;
+    const options = { sharedBytes, starts, reached, variables };
+    note({ ptx, entry, grid, block, args, options });
   }
 
   run(launch: Launch) {
@@ -114,11 +117,11 @@ export class Launcher {
     this.#checkTypes(launch, given.blocks);
     for (const block of given.blocks.values()) block.usedBy = name;
     const isSketch = !this.runs.length && !this.#isFilled();
-    const variables = this.#ofVariables(compiled);
+    const { starts, reached, variables } = given;
     const same = new SameValues();
     const again = (options: Options) =>
       simulate(compiled.ptx, compiled.entry, launch.grid, launch.block, given.args, {
-        ...{ sharedBytes: launch.sharedBytes, starts: given.starts, variables },
+        ...{ sharedBytes: launch.sharedBytes, starts, reached, variables },
         ...{ joinProducts: true, countRequests: false, timeLimit: this.left(), ...options },
       });
     let result: Result;
@@ -143,8 +146,8 @@ export class Launcher {
     const others = hazards.filter((one) => !known.includes(one));
     const isSettled = this.#isSettled(launch, others, given.watched, result, again);
     const harmless = isSettled ? hazards : known;
-    this.#keep(given.blocks, result);
-    this.#keepVariables(compiled, result.arrays);
+    for (const block of new Set(given.blocks.values())) given.all.keep(block, result);
+    this.#keepVariables(compiled, result.arrays, given.blocks);
     this.runs.push({ kernel: key, line, warnings, harmless, hazards: isSettled ? [] : others });
   }
 
@@ -195,15 +198,6 @@ export class Launcher {
   #isFilled() {
     const own = new Set(this.program.symbols.values());
     return this.program.device.blocks.some((one) => !own.has(one) && one.state.includes(WRITTEN));
-  }
-
-  /** Take over what a launch left in memory. */
-  #keep(blocks: Map<string, Block>, { arrays, states }: Result) {
-    for (const [own, block] of new Map([...blocks].map(([name, one]) => [one, name] as const))) {
-      const { buffer, byteOffset, byteLength } = arrays[block];
-      own.bytes.set(new Uint8Array(buffer, byteOffset, byteLength));
-      if (states[block]) own.state.set(states[block]);
-    }
   }
 
   /**
@@ -293,46 +287,74 @@ export class Launcher {
     }
   }
 
+  /** What a launch is given, with all arrays that it reaches. */
   #arguments(launch: Launch) {
-    const starts: Record<string, number> = {};
-    const blocks = new Map<string, Block>();
-    const blockAt = (name: string, address: number): Block | null => {
+    const { file, device } = this.program;
+    const roots: [name: string, block: Block, type: string][] = [];
+    const begins = new Map<string, number>();
+    const take = (name: string, address: number, type: string) => {
       if (!address) return null;
-      const found = this.program.device.find(address);
+      const found = device.find(address);
       const fault = (what: string, why: string) =>
         new ProgramFault(`${launch.name} is given ${what}, which ${why}.`, "host memory");
       if (!found) throw fault(name, "lies in the memory of the host");
       const [block, at] = found;
       if (block.freed) throw fault(block.name, "has been freed");
-      if (at) starts[name] = at;
-      blocks.set(name, block);
-      return block;
+      if (at) begins.set(name, at);
+      roots.push([name, block, type]);
+      return null;
     };
+    const { parameters } = launch.signature;
+    for (const [at, one] of parameters.entries()) argumentOf(one, launch.given[at], take);
+    const { ptx, entry } = this.kernels[launch.key];
+    const own = parse(ptx).get(entry)?.variables ?? [];
+    for (const { name, addresses } of own) {
+      const symbol = this.symbol(name);
+      const type = typeOfVariable(name, file);
+      if (symbol && !addresses.length && layoutOf(type, file)) roots.push([name, symbol, type]);
+    }
+    const all = new Reached(file, device, roots);
+    const blocks = new Map([...all.names].map(([block, name]) => [name, block]));
+    for (const [name, block] of roots) blocks.set(name, block);
+    const arrays = new Map(roots.map(([name, block, type]) => [name, all.array(block, type)]));
     const args = new Map<string, Argument>(
-      launch.signature.parameters.map((one, at) => [
+      parameters.map((one, at) => [
         one.name,
-        argumentOf(one, launch.given[at], blockAt),
+        argumentOf(one, launch.given[at], (name) => arrays.get(name) ?? null),
       ]),
     );
-    const { ptx, entry } = this.kernels[launch.key];
-    const variables = (parse(ptx).get(entry)?.variables ?? []).filter(({ constant }) => !constant);
+    const starts = Object.fromEntries(
+      roots.flatMap(([name, block]) => {
+        const at = begins.get(name);
+        return at === undefined ? [] : [[name, all.start(block, at)]];
+      }),
+    );
+    const others = [...all.names].filter(([, name]) => !arrays.has(name));
+    const reached = all.hasPointers
+      ? Object.fromEntries(others.map(([block, name]) => [name, all.array(block)]))
+      : undefined;
     const watched = [
-      ...new Map([...blocks].map(([own, one]) => [one, own])).values(),
-      ...variables.map(({ name }) => name),
+      ...all.names.values(),
+      ...own.flatMap(({ name, constant }) => (constant || arrays.has(name) ? [] : name)),
     ];
-    return { args, starts, blocks, watched };
+    const variables = this.#ofVariables(own, arrays);
+    return { args, starts, reached, variables, blocks, watched, all };
   }
 
-  #ofVariables({ ptx, entry }: Kernels[string]) {
+  #ofVariables(own: ModuleVariable[], arrays: Map<string, ShapedArray>) {
     const found: Record<string, ShapedArray> = {};
-    for (const { name, bytes, addresses } of parse(ptx).get(entry)?.variables ?? []) {
+    for (const { name, bytes, addresses } of own) {
       if (addresses.length) continue;
-      const known = this.#variables[name];
+      const known = arrays.get(name) ?? this.#variables[name];
       if (known) found[name] = known;
       const symbol = this.symbol(name);
       const isUnset = this.program.unset.includes(name);
-      if (isUnset || (symbol?.usedBy && symbol.size === bytes)) {
-        const data = symbol?.bytes.slice() ?? new Uint8Array(bytes);
+      const isSet = symbol?.usedBy && !arrays.has(name);
+      if (isSet && symbol.size !== bytes) {
+        throw new UnfollowedError(`it sets ${symbol.name}, which holds pointers`);
+      }
+      if (isUnset || isSet) {
+        const data = symbol?.size === bytes ? symbol.bytes.slice() : new Uint8Array(bytes);
         const isWords = bytes % 4 === 0;
         found[name] = {
           data: isWords ? new Uint32Array(data.buffer) : data,
@@ -350,10 +372,14 @@ export class Launcher {
     return all.find(([name]) => isSameSymbol(name, variable))?.[1] ?? null;
   }
 
-  #keepVariables({ ptx, entry }: Kernels[string], arrays: Record<string, TypedArray>) {
+  #keepVariables(
+    { ptx, entry }: Kernels[string],
+    arrays: Record<string, TypedArray>,
+    blocks: Map<string, Block>,
+  ) {
     const kernel = parse(ptx).get(entry);
     for (const { name, addresses } of kernel?.variables ?? []) {
-      if (addresses.length || !kernel || !writtenBy(kernel).has(name)) continue;
+      if (addresses.length || blocks.has(name) || !kernel || !writtenBy(kernel).has(name)) continue;
       const { buffer, byteOffset, byteLength } = arrays[name];
       const bytes = new Uint8Array(buffer, byteOffset, byteLength);
       const symbol = this.symbol(name);

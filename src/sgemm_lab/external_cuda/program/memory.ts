@@ -76,13 +76,18 @@ export class DeviceMemory {
 
   /** The block that an address lies in, and where; null where it is the host's alone. */
   find(address: number): [Block, number] | null {
+    const found = this.holding(address);
+    if (found || address < FIRST_OF_DEVICE) return found;
+    throw new ProgramFault("A pointer leads nowhere.", "host memory");
+  }
+
+  /** The same, and null for addresses of the device that lie in no block. */
+  holding(address: number): [Block, number] | null {
     const holds = (one: Block, isAtEnd: boolean) =>
       address >= one.address && address < one.address + one.size + Number(isAtEnd);
     const inside =
       this.blocks.findLast((one) => !(one.freed && one.where !== "device") && holds(one, false)) ??
       this.blocks.findLast((one) => one.where === "device" && holds(one, true));
-    if (inside) return [inside, address - inside.address];
-    if (address < FIRST_OF_DEVICE) return null;
-    throw new ProgramFault("A pointer leads nowhere.", "host memory");
+    return inside ? [inside, address - inside.address] : null;
   }
 }

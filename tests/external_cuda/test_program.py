@@ -646,3 +646,57 @@ def test_headers_may_bring_what_no_standard_says_they_bring(tmp_path: Path) -> N
         'std::vector<int> v{2, 1}; std::sort(v.begin(), v.end()); std::string s("x"); return v[0];'
     )
     assert followed(tmp_path, text.replace("return bad != 0;", sums))["status"] == 1
+
+
+PRODUCTS = """
+#include <cstdio>
+#include <cstdlib>
+__global__ void naive(int n, const float *A, const float *B, float *C) {
+    int row = blockIdx.y * 16 + threadIdx.y, col = blockIdx.x * 16 + threadIdx.x;
+    float acc = 0;
+    for (int k = 0; k < n; k++) acc += A[row * n + k] * B[k * n + col];
+    C[row * n + col] = acc;
+}
+__global__ void busy(float *C) {
+    float acc = C[0];
+    for (int i = 0; i < 1 << 30; i++) acc = acc * acc + 1;
+    C[0] = acc;
+}
+int main(int argc, char **argv) {
+    int n = argc > 1 ? atoi(argv[1]) : 2048;
+    float *a, *b, *c;
+    cudaMalloc(&a, n * n * 4); cudaMalloc(&b, n * n * 4); cudaMalloc(&c, n * n * 4);
+    cudaMemset(a, 0, n * n * 4); cudaMemset(b, 0, n * n * 4);
+    for (int i = 0; i < 1000; i++) {
+        naive<<<dim3(n / 16, n / 16), dim3(16, 16)>>>(n, a, b, c);
+    }
+    cudaDeviceSynchronize();
+    printf("done\\n");
+}
+"""
+
+
+def test_a_launch_that_changes_nothing_runs_once_more(tmp_path: Path) -> None:
+    program = followed(tmp_path, PRODUCTS)
+    assert (program["stopped"], program["launched"]) == ("", {"naive": 1000})
+    assert "n is 128 for 2,048" in program["sizes"] or "n is 256 for 2,048" in program["sizes"]
+
+
+@pytest.mark.usefixtures("impatient")
+def test_launches_that_a_program_did_not_come_to_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "file.cu"
+    more = "busy<<<1, 1>>>(c); cudaDeviceSynchronize();\nnaive<<<1, 1>>>(1, a, b, c);"
+    path.write_text(
+        PRODUCTS.replace("2048", "64").replace('printf("done', f'{more} printf("done'),
+        encoding="utf-8",
+    )
+    naive = next(one for one in check_file(read_kernel(path)) if one.kernel == "naive")
+    said = " ".join(naive.said)
+    assert "it launches naive 1,000 times" in said
+    assert "It did not come to line 25." in said
+
+
+def test_smaller_sizes_that_leave_a_grid_empty_say_nothing(tmp_path: Path) -> None:
+    program = followed(tmp_path, PRODUCTS.replace("dim3(n / 16, n / 16)", "dim3(n / 512, n / 16)"))
+    assert program["stopped"]
+    assert errors(program) == []

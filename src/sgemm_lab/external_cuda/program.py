@@ -20,8 +20,8 @@ MOST_LAUNCHED = 64
 SECONDS = 4.0
 """Processor time of one attempt to follow a program."""
 
-HALVINGS = (8,)
-"""How often large constants of the file are halved where it takes too long."""
+HALVINGS = ((8, 256), (9, 128))
+"""How often large constants are halved where it takes too long, and what none falls below."""
 
 Program = Mapping[str, Any]
 """What Node says of a program: see ``Followed`` in ``program/program.ts``. ``text``: the file with
@@ -41,14 +41,16 @@ def follow_program(pasted: Pasted, target: str = DEFAULT_TARGET) -> Program:
     is_sketch = text != pasted.text
     pasted = replace(pasted, text=text)
     followed = _follow(pasted, target, is_sketch)
-    for halvings in HALVINGS:
+    for halvings, least in HALVINGS:
         if followed["isSettled"]:
             break
-        made = read_sources(pasted).ask("smaller_sizes", halvings=halvings)
+        made = read_sources(pasted).ask("smaller_sizes", halvings=halvings, least=least)
         if not made["changed"]:
             break
         with suppress(LabError):
             other = _follow(replace(pasted, text=made["text"]), target, is_sketch)
+            if any(one["kind"] == "launch" for all_ in other["findings"].values() for one in all_):
+                break  # its grid or block may fit its own sizes alone
             if other["isSettled"] or len(other["launched"]) > len(followed["launched"]):
                 followed = {**other, "sizes": f"So that it runs here, {made['changed']}."}
     return followed

@@ -195,7 +195,7 @@ export const readingTasks: Tasks = {
     const { followed, isSketch } = await watched(given);
     return { ...followed, isSketch };
   },
-  smaller_sizes: ({ given }) => smallerSizes(read(given).file, given.halvings),
+  smaller_sizes: ({ given }) => smallerSizes(read(given).file, given.halvings, given.least),
   with_program: ({ given }) => withProgram(given.report, given.program, given.isLast, NO_PRODUCT),
   compare_kernel: async (question) => {
     const begun = secondsNow();

@@ -153,10 +153,8 @@ export function watchedBy<Found>(watching: LaunchTool, run: () => Found): Found 
   }
 }
 
-/** Let the tool hear of a launch that does not run. */
-export function note(call: Call) {
-  tool?.begins(call);
-}
+/** Let the tool hear of a launch that does not run; what would run in its place. */
+export const note = (call: Call) => tool?.begins(call) ?? call;
 
 /**
  * Run a kernel's PTX and count its memory requests as the hardware does. Throws a LabError with a

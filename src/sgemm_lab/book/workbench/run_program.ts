@@ -99,12 +99,13 @@ export function checkProgram(
 function followed(request: ProgramRequest, compiler: Compiler, tell: Tell): Run {
   const first = once(request, request.text, compiler, tell);
   let best = first;
-  for (const halvings of HALVINGS) {
+  for (const [halvings, least] of HALVINGS) {
     if (best.watched.followed.isSettled) break;
-    const made = smallerSizes(first.file, halvings);
+    const made = smallerSizes(first.file, halvings, least);
     if (!made.changed) break;
     const other = once(request, made.text, compiler, tell);
-    const { isSettled, launched } = other.watched.followed;
+    const { isSettled, launched, findings } = other.watched.followed;
+    if (Object.values(findings).some((all) => all.some(({ kind }) => kind === "launch"))) break;
     const known = best.watched.followed.launched;
     if (!isSettled && Object.keys(launched).length <= Object.keys(known).length) continue;
     best = other;

@@ -6,7 +6,7 @@ import type { Package } from "../../clang/run.ts";
 import { UNWRITTEN } from "../../simulator/hazard_log.ts";
 import type { Hazard } from "../../simulator/hazard_types.ts";
 import type { CudaFile } from "../cuda_file.ts";
-import { lastName } from "../kernels.ts";
+import { lastName, launchesOf, plainName } from "../kernels.ts";
 import type { Finding, Severity } from "../severity.ts";
 import type { Attempt } from "./attempt.ts";
 import { attempt } from "./attempt.ts";
@@ -31,6 +31,8 @@ export interface Followed {
   called: string[];
   /** how often it launches each kernel */
   launched: Record<string, number>;
+  /** the lines of launches that it did not come to, by the kernel */
+  missed: Record<string, number[]>;
   /** by the kernel that they are about; "" for the program */
   findings: Record<string, Finding[]>;
   /** which constants of the file are smaller than there, in a sentence; "" if none is */
@@ -101,7 +103,7 @@ function compiled(file: CudaFile, clang: Package) {
 
 const nothing = (stopped: string): Followed => ({
   ...{ needs: null, stopped, isSettled: true, called: [], launched: {}, findings: {}, sizes: "" },
-  ...{ printed: [], status: null },
+  ...{ printed: [], status: null, missed: {} },
 });
 
 /** What a program that ended says of itself, if it is not content. */
@@ -192,11 +194,16 @@ function report(
   const isWrong = findings.some(([, { severity }]) => severity === "error");
   const launched: Record<string, number> = {};
   for (const run of runs) launched[ofKernel(run)] = (launched[ofKernel(run)] ?? 0) + 1;
+  const missed: Followed["missed"] = {};
+  for (const { kernel, line } of stopped ? launchesOf(file) : []) {
+    if (runs.some((run) => run.line === line)) continue;
+    missed[plainName(kernel)] = [...(missed[plainName(kernel)] ?? []), line];
+  }
   const byKernel: Followed["findings"] = {};
   for (const [kernel, one] of findings) byKernel[kernel] = [...(byKernel[kernel] ?? []), one];
   return {
     ...{ needs: null, stopped, isSettled: !isTooLarge || isWrong, sizes: "" },
-    ...{ called: [], launched, findings: byKernel },
+    ...{ called: [], launched, missed, findings: byKernel },
     ...{ printed: lastLines(output), status: stopped ? null : status },
   };
 }

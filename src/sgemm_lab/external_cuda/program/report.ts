@@ -52,10 +52,12 @@ export function withProgram(
   }
   const findings = [...kept.values()];
   const clean = report.verdict === "right" ? "right" : "no fault found";
+  const missed = program.missed[name] ?? [];
   const said = [
     `The file's main was followed on its own data: it launches ${name} ${plural(times, "time")}.`,
     program.sizes,
-    program.stopped && `It was followed up to here: ${program.stopped}`,
+    program.stopped && `It was followed up to here: ${program.stopped.replace(/\.$/, "")}.`,
+    missed.length && `It did not come to ${missed.map((line) => `line ${line}`).join(", ")}.`,
     isLast && program.status !== null && `It ended with status ${program.status}.`,
     isLast && program.printed.length && `The last it printed: ${program.printed.join(" / ")}`,
   ].filter(Boolean);

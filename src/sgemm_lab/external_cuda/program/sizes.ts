@@ -5,13 +5,18 @@ import type { CudaFile } from "../cuda_file.ts";
 import type { Token } from "../tokens.ts";
 import { tokensOf } from "../tokens.ts";
 
-/** Constants up to the first stay; none is less than the second, whose remainder it keeps. */
+/** Constants up to this stay, as they may be sizes of blocks; those of matrices by their names do not. */
 const LARGEST_KEPT = 1024;
-const LEAST = 256;
+const OF_MATRIX = /^([mnk]|(mat(rix)?_?)?(size|dim|width|height|rows|cols))$/i;
 const TYPES = /^(int|long|unsigned|size_t|u?int(32|64)_t|auto|short|uint)$/;
 /** What takes a number that stands for no size. */
 const SEEDED = /^(srand(48)?|seed|mt19937(_64)?|minstd_rand0?|default_random_engine)$/;
 const PLAIN = /^(?:\d[\d']*[uUlLzZ]*|<<|<|[-+*()])$/;
+
+interface Step {
+  halvings: number;
+  least: number;
+}
 
 interface Change {
   start: number;
@@ -24,11 +29,13 @@ interface Change {
 /**
  * Halve every number that a variable or a macro begins with: all by the same factor, so that what is
  * larger stays larger; what a block does not divide keeps its remainder.
+ * @param least what none is less than, and whose remainder it keeps
  */
-export function smallerSizes(file: CudaFile, halvings: number) {
+export function smallerSizes(file: CudaFile, halvings: number, least: number) {
+  const step = { halvings, least };
   const [{ text }] = file.files;
   const changes = file.files[0].declarations.flatMap(({ kind, tokens }) =>
-    kind === "directive" ? ofMacro(tokens[0], halvings) : ofVariables(tokens, halvings),
+    kind === "directive" ? ofMacro(tokens[0], step) : ofVariables(tokens, step),
   );
   if (changes.some((change) => isTied(change, file))) return { text, changed: "" };
   let made = text;
@@ -58,15 +65,15 @@ function isTied({ start, end, own, value }: Change, { files: [{ declarations }] 
   );
 }
 
-function ofMacro({ text, start }: Token, halvings: number): Change[] {
+function ofMacro({ text, start }: Token, step: Step): Change[] {
   const [, before, name, body] = /^(#\s*define\s+(\w+)[ \t]+)(.+?)\s*$/.exec(text) ?? [];
   if (!body) return [];
   const from = start + before.length;
-  return changed(name, tokensOf(body), from, from + body.length, halvings);
+  return changed(name, tokensOf(body), from, from + body.length, step);
 }
 
 /** Of `const int n = 1 << 20, m = 5;` and members with values. */
-function ofVariables(tokens: Token[], halvings: number): Change[] {
+function ofVariables(tokens: Token[], step: Step): Change[] {
   let isDeclared = false;
   return tokens.flatMap((token, at) => {
     if (/^[;{}(]$/.test(token.text)) isDeclared = false;
@@ -75,27 +82,37 @@ function ofVariables(tokens: Token[], halvings: number): Change[] {
     if (token.kind !== "name" || !isDeclared || !first) return [];
     if (opening !== "=" && opening !== "{" && opening !== "(") return [];
     if (TYPES.test(token.text)) return [];
-    let end = at + 2;
+    const begin = opening === "=" ? defaultAt(tokens, at + 2) : at + 2;
+    let end = begin;
     while (end < tokens.length && PLAIN.test(tokens[end].text)) end++;
     if (opening !== "=") end -= Number(tokens[end - 1]?.text === ")");
     const closing = tokens[end]?.text ?? "";
-    if (end === at + 2 || !/^[,;})]$/.test(closing)) return [];
+    if (end === begin || !/^[,;})]$/.test(closing)) return [];
     return changed(
       token.text,
-      tokens.slice(at + 2, end),
-      first.start,
+      tokens.slice(begin, end),
+      tokens[begin].start,
       tokens[end - 1].end,
-      halvings,
+      step,
     );
   });
 }
 
-function changed(name: string, tokens: Token[], start: number, end: number, halvings: number) {
+/** Of `argc > 1 ? atoi(argv[1]) : 4096` the last number: the program gets no words. */
+function defaultAt(tokens: Token[], start: number) {
+  const length = tokens.slice(start).findIndex(({ text }) => /^[;{}]$/.test(text));
+  const texts = tokens.slice(start, start + Math.max(0, length)).map(({ text }) => text);
+  const isAsked = texts.includes("argc") && texts.filter((text) => text === "?").length === 1;
+  return start + (isAsked ? texts.indexOf(":", texts.indexOf("?")) + 1 : 0);
+}
+
+function changed(name: string, tokens: Token[], start: number, end: number, step: Step) {
   const own = numberOf(tokens);
-  if (own === null || own <= LARGEST_KEPT) return [];
-  const rest = own % LEAST;
-  const halved = Math.max(LEAST, Math.floor(own / 2 ** halvings));
-  const value = Math.floor(halved / LEAST) * LEAST + rest;
+  const { halvings, least } = step;
+  if (own === null || own <= (OF_MATRIX.test(name) ? 2 * least : LARGEST_KEPT)) return [];
+  const rest = own % least;
+  const halved = Math.max(least, Math.floor(own / 2 ** halvings));
+  const value = Math.floor(halved / least) * least + rest;
   return value < own ? [{ start, end, name, own, value }] : [];
 }
 

@@ -9,13 +9,14 @@ from typing import Any
 
 import pytest
 from page_kinds import CHAPTERS, covering, source_of
-from playwright.sync_api import Response
+from playwright.sync_api import Response, expect
 from sites import WAYS, Site, Visit, widgets_that_stay_still
 from turns import in_turn
 
 from accessible import faults
 from browser import PHONE
 from sgemm_lab.exercises import find_prediction
+from sgemm_lab.lab import session
 from sgemm_lab.lab.exercise import machine_of_records
 
 pytestmark = pytest.mark.browser
@@ -152,6 +153,22 @@ def test_a_prediction_hides_its_result_on_every_gpu(
     assert shown[0] == shown[1]
     pass_predictions(page)
     assert page.locator(".lab-closing:visible").count() > shown[1]
+
+
+def test_a_prediction_is_judged_by_the_chosen_gpu(book: Site, contexts: Any) -> None:
+    page = contexts().goto(book, "chapters/06_bank_conflicts.html").page
+    prediction = page.locator('[data-name="split-gain"]')
+    choice, said = page.locator("select.lab-gpu-choice"), prediction.locator("[data-lab=verdict]")
+    prediction.locator("[data-lab=answer]").fill("1.1")
+    prediction.locator("[data-lab=judge]").click()
+    exercise = find_prediction("split-gain")
+    for gpu in ("NVIDIA H100 80GB HBM3", "NVIDIA H200"):
+        choice.select_option(gpu)
+        with session.only(gpu):
+            data = exercise.judging(machine_of_records())
+        expect(said).to_contain_text(f"it is {data['expected']:.2f}")
+        expect(said).to_contain_text(data["says"].replace("`", ""))
+        expect(prediction.locator("[data-lab=source]")).to_have_text(f"Recorded on {gpu}.")
 
 
 def press_folds(page: Any) -> None:

@@ -51,6 +51,7 @@ from sgemm_lab.exercises import (
     find_prediction,
 )
 from sgemm_lab.exercises.model import JudgingData
+from sgemm_lab.lab.each_gpu import by_gpu
 from sgemm_lab.lab.exercise import machine_of_records
 
 KIND = "exercises"
@@ -121,7 +122,8 @@ class ExerciseDirective(SphinxDirective):
                 judging = question_data(exercise)
             except LabError as problem:
                 return _raw(f'<p class="lab-go-on">{escape(str(problem))}</p>'), _raw("")
-            html, data = answer_form(exercise, judging), {**judging, "unit": exercise.unit}
+            html = answer_form(exercise, judging)
+            data = {**judging, "unit": exercise.unit, "others": _on_other_gpus(exercise)}
         body = json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")
         return _raw(html), _raw(
             f'<script type="application/json" data-lab="judging">{body}</script>'
@@ -235,7 +237,8 @@ def answer_form(exercise: Question, data: JudgingData) -> str:
         )
     notes = [exercise.allows]
     if data["kind"] in ("choice", "estimate") and data["source"]:
-        notes.append(f"{data['source'].split(',')[0]}.")  # the GPU, without the date and versions
+        source = data["source"].split(",")[0]  # the GPU, without the date and versions
+        notes.append(f'<span data-lab="source">{source}.</span>')
     note = " ".join(filter(None, notes))
     allows = f'<p class="lab-allows">{note}</p>' if note else ""
     return (
@@ -294,6 +297,16 @@ def lines_data(exercise: Lines) -> dict[str, object]:
 def question_data(exercise: Question) -> JudgingData:
     """Return what judges an answer on a page: measurements are the book's records."""
     return exercise.judging(machine_of_records())
+
+
+def _on_other_gpus(exercise: Question) -> dict[str, JudgingData]:
+    """Return what judges an answer on each other recorded GPU, by the GPU's name.
+
+    None where the answer is not a measurement, or of one GPU alone.
+    """
+    source = question_data(exercise).get("source")
+    found = by_gpu(lambda: exercise.judging(machine_of_records()))
+    return {gpu: data for gpu, data in found if data.get("source") != source}
 
 
 @cache

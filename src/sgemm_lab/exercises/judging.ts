@@ -33,6 +33,7 @@ interface EstimateData {
   /** where the number comes from */
   source: string;
   unit: string;
+  others?: OtherGpus;
 }
 
 interface ChoiceData {
@@ -42,6 +43,12 @@ interface ChoiceData {
   feedback: Record<string, string>;
   source: string;
   unit: string;
+  others?: OtherGpus;
+}
+
+/** What differs on other GPUs, by the GPU's name. */
+interface OtherGpus {
+  [gpu: string]: Partial<EstimateData | ChoiceData>;
 }
 
 export type JudgingData = NumberData | EstimateData | ChoiceData;
@@ -104,6 +111,12 @@ function judgeEstimate(data: EstimateData, given: number): Verdict {
   return { right, text: [missed, hint?.says, data.says].filter(Boolean).join(" ") };
 }
 
+/** What judges an answer on a GPU. */
+export function onGpu(data: JudgingData, gpu: string): JudgingData {
+  if (data.kind === "number") return data;
+  return { ...data, ...data.others?.[gpu] } as JudgingData;
+}
+
 /** Judge what the reader typed or chose. */
 export function judge(data: JudgingData, answer: string): Verdict {
   if (data.kind === "choice") {
@@ -125,8 +138,17 @@ export function skippedText(data: JudgingData) {
   return `It is ${spelled(data.expected)}. ${says}`.trimEnd();
 }
 
-/** The numbers by which a text would give an answer away: with three digits or more, no sizes. */
+/**
+ * The numbers by which a text would give an answer away, on any GPU: with three digits or more, no
+ * sizes.
+ */
 export function answerNumbers(data: JudgingData): string[] {
+  const others = data.kind === "number" ? [] : Object.keys(data.others ?? {});
+  const all = ["", ...others].flatMap((gpu) => numbersOn(onGpu(data, gpu)));
+  return [...new Set(all)];
+}
+
+function numbersOn(data: JudgingData): string[] {
   const said = skippedText(data).match(/(?<![×\d.,])\d[\d,]*(\.\d+)?(?![\d,³×])/g) ?? [];
   const exact = data.kind === "choice" ? [] : [String(data.expected)];
   const shorter = [...said, ...exact].filter((one) => one.includes(".") && !one.includes(","));
@@ -136,5 +158,5 @@ export function answerNumbers(data: JudgingData): string[] {
   const all = [...said, ...forms];
   const telling = all.filter((one) => one.replace(/\D/g, "").length > 2 && Number(one) !== 1);
   const words = [...telling, ...percents, ...whole.map((one) => `${one} times`)];
-  return [...new Set(words)].map((one) => one.replaceAll(".", "\\."));
+  return words.map((one) => one.replaceAll(".", "\\."));
 }

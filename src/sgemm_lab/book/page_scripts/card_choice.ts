@@ -1,6 +1,7 @@
 // One choice of GPU for a page: boxes, tables and figures that were computed for several (`data-gpu`,
 // all but the first hidden) show that of the choice, and so do widgets. What is of one GPU alone
 // (`data-gpu-alone`), the text included, says so where another is chosen. This browser remembers it.
+// Predictions hear of it by the event "lab-gpu" on the document.
 
 import { storedText, storeText } from "../storage.ts";
 
@@ -54,6 +55,7 @@ import { storedText, storeText } from "../storage.ts";
   async function show() {
     for (const part of parts) part.hidden = part.dataset.gpu !== select.value;
     for (const { line, gpu } of notes) line.hidden = gpu === select.value;
+    document.dispatchEvent(new CustomEvent("lab-gpu", { detail: select.value }));
     await window.labWidgetsDrawn;
     const places: NodeListOf<HTMLElement & { labDrawn?: { model: object } }> =
       document.querySelectorAll(".lab-widget");

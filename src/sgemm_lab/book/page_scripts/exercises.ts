@@ -9,7 +9,13 @@
 // An exercise of lines has an editor for a form; panel-lines.ts, which comes when the reader turns to
 // it, runs and judges what is written there.
 
-import { answerNumbers, type JudgingData, judge, skippedText } from "../../exercises/judging.ts";
+import {
+  answerNumbers,
+  type JudgingData,
+  judge,
+  onGpu,
+  skippedText,
+} from "../../exercises/judging.ts";
 import { html } from "../../widgets/shared/dom.ts";
 import { storedEntries, storeText } from "../storage.ts";
 
@@ -46,6 +52,10 @@ interface Box {
   solution: HTMLDetailsElement | null;
   data: JudgingData | LinesData;
 }
+
+/** The GPU of which the page shows the measurements. */
+const chosenGpu = () =>
+  document.querySelector<HTMLSelectElement>("select.lab-gpu-choice")?.value ?? "";
 
 const own = document.currentScript;
 let bench: Promise<void> | null = null;
@@ -166,7 +176,7 @@ function show(
 
 function pass(box: Box) {
   if (!tellsAll(box.data)) return;
-  say(box, "passed", "", ...sentence(skippedText(box.data)));
+  say(box, "passed", "", ...sentence(skippedText(onGpu(box.data, chosenGpu()))));
   setState(box, "passed");
   close(box);
 }
@@ -174,7 +184,7 @@ function pass(box: Box) {
 function check(box: Box) {
   if (box.data.kind === "lines") return;
   const answer = typed(box);
-  const verdict = judge(box.data, answer);
+  const verdict = judge(onGpu(box.data, chosenGpu()), answer);
   if (verdict.right !== null) {
     keep((stored) => {
       stored[box.name] = { answer };
@@ -375,11 +385,22 @@ function setUp(box: Box) {
   if (stored?.passed) pass(box);
   else if (stored) {
     const answer = String(stored.answer);
-    const verdict = judge(box.data, answer);
+    const verdict = judge(onGpu(box.data, chosenGpu()), answer);
     if (verdict.right === null) return;
     fill(box, answer);
     show(box, verdict);
   }
+}
+
+/** Judge by what was measured on the GPU that the reader chose. */
+function followGpu(box: Box) {
+  if (box.data.kind === "lines" || !tellsAll(box.data)) return;
+  const data = onGpu(box.data, chosenGpu());
+  const source = box.form.querySelector('[data-lab="source"]');
+  if (source && tellsAll(data)) source.textContent = `${data.source.split(",")[0]}.`;
+  const { state } = box.element.dataset;
+  if (state === "passed") pass(box);
+  else if (state === "right" || state === "wrong") show(box, judge(data, typed(box)));
 }
 
 /** The way to begin anew. */
@@ -408,4 +429,6 @@ const boxes = [...document.querySelectorAll(ASKED)]
   .filter((box) => box !== null)
   .filter((box) => box.data.kind !== "lines" || window.labCompiles);
 boxes.forEach(setUp);
+boxes.forEach(followGpu);
+document.addEventListener("lab-gpu", () => boxes.forEach(followGpu));
 addForget(boxes);

@@ -16,6 +16,7 @@ import type { Signature } from "./kernel_arguments.ts";
 import { signatureOf, signatureText } from "./kernel_arguments.ts";
 import type { Kernels, LaunchRun, Place } from "./launcher.ts";
 import { Launcher, NeededKernel } from "./launcher.ts";
+import { libraryFunctions } from "./library_calls.ts";
 import type { MadeValues } from "./made_values.ts";
 import { MADE_BYTES, MOST_LAUNCHES } from "./made_values.ts";
 import { DeviceMemory } from "./memory.ts";
@@ -186,7 +187,10 @@ class Run {
 
   main() {
     const { module } = this.program;
-    const known: Record<string, WebAssembly.ImportValue> = this.runtime.functions;
+    const known: Record<string, WebAssembly.ImportValue> = {
+      ...this.runtime.functions,
+      ...libraryFunctions(this.runtime),
+    };
     const imports: WebAssembly.Imports = {};
     for (const { module: from, name } of WebAssembly.Module.imports(module)) {
       imports[from] ??= {};

@@ -9,8 +9,8 @@ import type { CudaFile } from "../cuda_file.ts";
 import type { FoundFunction } from "../kernels.ts";
 import { kernelsOf, lastName, templateValues } from "../kernels.ts";
 import { fieldsOf } from "../structs.ts";
+import { pointee } from "./block_elements.ts";
 import { UnfollowedError } from "./faults.ts";
-import type { Block } from "./memory.ts";
 import type { Place } from "./pointers.ts";
 import { DEVICE_POINTER, HOST_POINTER, layoutOf, placesOf } from "./pointers.ts";
 
@@ -38,16 +38,6 @@ export interface Signature {
   parameters: Taken[];
 }
 
-const ARRAYS: Record<string, new (buffer: ArrayBuffer) => ShapedArray["data"]> = {
-  ...{ float: Float32Array, double: Float64Array, char: Int8Array, "signed char": Int8Array },
-  ...{ short: Int16Array, int: Int32Array, "long long": BigInt64Array, bool: Uint8Array },
-  ...{ "unsigned char": Uint8Array, "unsigned short": Uint16Array, "unsigned int": Uint32Array },
-  ...{ "unsigned long long": BigUint64Array, __half: Uint16Array, __half2: Uint16Array },
-};
-const SHORT: Record<string, string> = {
-  ...{ uchar: "unsigned char", ushort: "unsigned short", uint: "unsigned int" },
-  ...{ longlong: "long long", ulonglong: "unsigned long long" },
-};
 const BITS = /^[a-z](\d+)$/;
 
 /** The name and the types in "void fast::tiled<16>(float const*, int)". */
@@ -111,13 +101,6 @@ export function signatureOf(
 }
 
 const bytesOfBits = (type: string) => Number(BITS.exec(type)?.[1] ?? 32) / 8;
-
-/** What a pointer leads to. */
-export const pointee = (type: string) =>
-  type
-    .slice(0, -1)
-    .trim()
-    .replace(/ (const|volatile)\b/g, "");
 
 function structOf(
   taken: Omit<Taken, "ofHost" | "ofDevice">,
@@ -190,19 +173,3 @@ function numberIn(view: DataView, type: string, bytes: number): number | bigint 
   if (bytes === 4) return isSigned ? view.getInt32(0, true) : view.getUint32(0, true);
   return isSigned ? view.getBigInt64(0, true) : view.getBigUint64(0, true);
 }
-
-/** A block as the elements that a pointer leads to. */
-export function shaped(block: Block, type: string): ShapedArray {
-  const [, base] = /^(\w+?)[1-4]$/.exec(type) ?? [];
-  const isHalf = type.startsWith("__half");
-  const make = ARRAYS[type] ?? ARRAYS[SHORT[base] ?? base];
-  const bytes = block.bytes;
-  const held = bytes.byteOffset || bytes.buffer.byteLength !== bytes.length ? bytes.slice() : bytes;
-  const data = make && fits(make, held) ? new make(held.buffer as ArrayBuffer) : held;
-  const state = block.state ?? undefined;
-  const whole = block.size > bytes.length ? block.size : undefined;
-  return { data, shape: [data.length], isHalf, state, whole };
-}
-
-const fits = (make: unknown, { length }: Uint8Array) =>
-  length % (make as { BYTES_PER_ELEMENT: number }).BYTES_PER_ELEMENT === 0;

@@ -10,8 +10,8 @@ import { lastName } from "../kernels.ts";
 import type { Field } from "../structs.ts";
 import { fieldsOf, hasPointers, MOST_FIELDS } from "../structs.ts";
 import { sourceName } from "../variables.ts";
+import { pointee, shaped } from "./block_elements.ts";
 import { TooLargeError, UnfollowedError } from "./faults.ts";
-import { pointee, shaped } from "./kernel_arguments.ts";
 import type { Block, DeviceMemory } from "./memory.ts";
 
 export const [HOST_POINTER, DEVICE_POINTER] = [4, 8];

@@ -4,7 +4,6 @@ import { UNWRITTEN } from "../../simulator/memory.ts";
 import type { Calls } from "./calls.ts";
 import { ProgramFault, TooLargeError, UnfollowedError } from "./faults.ts";
 import type { Heap } from "./heap.ts";
-import { libraryFunctions } from "./library_calls.ts";
 import type { Block, DeviceMemory, Where } from "./memory.ts";
 import type { Streams, Work } from "./streams.ts";
 
@@ -102,9 +101,8 @@ export class Runtime {
     return new TextDecoder().decode(bytes.slice(0, bytes.indexOf(0)));
   }
 
-  /** By name; those of C++ and of libraries that are not here are no part of it. */
+  /** By name; those of C++ and of libraries are no part of it. */
   functions: Record<string, Function> = {
-    ...libraryFunctions(this),
     lab_tick: () => {
       this.world.tick();
       return undefined;

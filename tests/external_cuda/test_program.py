@@ -172,10 +172,39 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sgemm_lab.external_cuda.program.SECONDS", 1.0)
 
 
+OWN_SHARED = """
+#include <cstdio>
+__global__ void __launch_bounds__(128) turn(int *x) {
+    __shared__ int own[512];
+    extern __shared__ char flags[];
+    int t = threadIdx.x;
+    own[t] = x[t];
+    flags[2 * t] = t & 1;
+    __syncthreads();
+    int last = blockDim.x - 1 - t;
+    x[t] = own[last] + flags[2 * last];
+}
+int main() {
+    cudaFuncAttributes limits;
+    int *x, h[128], grid, best;
+    cudaFuncGetAttributes(&limits, turn);
+    cudaOccupancyMaxPotentialBlockSize(&grid, &best, turn, 0, 0);
+    cudaMalloc(&x, sizeof(h));
+    for (int i = 0; i < 128; i++) h[i] = i;
+    cudaMemcpy(x, h, sizeof(h), cudaMemcpyHostToDevice);
+    turn<<<1, limits.maxThreadsPerBlock, 2 * 128>>>(x);
+    turn<<<1, best, 2 * 128>>>(x);
+    cudaMemcpy(h, x, sizeof(h), cudaMemcpyDeviceToHost);
+    printf("%d\\n", h[5]);
+}
+"""
+
 LARGE = SCALE.replace("n = 1000;", "n = 1 << 24;")
 
 
-@pytest.mark.parametrize("text", [SCALE, LINES, TABLE, MARK, MARK_VARIABLE, PARTS, HALVES])
+@pytest.mark.parametrize(
+    "text", [SCALE, LINES, TABLE, MARK, MARK_VARIABLE, PARTS, HALVES, OWN_SHARED]
+)
 def test_nothing_is_found_in_a_right_program(tmp_path: Path, text: str) -> None:
     program = followed(tmp_path, text)
     assert not program["stopped"]
@@ -190,7 +219,14 @@ def test_nothing_is_found_in_a_right_program(tmp_path: Path, text: str) -> None:
         (SCALE, "i < n)", "i <= n)", "element 1000 of x, which has 1000 elements"),
         (SCALE, "2.0f * x[i]", "x[i] + x[i / 2]", "ends with status 1"),
         (SCALE, "/ 128, 128>>>", "/ 128, 2048>>>", "a block of 2048 threads is too large"),
+        (
+            SCALE,
+            "__global__ void",
+            "__global__ void __launch_bounds__(64)",
+            "Line 15: scale is not",
+        ),
         (SCALE, "128>>>", "128, 50000>>>", "need cudaFuncSetAttribute"),
+        (OWN_SHARED, ", 2 * 128", ", 47 * 1024", "with 2048 of its own arrays"),
         (SCALE, "scale<<<(n + 127) / 128, 128>>>(x,", "scale<<<8, 128>>>(h,", "of the host"),
         (SCALE, "(r, y, n * sizeof(float)", "(r, y, n * 8", "takes 8000 bytes of r"),
         (LINES, "blockDim.x * gridDim.x", "blockDim.x", "letters (expected 5000)"),

@@ -3,7 +3,6 @@
 import { LabError } from "../../errors.ts";
 import { MOST_KERNELS } from "../../external_cuda/program.py";
 import { secondsNow } from "../../simulator/clock.ts";
-import { parse } from "../../simulator/ptx.ts";
 import type { CudaFile } from "../cuda_file.ts";
 import { sourceName } from "../variables.ts";
 import { Calls } from "./calls.ts";
@@ -121,7 +120,8 @@ class Run {
       ...{ heap: this.heapOf, device: this.device, streams: this.streams, calls: this.calls },
       launch: (asked) => this.launch(asked),
       raise: (stub, bytes) => this.shared.set(stub, bytes),
-      staticShared: (stub) => this.staticShared(stub),
+      staticShared: (stub) => this.signature(stub).staticShared,
+      mostThreads: (stub) => this.signature(stub).mostThreads,
       callAll: () => this.callAll(),
       isManaged: (variable) => this.isManaged(variable),
       isMade: () => this.made.isMade,
@@ -319,13 +319,6 @@ class Run {
     const made = signatureOf(this.file, text, compiled);
     this.signatures.set(stub, made);
     return made;
-  }
-
-  staticShared(stub: number) {
-    const name = this.runtime.kernels.get(stub) ?? "";
-    const compiled = this.kernels[signatureText(this.program.names.get(name) ?? "").key];
-    const shared = compiled?.ptx ? (parse(compiled.ptx).get(compiled.entry)?.shared ?? []) : [];
-    return shared.reduce((all, { bytes }) => all + bytes, 0);
   }
 
   launch({ stub, args, stream, ...asked }: Asked) {

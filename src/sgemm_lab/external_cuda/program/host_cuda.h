@@ -488,6 +488,7 @@ cudaError_t cudaLaunchKernel(const void*, dim3, dim3, void**, unsigned long, cud
 cudaError_t lab_allocate_device(void**, lab_size_t, int kind, int line);
 cudaError_t lab_raise_shared(const void*, int attribute, int bytes, int line);
 int lab_static_shared(const void*);
+int lab_most_threads(const void*);
 void lab_launch_at(int line);
 void* lab_symbol(const void*);
 lab_size_t lab_symbol_bytes(const void*);
@@ -561,7 +562,8 @@ template <class F> cudaError_t cudaFuncSetAttribute(F* function, cudaFuncAttribu
 }
 template <class F> cudaError_t cudaFuncSetCacheConfig(F*, cudaFuncCache) LAB_OK
 template <class F> cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* to, F* function) {
-  *to = {(lab_size_t)lab_static_shared((const void*)function), 0, 0, 1024, 32, 90, 90, 232448};
+  const void* own = (const void*)function;
+  *to = {(lab_size_t)lab_static_shared(own), 0, 0, lab_most_threads(own), 32, 90, 90, 232448};
   return cudaSuccess;
 }
 template <class F>
@@ -577,8 +579,9 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* to, F* f
   return cudaOccupancyMaxActiveBlocksPerMultiprocessor(to, f, threads, shared);
 }
 template <class F>
-cudaError_t cudaOccupancyMaxPotentialBlockSize(int* grid, int* block, F*, lab_size_t = 0, int most = 0) {
-  *block = most && most < 1024 ? most : 1024;
+cudaError_t cudaOccupancyMaxPotentialBlockSize(int* grid, int* block, F* function, lab_size_t = 0, int most = 0) {
+  *block = lab_most_threads((const void*)function);
+  if (most && most < *block) *block = most;
   *grid = 132 * (2048 / *block);
   return cudaSuccess;
 }

@@ -9,9 +9,9 @@ import type { CudaFile } from "../cuda_file.ts";
 import type { Token } from "../tokens.ts";
 import { depthOf, matching, tokensOf } from "../tokens.ts";
 
-/** CUDA's headers that `host_cuda.h` stands for. */
+/** CUDA's headers that `host_cuda.h` stands for, and those that only kernels use. */
 const OF_CUDA =
-  /^(cuda(_\w+)?\.h|cuda\/\w+|cuda_runtime_api\.h|curand_(kernel|mtgp32\w*)\.h|cooperative_groups(\/.*)?\.h|mma\.h|cuComplex\.h|(vector|device|driver|texture|surface|math|sm_\d+|channel|host)_\w+\.h|helper_(cuda|functions)\.h|crt\/.*|nv\/\w+|nvToolsExt\.h|nvtx3\/.*|omp\.h|immintrin\.h|cudaProfiler\.h)$/;
+  /^(cuda(_\w+)?\.h|cuda\/\w+|cuda_runtime_api\.h|curand_(kernel|mtgp32\w*)\.h|cooperative_groups(\/.*)?\.h|mma\.h|cuComplex\.h|(vector|device|driver|texture|surface|math|sm_\d+|channel|host)_\w+\.h|helper_(cuda|functions)\.h|crt\/.*|cub\/(cub|(block|warp|thread)\/\w+|util_\w+)\.cuh|nv\/\w+|nvToolsExt\.h|nvtx3\/.*|omp\.h|immintrin\.h|cudaProfiler\.h)$/;
 /** Headers of libraries that `host_libraries.h` stands for. */
 const OF_LIBRARIES = /^(cublas(_v2|_api)?|curand|library_types)\.h$/;
 export const LIBRARY_FILE = "lab_libraries.h";

@@ -36,8 +36,14 @@ export interface Signature {
   key: string;
   name: string;
   parameters: Taken[];
+  /** threads that a block may have: as `__launch_bounds__` says, if it does */
+  mostThreads: number;
+  /** bytes of its shared arrays of a known size */
+  staticShared: number;
 }
 
+/** Threads of a block at most. */
+export const MOST_THREADS = 1024;
 const BITS = /^[a-z](\d+)$/;
 
 /** The name and the types in "void fast::tiled<16>(float const*, int)". */
@@ -72,7 +78,8 @@ export function signatureOf(
   { ptx, entry }: { ptx: string; entry: string },
 ): Signature {
   const { key, name, types } = signatureText(demangled);
-  const compiled = parse(ptx).get(entry)?.parameters ?? [];
+  const kernel = parse(ptx).get(entry);
+  const compiled = kernel?.parameters ?? [];
   const declared = kernelsOf(file).find((one) => lastName(one.name) === name);
   const parameters = types.map((type, at): Taken => {
     const own = declared?.parameters[at]?.name || `argument ${at + 1}`;
@@ -97,7 +104,10 @@ export function signatureOf(
       ofDevice,
     };
   });
-  return { key, name, parameters };
+  const bounds = kernel?.mostThreads ?? [];
+  const mostThreads = bounds.length ? bounds.reduce((all, side) => all * side, 1) : MOST_THREADS;
+  const staticShared = (kernel?.shared ?? []).reduce((all, { bytes }) => all + bytes, 0);
+  return { key, name, parameters, mostThreads, staticShared };
 }
 
 const bytesOfBits = (type: string) => Number(BITS.exec(type)?.[1] ?? 32) / 8;

@@ -15,7 +15,7 @@ import type { CudaFile } from "../cuda_file.ts";
 import { isSameSymbol } from "../variables.ts";
 import { ProgramFault, TooLargeError, UnfollowedError } from "./faults.ts";
 import type { Signature } from "./kernel_arguments.ts";
-import { argumentOf } from "./kernel_arguments.ts";
+import { argumentOf, MOST_THREADS } from "./kernel_arguments.ts";
 import type { Block, DeviceMemory } from "./memory.ts";
 import { layoutOf, Reached, typeOfVariable } from "./pointers.ts";
 import { writtenBy } from "./written_variables.ts";
@@ -60,9 +60,9 @@ export class NeededKernel extends Error {
   }
 }
 
-const STATIC_SHARED = 48 * 1024;
+/** Bytes of shared memory of a block that no kernel has to ask for. */
+const PLAIN_SHARED = 48 * 1024;
 const MOST_SIDES = [2 ** 31 - 1, 65_535, 65_535];
-const MOST_THREADS = 1024;
 /** Threads that an H200 has at once; those of a launch that also runs thread after thread. */
 const AT_ONCE = 132 * 2048;
 const MOST_ORDERED = 2 ** 13;
@@ -293,19 +293,24 @@ export class Launcher {
    * Whether a GPU takes a launch.
    * @param mostShared bytes of dynamic shared memory that its kernel may have
    */
-  isPossible({ grid, block, name, sharedBytes, line }: Launch, mostShared: number) {
+  isPossible({ grid, block, name, signature, sharedBytes, line }: Launch, mostShared: number) {
     const fault = (why: string) => {
       this.find("launch", `${name} is not launched: ${why}.`, { kernel: name, line });
       return false;
     };
     const threads = block.reduce((all, side) => all * side, 1);
     if (threads > MOST_THREADS) return fault(`a block of ${threads} threads is too large`);
+    const { mostThreads, staticShared } = signature;
+    if (threads > mostThreads) {
+      return fault(`its __launch_bounds__ allow ${mostThreads} threads a block, not ${threads}`);
+    }
     if (!threads || grid.includes(0)) return fault("its grid or block has no threads");
     const axis = grid.findIndex((side, at) => side > MOST_SIDES[at]);
     if (axis >= 0) return fault(`${grid[axis]} blocks along ${"xyz"[axis]} are too many`);
-    if (sharedBytes > Math.max(STATIC_SHARED, mostShared)) {
+    const total = sharedBytes + staticShared;
+    if (total > PLAIN_SHARED && sharedBytes > mostShared) {
       return fault(
-        `${sharedBytes} bytes of dynamic shared memory need cudaFuncSetAttribute, as they are more than ${STATIC_SHARED}`,
+        `${sharedBytes} bytes of dynamic shared memory${staticShared ? `, with ${staticShared} of its own arrays,` : ""} need cudaFuncSetAttribute, as they are more than ${PLAIN_SHARED}`,
       );
     }
     return true;

@@ -57,6 +57,8 @@ export interface World {
   /** note that a kernel may have so much dynamic shared memory */
   raise: (stub: number, bytes: number) => void;
   staticShared: (stub: number) => number;
+  /** threads that a block of a kernel may have */
+  mostThreads: (stub: number) => number;
   call: (callback: number, data: number) => void;
   /** call the functions that launch kernels, of a file without a main */
   callAll: () => void;
@@ -182,11 +184,12 @@ export class Runtime {
     lab_raise_shared: (stub: number, attribute: number, bytes: number, line: number) => {
       this.at(line);
       if (attribute !== DYNAMIC_SHARED) return SUCCESS;
-      if (bytes > MOST_SHARED) return INVALID_VALUE;
+      if (bytes + this.world.staticShared(stub) > MOST_SHARED) return INVALID_VALUE;
       this.world.raise(stub, bytes);
       return SUCCESS;
     },
     lab_static_shared: (stub: number) => this.world.staticShared(stub),
+    lab_most_threads: (stub: number) => this.world.mostThreads(stub),
     lab_copies: (to: number, from: number) => {
       this.copied = [REALS[to], REALS[from]];
       return undefined;

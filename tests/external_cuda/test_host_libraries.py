@@ -166,3 +166,36 @@ def test_an_own_kernel_is_compared_with_cublas(
     program = followed(tmp_path, OWN_KERNEL.replace(right, wrong) if right else OWN_KERNEL)
     found = [one["message"] for every in program["findings"].values() for one in every]
     assert any(says in one for one in found) if says else program["status"] == 0, program
+
+
+BLOCK_SUMS = """
+#include <cstdio>
+#include <cub/cub.cuh>
+#include <cub/block/block_reduce.cuh>
+__global__ void sums(const int *x, int *out) {
+    typedef cub::BlockReduce<int, 64> Reduce;
+    __shared__ typename Reduce::TempStorage held;
+    int one = Reduce(held).Sum(x[threadIdx.x]);
+    __syncthreads();
+    int two = Reduce(held).Sum(x[threadIdx.x] + 1);
+    if (threadIdx.x == 0) out[0] = one, out[1] = two;
+}
+int main() {
+    int h[64], *x, *out;
+    for (int i = 0; i < 64; i++) h[i] = i;
+    cudaMalloc(&x, sizeof(h)); cudaMalloc(&out, 2 * sizeof(int));
+    cudaMemcpy(x, h, sizeof(h), cudaMemcpyHostToDevice);
+    sums<<<1, 64>>>(x, out);
+    cudaMemcpy(h, out, 2 * sizeof(int), cudaMemcpyDeviceToHost);
+    printf("%d %d\\n", h[0], h[1]);
+    return h[0] != 2016 || h[1] != 2080;
+}
+"""
+
+
+def test_a_program_with_cub_in_its_kernels_is_followed(tmp_path: Path) -> None:
+    program = followed(tmp_path, BLOCK_SUMS)
+    assert (program["status"], program["printed"]) == (0, ["2016 2080"])
+    assert not program["findings"]
+    program = followed(tmp_path, BLOCK_SUMS.replace("    __syncthreads();\n", ""))
+    assert "with no barrier between" in program["findings"]["sums"][0]["message"]

@@ -86,6 +86,17 @@ def field(a: int, start: int, count: int) -> int:
     return cut(a, start, min(count, 32)) if start < 32 else 0
 
 
+def ones(start: int, count: int) -> int:
+    return 0 if start >= 32 else ((1 << min(count, 32)) - 1) << start
+
+
+def dot(a: int, b: int, c: int, wide: int, skipped: int) -> int:
+    """c plus products of signed parts of a by unsigned bytes of b."""
+    parts = [signed(a >> at, wide) for at in range(0, 32, wide)]
+    factors = [cut(b, 8 * (at + skipped), 8) for at in range(len(parts))]
+    return c + sum(one * other for one, other in zip(parts, factors, strict=True))
+
+
 def inserted(value: int, base: int, start: int, count: int) -> int:
     mask = ((1 << min(count, 32)) - 1) << min(start, 32)
     return base & ~mask | (value << min(start, 32)) & mask
@@ -123,6 +134,11 @@ U32: dict[str, Model] = {
     "bfe.s32 %d, %a, 4, 8;": lambda a, b, c: signed_field(a, 4, 8),
     "bfe.s32 %d, %a, 28, 8;": lambda a, b, c: signed_field(a, 28, 8),
     "bfi.b32 %d, %a, %b, 8, 12;": lambda a, b, c: inserted(a, b, 8, 12),
+    "bmsk.clamp.b32 %d, %a, %b;": lambda a, b, c: ones(a, b),
+    "bmsk.wrap.b32 %d, %a, %b;": lambda a, b, c: ones(a & 31, b & 31),
+    "dp4a.s32.u32 %d, %a, %b, %c;": lambda a, b, c: dot(a, b, c, 8, 0),
+    "dp2a.lo.s32.u32 %d, %a, %b, %c;": lambda a, b, c: dot(a, b, c, 16, 0),
+    "dp2a.hi.s32.u32 %d, %a, %b, %c;": lambda a, b, c: dot(a, b, c, 16, 2),
     "prmt.b32 %d, %a, %b, %c;": permuted,
     "prmt.b32 %d, %a, %b, 0x3340;": lambda a, b, c: permuted(a, b, 0x3340),
     "shf.l.wrap.b32 %d, %a, %b, %c;": lambda a, b, c: (b << 32 | a) << (c & 31) >> 32,

@@ -28,12 +28,24 @@ const findHighest = perLane([""], "u32", ({ type, shift }, a: bigint) => {
   return BigInt(shift ? widthOf(type) - 1 - place : place);
 });
 
-/** `dp4a`: c plus four products of bytes. */
+/** `bmsk`: ones from a place on, as many as b says. */
+const bitMask = perLane(["u32", "u32"], "u32", ({ mode }, a: bigint, b: bigint) => {
+  const [start, width] = [a, b].map((one) => (mode === "wrap" ? one % 32n : one));
+  if (start >= 32n) return 0n;
+  return BigInt.asUintN(32, (width >= 32n ? -1n : (1n << width) - 1n) << start);
+});
+
+/** One of the whole numbers that lie in a word. */
+const partOf = (word: bigint, bits: number, place: number, type: string) =>
+  (type === "s32" ? BigInt.asIntN : BigInt.asUintN)(bits, word >> BigInt(bits * place));
+
+/** `dp4a`: c plus four products of bytes. `dp2a`: c plus two, of 16 bits by a byte of b's half. */
 const dotOfBytes = perLane(["u32", "u32", "u32"], "u32", (match, a, b, c) => {
-  const byte = (bits: bigint, place: bigint, type: string) =>
-    (type === "s32" ? BigInt.asIntN : BigInt.asUintN)(8, bits >> (8n * place));
-  return [0n, 1n, 2n, 3n].reduce(
-    (sum, place) => sum + byte(a, place, match.first) * byte(b, place, match.second),
+  const count = match.half ? 2 : 4;
+  const begin = match.half === "hi" ? 2 : 0;
+  return Array.from({ length: count }, (_, place) => place).reduce(
+    (sum, place) =>
+      sum + partOf(a, 32 / count, place, match.first) * partOf(b, 8, begin + place, match.second),
     c as bigint,
   );
 });
@@ -194,7 +206,8 @@ const FLOAT = "(?<type>f32|f64)";
 export const RARE_OPERATIONS = operations([
   ["brev\\.(?<type>b32|b64)", reverse],
   [`bfind(?<shift>\\.shiftamt)?\\.${INTEGER}`, findHighest],
-  ["dp4a\\.(?<first>[su]32)\\.(?<second>[su]32)", dotOfBytes],
+  ["bmsk\\.(?<mode>clamp|wrap)\\.b32", bitMask],
+  ["(?:dp4a|dp2a\\.(?<half>lo|hi))\\.(?<first>[su]32)\\.(?<second>[su]32)", dotOfBytes],
   [`sad\\.${INTEGER}`, absoluteDifference],
   ["mul24\\.lo\\.(?<type>[su]32)", multiply24],
   [`copysign\\.${FLOAT}`, copySign],

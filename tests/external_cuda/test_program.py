@@ -736,3 +736,60 @@ def test_smaller_sizes_that_leave_a_grid_empty_say_nothing(tmp_path: Path) -> No
     program = followed(tmp_path, PRODUCTS.replace("dim3(n / 16, n / 16)", "dim3(n / 512, n / 16)"))
     assert program["stopped"]
     assert errors(program) == []
+
+
+STAGED = """
+#include <cstdio>
+__global__ void churn(const int *x, int *y, int steps) {
+    int v = x[threadIdx.x];
+    for (int s = 0; s < steps; s++) v = v * 3 + 1;
+    y[threadIdx.x] = v;
+}
+int main() {
+    int *held, *x, *y;
+    const int n = 64;
+    cudaMallocHost(&held, n * sizeof(int));
+    cudaMalloc(&x, n * sizeof(int)); cudaMalloc(&y, n * sizeof(int));
+    cudaMemset(y, 0, n * sizeof(int));
+    cudaStream_t s;
+    cudaStreamCreate(&s);
+    for (int b = 0; b < 3; b++) {
+        cudaStreamSynchronize(s);
+        for (int i = 0; i < n; i++) held[i] = i + b;
+        cudaMemcpyAsync(x, held, n * sizeof(int), cudaMemcpyHostToDevice, s);
+        churn<<<1, n, 0, s>>>(x, y, 900000000);
+    }
+    cudaMemcpyAsync(held, y, n * sizeof(int), cudaMemcpyDeviceToHost, s);
+    cudaStreamSynchronize(s);
+    printf(held[1] == 4 ? "FAIL\\n" : "PASS\\n");
+    return 0;
+}
+"""
+WAITS = "    cudaStreamSynchronize(s);\n"
+
+
+@pytest.mark.usefixtures("impatient")
+def test_the_order_of_host_and_copies_is_judged_where_a_launch_takes_too_long(
+    tmp_path: Path,
+) -> None:
+    assert not errors(followed(tmp_path, STAGED))
+    assert not errors(followed(tmp_path, STAGED.replace("s++", "s += 90000000")))
+    refilled = STAGED.replace("    " + WAITS, "")
+    (found,) = errors(followed(tmp_path, refilled))
+    assert found.startswith("Line 18: The host changes held while this copy may still read it.")
+    by_callback = refilled.replace(
+        "for (int i = 0; i < n; i++) held[i] = i + b;",
+        "cudaLaunchHostFunc(s, [](void *p) { ((int *)p)[0] += 1; }, held);",
+    )
+    assert not errors(followed(tmp_path, by_callback))
+
+
+@pytest.mark.usefixtures("impatient")
+def test_what_is_printed_before_a_long_launch_is_done_is_an_error(tmp_path: Path) -> None:
+    unwaited = STAGED.replace(WAITS + "    printf", "    printf").replace("b < 3", "b < 1")
+    (found,) = errors(followed(tmp_path, unwaited.replace("held[1] == 4", "held[1] == 1")))
+    assert (
+        'The host does not wait for the copy of line 22. Before that is done it prints "FAIL"'
+        in (found)
+    )
+    assert not errors(followed(tmp_path, unwaited))

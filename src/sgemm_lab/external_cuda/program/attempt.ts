@@ -132,6 +132,7 @@ class Run {
         if (line) this.line = line;
       },
       tick: () => this.tick(),
+      find: (message, line) => this.find("host memory", message, { line }),
     });
     const { symbols } = this.runtime;
     this.launcher = new Launcher(
@@ -344,6 +345,7 @@ class Run {
       this.made.line = line;
       if (isMade) this.launcher.note(launch);
       else this.launcher.run(launch);
+      this.runtime.changes++;
     };
     this.streams.add({ stream, line, what: `the launch of ${name} in line ${line}`, ...uses, run });
   }

@@ -77,7 +77,7 @@ export function follow(
   if (!first.stopped && first.unwritten.length) {
     if (verdict || differ(first, run("late", OTHER_GARBAGE))) findings.push(unwritten(first));
   }
-  const found = first.isLoose ? inOtherOrder(first, run) : null;
+  const found = first.isLoose ? (unwaited(first) ?? inOtherOrder(first, run)) : null;
   const shown = found ?? verdict;
   if (shown) findings.push(shown);
   if (first.stopped || !first.unset.length) return report(first, findings, file);
@@ -134,6 +134,14 @@ function unwritten({ unwritten: [first] }: Attempt): HostFinding {
     kernel: isKernel ? block.usedBy : "",
     isCertain: true,
   };
+}
+
+/** A program that does not wait for its results and says that they are wrong, if it was stopped later. */
+function unwaited({ stopped, late, output }: Attempt): HostFinding | null {
+  const said = complaint(output);
+  if (!stopped || !late || !said?.isCertain) return null;
+  const message = `Line ${late.line}: ${late.text} Before that is done it prints "${said.text}".`;
+  return { kind: "host memory", message, line: late.line, kernel: "", isCertain: true };
 }
 
 /** What depends on an order of streams, or of a stream and the host, that nothing ensures. */

@@ -15,6 +15,8 @@ const DYNAMIC_SHARED = 8;
 export const REALS = ["", "float", "double", "__half", "__nv_bfloat16"];
 const WHERE: Where[] = ["device", "managed", "pinned"];
 const MILLISECONDS = 0.5;
+/** Bytes of pinned memory, of all copies, that are noted until the copies are done. */
+const MOST_NOTED = 2 ** 26;
 
 /** A launch, as the program asks for it. */
 export interface Asked {
@@ -70,6 +72,8 @@ export interface World {
   array: (which: number, at: number) => number;
   at: (line: number) => void;
   tick: () => void;
+  /** note what is wrong with memory of the host */
+  find: (message: string, line: number) => void;
 }
 
 type Function = (...given: never[]) => number | bigint | undefined;
@@ -84,6 +88,10 @@ export class Runtime {
   unwritten: Unwritten[] = [];
   /** whether work may have waited while the host went on with memory that both see */
   isShared = false;
+  /** how much work is done that may have changed memory of the host */
+  changes = 0;
+  /** bytes of pinned memory that are noted for copies that wait */
+  #noted = 0;
   events = new Map<number, Work | undefined>();
   symbolAt = new Map<number, Block>();
   next = 1;
@@ -310,9 +318,11 @@ export class Runtime {
     run: () => void,
   ) {
     const asked = { stream, line, what: `${what} of line ${line}`, reads, writes };
+    const isOfDevice = (one: object) => "where" in one && one.where === "device";
     const again = () => {
       this.at(line);
       run();
+      if (!writes.length || !writes.every(isOfDevice)) this.changes++;
     };
     return this.world.streams.add({ ...asked, run: again });
   }
@@ -452,7 +462,14 @@ export class Runtime {
     }
     // Memory that is not pinned is read before the call ends.
     const held = source.block ? null : source.bytes(count).slice();
+    const asked = waits || target.block?.where !== "device" ? null : this.pinned(source, count);
     const run = () => {
+      if (asked?.isChanged()) {
+        this.world.find(
+          `The host changes ${source.name} while this copy may still read it. Wait for the copy first.`,
+          line,
+        );
+      }
       for (const { block } of [target, source]) {
         if (block?.freed)
           throw new ProgramFault(
@@ -465,6 +482,18 @@ export class Runtime {
     const [reads, writes] = [source, target].map(({ block }) => (block ? [block] : []));
     const work = this.add(stream, line, "the copy", reads, writes, run);
     if (waits || !target.block || target.block.where === "managed") this.world.streams.finish(work);
+  }
+
+  /** What a copy is to read of pinned memory; it tells whether the host has changed that since. */
+  pinned(source: Span, count: number) {
+    this.#noted += count;
+    if (source.block?.where !== "pinned" || this.#noted > MOST_NOTED) return null;
+    const [before, changes] = [source.bytes(count).slice(), this.changes];
+    const isChanged = () => {
+      const now = source.bytes(count);
+      return changes === this.changes && before.some((one, at) => one !== now[at]);
+    };
+    return { isChanged };
   }
 
   move(target: Span, source: Span, bytes: Uint8Array, count: number, line: number) {

@@ -63,9 +63,15 @@ export class SameValues implements Observer {
     });
   }
 
-  onStored({ site, positions }: Access, bits: (element: number, i: number) => bigint) {
+  onStored({ site, memory, positions }: Access, bits: (element: number, i: number) => bigint) {
     if (site.space !== "shared" || site.kind !== STORE) return;
     const held = this.#before;
+    if (new Set(positions).size === positions.length) {
+      // Each lane stores elsewhere, as addresses are multiples of the width.
+      const isChanged = [...held].some(([at, before]) => memory.bytes[at] !== before);
+      if (isChanged) this.#harmful.add(site.instruction.location);
+      return;
+    }
     for (let i = 0; i < positions.length; i++) {
       for (let byte = 0; byte < site.width; byte++) {
         const shift = BigInt(8 * (byte % site.wordBytes));

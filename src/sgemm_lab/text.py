@@ -38,6 +38,12 @@ def rounded_to(value: float, digits: int) -> float:
     return float(exact.quantize(place, ROUND_HALF_UP, _EXACT))
 
 
+def factor_text(value: float) -> str:
+    """Return two decimals; from 10 on one, and near 1, where a percent counts, three."""
+    digits = 1 if value >= 10 else 3 if abs(value - 1) < 0.06 else 2
+    return f"{value:.{digits}f}"
+
+
 def four_digits(value: float) -> str:
     """Write a value with four digits, so that the reader's own division gives the same three."""
     return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"

@@ -61,12 +61,15 @@ interface Verdict {
 
 const wholeNumbers = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
 const threeDigits = new Intl.NumberFormat("en-US", { maximumSignificantDigits: 3 });
+/** Near 1, where a percent counts, as in the book's boxes. */
+const fourDigits = new Intl.NumberFormat("en-US", { maximumSignificantDigits: 4 });
 const WANTED =
   "A number is wanted, such as 1024 or 2.5 (with a point), or a formula such as 2*32*1024.";
 
 function spelled(value: number) {
   if (!Number.isFinite(value)) return "inf";
-  return (Math.abs(value) >= 100 ? wholeNumbers : threeDigits).format(value);
+  const digits = Math.abs(value - 1) < 0.06 ? fourDigits : threeDigits;
+  return (Math.abs(value) >= 100 ? wholeNumbers : digits).format(value);
 }
 
 const near = (given: number, value: number, tolerance: number): boolean =>

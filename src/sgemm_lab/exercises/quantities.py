@@ -25,7 +25,7 @@ from sgemm_lab.records.store import load_records
 from sgemm_lab.records.strassen import STRASSEN_RECORDS, StrassenRun, latest
 from sgemm_lab.simulator.formulas import shared_wavefronts, tile_distribution
 from sgemm_lab.simulator.fragments import holders as holders
-from sgemm_lab.text import error_text, number, size_text
+from sgemm_lab.text import error_text, factor_text, number, size_text
 
 SQUARE: Size = (4096, 4096, 4096)
 
@@ -107,7 +107,7 @@ def times_as_fast(
         )
         if compared:
             speeds, _ = machine.speeds(kernels, compared)
-            again = number(speeds[name] / speeds[other])
+            again = factor_text(speeds[name] / speeds[other])
             says += f" At {size_text(compared)} it is {again} times."
         return Found(ratio, source, says)
 
@@ -117,7 +117,7 @@ def times_as_fast(
 def _times(ratio: float) -> str:
     """Return "1.37 times the speed", with the rule of no difference where it applies."""
     equal = "" if differ(ratio) else f", {comparison(ratio)}"
-    return f"{number(ratio)} times the speed{equal}"
+    return f"{factor_text(ratio)} times the speed{equal}"
 
 
 def times_as_fast_as_at(name: str, size: Size, other: Size) -> Finder:

@@ -38,7 +38,7 @@ from sgemm_lab.models.measured_bound import (
 )
 from sgemm_lab.models.roofline import sheet_of
 from sgemm_lab.records.store import not_yet_measured
-from sgemm_lab.text import four_digits, number, percent, size_text
+from sgemm_lab.text import factor_text, four_digits, number, percent, size_text
 
 PER_STEP = "multiply-add of a warp"
 
@@ -82,12 +82,6 @@ class Factor(NamedTuple):
         """The division and its result: "2 ÷ 1.625 wavefronts = 1.23"."""
         above, below = four_digits(self.above), four_digits(self.below)
         return f"{above} ÷ {below} {self.unit} = {factor_text(self.value)}"
-
-
-def factor_text(value: float) -> str:
-    """Return two decimals; from 10 on one, and near 1, where a percent counts, three."""
-    digits = 1 if value >= 10 else 3 if abs(value - 1) < 0.06 else 2
-    return f"{value:.{digits}f}"
 
 
 @dataclass(frozen=True)

@@ -136,6 +136,20 @@ def test_a_naive_kernel_is_a_reference_for_the_other(factor: str, verdict: str) 
     assert scale.verdict == verdict
 
 
+def test_what_fills_an_array_of_the_host_is_no_reference() -> None:
+    (report,) = reports("""__global__ void init_data_kernel(int n, double* x) {
+        int i = blockIdx.x * blockDim.x + threadIdx.x;
+        if (i < n) x[i] = n - i;
+    }
+    void init_host_data(int n, double* x) { for (int i = 0; i < n; ++i) x[i] = i; }
+    int main() {
+        double* x;
+        cudaMalloc(&x, 512);
+        init_data_kernel<<<1, 64>>>(64, x);
+    }""")
+    assert (report.verdict, report.findings) == ("no fault found", ())
+
+
 def test_a_reference_of_other_elements_is_none() -> None:
     text = ROWS.replace("out[i * C + j] = expf(row[j]", "out[i] = expf(row[j]")
     (report,) = reports(text)

@@ -89,7 +89,14 @@ function wordsOf(name: string) {
   return words.map((word) => word.toLowerCase());
 }
 
-const isReference = (name: string) => wordsOf(name).some((one) => WORDS.references.includes(one));
+/** Two functions that fill arrays, such as of the host and of the device, may fill them differently. */
+const isReference = (name: string) => {
+  const words = wordsOf(name);
+  const [isNamed, fills] = [WORDS.references, WORDS.filling].map((those) =>
+    words.some((one) => those.includes(one)),
+  );
+  return isNamed && !fills;
+};
 
 /** What a name says besides that it is a kernel, a reference or a version. */
 const meaning = (name: string) =>

@@ -80,10 +80,10 @@ def test_a_kernel_below_its_bound_names_its_longest_wait_and_its_share() -> None
     longest = max(waiting, key=lambda reason: waiting[reason])
     share = 100 * waiting[longest]
     rest = lab.closing("split", CHANGED).box.bound[1]
-    waits = f"{share:.0f} % of their time for {plain(NAMES_OF_WAITS[longest])} "
-    assert f"The rest is latency: warps wait {waits}" in rest
+    waits = f"{plain(NAMES_OF_WAITS[longest])} ({share:.0f} % of its own time) "
+    assert f"The rest is latency. A warp waits most for {waits}" in rest
     assert NAMES_OF_WAITS[longest] in lines(lab.closing("split"))["A warp's time"]
-    assert "warps wait" not in lab.closing("tiled", CHANGED).box.bound[1]
+    assert "A warp waits" not in lab.closing("tiled", CHANGED).box.bound[1]
     assert rest.endswith(".")
     assert lab.closing("split", why="Power.").box.bound[1].endswith(" Power.")
 

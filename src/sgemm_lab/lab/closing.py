@@ -132,24 +132,26 @@ class Closing:
         """The factor as a product: "1.37 = 1.23 (higher limit) × 1.11 (closer to it)."
 
         Where issue slots set both limits, the two are the number of instructions and their rate.
-        "" without a kernel before.
+        "" without a kernel before, and where ``gap`` says why it comes closer to the same limit.
         """
         if self.before is None or self.of_bounds is None or self.measured is None:
             return ""
         ratio, reached = self.of_bounds.value, self.now.share / self.before.share
+        if abs(ratio - 1) < _SAME and (self.gap or not differ(reached)):
+            return ""
         both = {self.before.bound.cap.unit, self.now.bound.cap.unit}
         if both == {ISSUE}:
             limit = f"{'fewer' if ratio > 1 else 'more'} instructions"
             closer = f"{'more' if reached > 1 else 'fewer'} per clock"
             if abs(ratio - 1) < _SAME:
-                return f"About as many instructions, but {closer}." if differ(reached) else ""
+                return f"About as many instructions, but {closer}."
         else:
             was, unit = _limiting(self.before), _limiting(self.now)
             limit = f"{'higher' if ratio > 1 else 'lower'} limit"
             limit += "" if was == unit else f", now {unit}"
             closer = f"{'closer to' if reached > 1 else 'further from'} it"
         if abs(ratio - 1) < _SAME:
-            return f"The limit is the same, and it comes {closer}." if differ(reached) else ""
+            return f"The limit is the same, and it comes {closer}."
         if abs(reached - 1) < _SAME:
             return f"{factor_text(ratio)} from {limit}; the share of the limit is as before."
         return (
@@ -299,8 +301,8 @@ def waits_text(one: MeasuredBound) -> str:
         return ""
     (first, share), (second, less) = longest
     return (
-        f"The rest is latency: warps wait {percent(share)} of their time for {plain(first)} and "
-        f"{percent(less)} for {plain(second)}."
+        f"The rest is latency. A warp waits most for {plain(first)} ({percent(share)} of its own "
+        f"time) and {plain(second)} ({percent(less)})."
     )
 
 

@@ -110,7 +110,7 @@ def test_scoreboard_json_is_a_list_of_objects(
             "error": None, "cublas_error": None, "date": "2026-01-02T03:04:05Z",
             "arithmetic": "fp32", "levels": None,
             # One block of 8 × 64 an SM: 8 SMs work, each at 128 multiply-adds a clock.
-            "bound_by": "arithmetic of the SM with the most blocks",
+            "bound_by": "arithmetic of the busiest SM",
             "bound_gflops": pytest.approx(8 * 128 * 2 * 1.98),
             "library_gflops": pytest.approx(2 * 64**3 / 1e-7 / 1e9),
         }

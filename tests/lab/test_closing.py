@@ -80,10 +80,10 @@ def test_a_kernel_below_its_bound_names_its_longest_wait_and_its_share() -> None
     longest = max(waiting, key=lambda reason: waiting[reason])
     share = 100 * waiting[longest]
     rest = lab.closing("split", CHANGED).box.bound[1]
-    waits = f"{plain(NAMES_OF_WAITS[longest])} ({share:.0f} % of its own time) "
-    assert f"The rest is latency. A warp waits most for {waits}" in rest
-    assert NAMES_OF_WAITS[longest] in lines(lab.closing("split"))["A warp's time"]
-    assert "A warp waits" not in lab.closing("tiled", CHANGED).box.bound[1]
+    assert f"The rest is latency: warps wait most for {plain(NAMES_OF_WAITS[longest])}, " in rest
+    said = f"{share:.0f} % for {NAMES_OF_WAITS[longest]}"
+    assert said in lines(lab.closing("split"))["A warp's time"]
+    assert "warps wait" not in lab.closing("tiled", CHANGED).box.bound[1]
     assert rest.endswith(".")
     assert lab.closing("split", why="Power.").box.bound[1].endswith(" Power.")
 
@@ -108,7 +108,7 @@ AT_OTHER_SIZES: list[tuple[str, AnySize]] = [
 )
 def test_what_a_box_prints_multiplies_to_its_factor(name: str, size: AnySize | None) -> None:
     """On every GPU, to the rounding of the three numbers."""
-    box = lab.closing(name, CHANGED, size=size)
+    box = lab.closing(name, CHANGED, size=size, gap="A reason.")
     for one in (box, *box.elsewhere):
         assert one.measured is not None
         text = one.product_text
@@ -126,13 +126,15 @@ def test_what_a_box_prints_multiplies_to_its_factor(name: str, size: AnySize | N
     ("name", "words"),
     [
         ("naive", "(higher limit) × "),
-        ("sliding_window", "The limit is the same, and it comes closer to it."),
+        ("sliding_window", ""),
         ("split", " limit, now "),
         ("double_buffer", "more instructions) × "),
     ],
 )
 def test_the_product_of_a_box_names_its_factors(name: str, words: str) -> None:
-    assert words in lab.closing(name, CHANGED).product_text
+    text = lab.closing(name, CHANGED).product_text
+    assert words in text
+    assert bool(words) == bool(text)
 
 
 @pytest.mark.parametrize("name", ["unrolled", "column_order", "producers", "stream_k"])
@@ -168,24 +170,35 @@ def test_where_blocks_are_few_the_busiest_sm_bounds() -> None:
     assert lines(box)["Demand"].startswith("4.125 times an even share of the multiply-adds")
     assert "not counted; they may allow less" in lines(box)["Limit"]
     what, rest = box.box.bound
-    assert what == "too few blocks"
-    assert "4.125 times an even share of the work" in rest
+    assert what == "arithmetic of the busiest SM"
+    assert "Blocks are too few: this SM has 4.125 times an even share of the work" in rest
 
 
 def test_an_author_who_says_where_all_time_goes_replaces_the_account() -> None:
     rest = lab.closing("wgmma_fp16", why="All of it.").box.bound[1]
-    assert rest.endswith("of what the busiest SM allows. All of it.")
+    assert rest.endswith("of full rate. All of it.")
     box = lab.closing("wgmma_fp16")
     assert "waiting costs" in box.box.bound[1].lower()
     assert "because tensor cores wait" in lines(box)["Its time"]
 
 
-def test_the_scale_ends_at_the_longest_of_speeds_limit_and_peak() -> None:
-    slower = lab.closing("wgmma_3xfp16").bars  # its limit is below the speed of its parent
-    assert slower.bound < slower.full == lab.speed("wgmma_fp16")
-    tiled = lab.closing("tiled").bars
-    assert tiled.full_text == f"peak of the FP32 units {tiled.full:,.0f}"
-    assert tiled.bound < tiled.full
+@pytest.mark.parametrize(
+    ("name", "size", "units"),
+    [
+        ("tiled", None, "FP32 units"),
+        ("cluster_split", 256, "FP32 units"),
+        ("mma_tf32", None, "tensor cores in TF32"),
+        ("wgmma_3xfp16", None, "tensor cores in FP16"),  # its parent is above its limit
+    ],
+)
+def test_every_scale_ends_at_the_peak_of_the_units_that_multiply(
+    name: str, size: int | None, units: str
+) -> None:
+    box = lab.closing(name, size=size)
+    bars = box.bars
+    assert f"peak of {units} {bars.peak:,.0f} GFLOP/s" in repr(box)
+    assert bars.bound < bars.peak
+    assert all(speed < bars.peak for _, speed in bars.speeds)
 
 
 def test_a_box_says_its_kernels_share_of_cublas_in_the_same_arithmetic() -> None:
@@ -210,7 +223,7 @@ def test_a_box_is_text_too_and_marks_code() -> None:
     said = repr(box)
     assert said.startswith("Where tiled stands: 17 % of cuBLAS. naive")
     assert "Nearest limit: shared memory, " in said
-    assert ", limit of shared memory " in said
+    assert ", limit 10," in said
     assert all(f"{term}: " in said for term in lines(box))
     assert "Recorded on NVIDIA H200" in said
     assert 'aria-label="Closing box: tiled"' in box._repr_html_()

@@ -9,11 +9,11 @@ from math import prod
 from typing import NamedTuple, TypeAlias
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.hardware import FLOP_PER_WARP_FMA
+from sgemm_lab.gpu import find_gpu
 from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.lab import session
 from sgemm_lab.lab.arguments import AnySize, kernel_of, size_of
-from sgemm_lab.lab.closing_box import CUBE, Bars, Box, Rows
+from sgemm_lab.lab.closing_box import CUBE, Bars, Box, Rows, peak_of
 from sgemm_lab.lab.each_gpu import by_gpu
 from sgemm_lab.lab.output import Unavailable, of_gpus, sentence
 from sgemm_lab.lab.speeds import find_scores
@@ -26,7 +26,7 @@ from sgemm_lab.lab.stalls import (
     time_text,
     waits,
 )
-from sgemm_lab.models.bound import DATA, GRID, ISSUE, PEAK, SCHEDULERS, Cap, rates
+from sgemm_lab.models.bound import DATA, GRID, ISSUE, SCHEDULERS, Cap
 from sgemm_lab.models.difference import comparison, differ
 from sgemm_lab.models.measured_bound import (
     MeasuredBound,
@@ -36,7 +36,6 @@ from sgemm_lab.models.measured_bound import (
     parent_of,
     required_ancestor,
 )
-from sgemm_lab.models.roofline import sheet_of
 from sgemm_lab.records.store import not_yet_measured
 from sgemm_lab.text import factor_text, four_digits, number, percent, size_text
 
@@ -132,26 +131,22 @@ class Closing:
         """The factor as a product: "1.37 = 1.23 (higher limit) × 1.11 (closer to it)."
 
         Where issue slots set both limits, the two are the number of instructions and their rate.
-        "" without a kernel before, and where ``gap`` says why it comes closer to the same limit.
+        "" without a kernel before, and where the limit is the same.
         """
         if self.before is None or self.of_bounds is None or self.measured is None:
             return ""
         ratio, reached = self.of_bounds.value, self.now.share / self.before.share
-        if abs(ratio - 1) < _SAME and (self.gap or not differ(reached)):
+        if abs(ratio - 1) < _SAME:
             return ""
         both = {self.before.bound.cap.unit, self.now.bound.cap.unit}
         if both == {ISSUE}:
             limit = f"{'fewer' if ratio > 1 else 'more'} instructions"
             closer = f"{'more' if reached > 1 else 'fewer'} per clock"
-            if abs(ratio - 1) < _SAME:
-                return f"About as many instructions, but {closer}."
         else:
-            was, unit = _limiting(self.before), _limiting(self.now)
+            was, unit = self.before.bound.unit, self.now.bound.unit
             limit = f"{'higher' if ratio > 1 else 'lower'} limit"
             limit += "" if was == unit else f", now {unit}"
             closer = f"{'closer to' if reached > 1 else 'further from'} it"
-        if abs(ratio - 1) < _SAME:
-            return f"The limit is the same, and it comes {closer}."
         if abs(reached - 1) < _SAME:
             return f"{factor_text(ratio)} from {limit}; the share of the limit is as before."
         return (
@@ -207,15 +202,11 @@ class Closing:
 
     @property
     def bars(self) -> Bars:
-        """The speeds; of kernels on FP32 units at the usual size, on the scale of their peak."""
+        """The speeds, the limit, and the peak of the units that multiply."""
         both = [one for one in (self.before, self.now) if one]
         speeds = [(one.kernel.display_name, one.score.gflops) for one in both]
-        bound, gpu = self.now.bound.gflops, sheet_of(self.now.record)
-        most, peak = max(bound, *(speed for _, speed in speeds)), ""
-        if self.now.score.size == CUBE and gpu and self.now.kernel.arithmetic == "fp32":
-            most = max(most, FLOP_PER_WARP_FMA * rates(gpu, "fp32")[PEAK])
-            peak = f"peak of the FP32 units {number(most)}"
-        return Bars(speeds, bound, most, peak, mark=f"limit of {_limiting(self.now)}")
+        units, peak = peak_of(find_gpu(self.now.bound.gpu), self.now.kernel.arithmetic)
+        return Bars(speeds, self.now.bound.gflops, peak, units)
 
     @property
     def box(self) -> Box:
@@ -255,17 +246,11 @@ class Closing:
 
 def nearest_limit(one: MeasuredBound) -> tuple[str, str]:
     """Return what sets a kernel's limit, and how much of it the kernel reaches, as a sentence."""
-    cap, reached = one.bound.cap, percent(one.share)
-    if cap.unit != GRID:
-        return cap.label, f"{reached} of full rate."
-    if cap.demand >= _UNEVEN:
+    cap, rest = one.bound.cap, f"{percent(one.share)} of full rate."
+    if cap.unit == GRID and cap.demand >= _UNEVEN:
         times = four_digits(cap.demand)
-        return "too few blocks", (
-            f"so the busiest SM has {times} times an even share of the work, and runs at "
-            f"{reached} of full rate."
-        )
-    part = "arithmetic" if one.kernel.arithmetic == "fp32" else "tensor cores"
-    return part, f"{reached} of what the busiest SM allows."
+        rest += f" Blocks are too few: this SM has {times} times an even share of the work."
+    return cap.label, rest
 
 
 class _Losses(NamedTuple):
@@ -296,14 +281,11 @@ def _losses(one: MeasuredBound) -> _Losses:
 
 def waits_text(one: MeasuredBound) -> str:
     """Return what the warps of a kernel far below its limit wait for; "" where not known."""
-    longest = list(waits(one.numbers, _names(one)).items())[:2]
+    longest = list(waits(one.numbers, _names(one)))[:2]
     if one.share >= _NEAR or not longest:
         return ""
-    (first, share), (second, less) = longest
-    return (
-        f"The rest is latency. A warp waits most for {plain(first)} ({percent(share)} of its own "
-        f"time) and {plain(second)} ({percent(less)})."
-    )
+    first, second = map(plain, longest)
+    return f"The rest is latency: warps wait most for {first}, then for {second}."
 
 
 def _names(one: MeasuredBound) -> Mapping[str, str]:
@@ -448,11 +430,6 @@ def _filled(given: Text, numbers: Mapping[str, float]) -> str:
         raise LabError(
             f"The text '{text}' cannot be filled in ({fault}). It may name {known}."
         ) from None
-
-
-def _limiting(one: MeasuredBound) -> str:
-    """What sets the limit, in few words."""
-    return "the busiest SM" if one.bound.cap.unit == GRID else one.bound.unit
 
 
 def _reached(one: MeasuredBound) -> str:

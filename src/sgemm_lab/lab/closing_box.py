@@ -4,8 +4,11 @@ from collections.abc import Sequence
 from html import escape
 from typing import NamedTuple
 
+from sgemm_lab.gpu import Gpu
+from sgemm_lab.hardware import FLOP_PER_WARP_FMA
 from sgemm_lab.kernel import Size
 from sgemm_lab.lab.verdicts import with_code
+from sgemm_lab.models.bound import PEAK, rates
 from sgemm_lab.models.ladder import SIZE
 from sgemm_lab.text import number, size_text, with_spaced_percents
 
@@ -26,53 +29,69 @@ class Bars(NamedTuple):
     speeds: Sequence[tuple[str, float]]
     """Names and speeds; the last is the kernel of the box."""
     bound: float
-    full: float
-    """The speed that the whole width stands for."""
-    full_text: str = ""
-    """What the whole width stands for, where that is more than the limit."""
+    peak: float
+    """Of the units that multiply. The scale ends there, or at the limit where that is higher."""
+    units: str
+    """Which units these are."""
     unit: str = "GFLOP/s"
-    mark: str = "limit"
 
     @property
     def text(self) -> str:
         """The bars in words."""
         speeds = ", ".join(f"{name} {number(speed)}" for name, speed in self.speeds)
-        return f"{speeds}, {self.mark} {number(self.bound)} {self.unit}"
+        return f"{speeds}, {self._limit}, {self._peak} {self.unit}"
 
     def html(self) -> str:
         """Return the bars: one scale for both, so that the longer one is the faster."""
         lines = [
-            f'<span></span><span style="text-align:right;color:{_MUTED}">{self.full_text}</span>'
+            f"<span></span>{self._label(self.peak, self._peak, f'color:{_MUTED}')}"
             f'<span style="text-align:right;color:{_MUTED}">{self.unit}</span>'
         ]
         for place, (name, speed) in enumerate(self.speeds):
             last = place == len(self.speeds) - 1
             hue = "var(--lab-kernel, #3b4450)" if last else _LINE
-            tick = f"{self._at(self.bound)};border-right:2px solid" if last else ""
+            inset, tick = ("0 auto -3px", self.bound) if last else ("-3px auto 0", self.peak)
             shown = f"<strong>{number(speed)}</strong>" if last else number(speed)
             lines.append(
                 f"<code>{escape(name)}</code>"
                 '<div style="position:relative;height:14px;background:var(--lab-grid, #e1e4e8)">'
                 f'<div style="width:{self._at(speed)};height:100%;background:{hue}"></div>'
-                + (f'<div style="position:absolute;inset:-3px auto -3px 0;width:{tick}"></div>'
-                   if last else "")
-                + f'</div><span style="text-align:right">{shown}</span>'
-            )  # fmt: skip
-        # A label as far to its mark's left as the mark is to the right: it stays below the bars.
-        at = self._at(self.bound)
-        lines.append(
-            '<span></span><div style="height:1.5em"><span style="position:relative;white-space:'
-            f'nowrap;display:inline-block;left:{at};transform:translateX(-{at})">{self.mark} '
-            f"{number(self.bound)}</span></div><span></span>"
-        )
+                f'<div style="position:absolute;inset:{inset} 0;width:{self._at(tick)};'
+                'border-right:2px solid"></div>'
+                f'</div><span style="text-align:right">{shown}</span>'
+            )
+        lines.append(f"<span></span>{self._label(self.bound, self._limit)}<span></span>")
         return (
             f'<div role="img" aria-label="{escape(self.text)}" style="display:grid;'
             "grid-template-columns:fit-content(40%) minmax(0,1fr) max-content;gap:5px 10px;"
             f'align-items:center;margin:10px 0 0;font-size:13px">{"".join(lines)}</div>'
         )
 
+    @property
+    def _peak(self) -> str:
+        return f"peak of {self.units} {number(self.peak)}"
+
+    @property
+    def _limit(self) -> str:
+        return f"limit {number(self.bound)}"
+
+    def _label(self, speed: float, text: str, style: str = "") -> str:
+        """Return the label of a mark: as far to its left as the mark is to the right."""
+        at = self._at(speed)
+        return (
+            f'<div style="height:1.5em;{style}"><span style="position:relative;white-space:nowrap;'
+            f'display:inline-block;left:{at};transform:translateX(-{at})">{text}</span></div>'
+        )
+
     def _at(self, speed: float) -> str:
-        return f"{100 * speed / self.full:.1f}%"
+        return f"{100 * speed / max(self.bound, self.peak):.1f}%"
+
+
+def peak_of(gpu: Gpu, arithmetic: str) -> tuple[str, float]:
+    """Return the units that multiply in an arithmetic, and their peak in GFLOP/s."""
+    base = arithmetic.removeprefix("3x")
+    units = "FP32 units" if base == "fp32" else f"tensor cores in {base.upper()}"
+    return units, FLOP_PER_WARP_FMA * rates(gpu, base)[PEAK]
 
 
 class Box(NamedTuple):

@@ -6,8 +6,9 @@ from matplotlib.axes import Axes
 
 from sgemm_lab import style
 from sgemm_lab.cuda.launch import has_gpu
+from sgemm_lab.gpu import find_gpu
 from sgemm_lab.lab.arguments import AnySize, size_of
-from sgemm_lab.lab.closing_box import Bars, Box
+from sgemm_lab.lab.closing_box import Bars, Box, peak_of
 from sgemm_lab.lab.output import Output, Picture, table
 from sgemm_lab.lab.pictures.frame import figure
 from sgemm_lab.lab.pictures.gpus import timeline_panel
@@ -96,10 +97,12 @@ class MultiGpuResults(RecordQueries):
             ("Link",
              f"{asked:,.0f} FLOP for each byte, where {self.ridge:.0f} would be enough"),
         ]  # fmt: skip
+        units, peak = peak_of(find_gpu(self.record.gpu.name), "fp32")
         bars = Bars(
             [("1 GPU", one.tflops), (f"{gpus} GPUs", more.tflops)],
             most,
-            most,
+            gpus * peak / 1e3,
+            f"{gpus} GPUs' {units}",
             unit="TFLOP/s",
         )
         name = f"{_NAMES[layout]}, {gpus} GPUs"

@@ -28,7 +28,7 @@ from sgemm_lab.gpu import find_gpu
 from sgemm_lab.hardware import FLOP_PER_WARP_FMA
 from sgemm_lab.lab import session
 from sgemm_lab.lab.arguments import AnySize, size_of
-from sgemm_lab.lab.closing_box import Bars, Box
+from sgemm_lab.lab.closing_box import Bars, Box, peak_of
 from sgemm_lab.lab.output import Output, table
 from sgemm_lab.models.bound import PEAK, rates
 from sgemm_lab.records.store import load_records
@@ -213,7 +213,9 @@ class StrassenResults:
         name, part, units = "strassen", "arithmetic", "FP32 units"
         if self.arithmetic != "fp32":
             name, part, units = f"{name} on tensor cores", "tensor cores", "three FP16 products"
-        says = f"of which leaves reach {leaves:.0%}. Additions take {took / total:.0%} of the time."
+        says = (
+            f"{leaves:.0%} of full rate in leaves. Additions take {took / total:.0%} of the time."
+        )
         slower = f", and leaves are slower: {leaves:.0%} of full rate instead of {before:.0%}"
         rows = [
             ("Before", f"no levels: {part}, {before:.0%} of full rate."),
@@ -237,7 +239,10 @@ class StrassenResults:
              f"{took:.1f} of {total:.1f} ms; at the bandwidth of a copy "
              f"{1e3 * self.predicted(n, way).additions:.1f} ms"),
         ]  # fmt: skip
-        bars = Bars([("no levels", speeds[0]), (what, speeds[1])], limit, limit, unit="TFLOP/s")
+        multiply, most = peak_of(find_gpu(self.gpu), self.arithmetic)
+        bars = Bars(
+            [("no levels", speeds[0]), (what, speeds[1])], limit, most / 1e3, multiply, "TFLOP/s"
+        )
         made = Box(name, (n, n, n), (part, says), rows, numbers, self.note, bars)
         return Output(made.html(), made.text())
 

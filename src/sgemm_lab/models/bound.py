@@ -165,7 +165,7 @@ def bound(
     words = {
         **_UNIT_WORDS,
         PEAK: (unit, "multiply-adds"),
-        GRID: (f"{unit} of the SM with the most blocks", "multiply-adds"),
+        GRID: (f"{unit} of the busiest SM", "multiply-adds"),
         DATA: (label, "wavefronts"),
     }
     speeds = {**rates(gpu, kernel.arithmetic), **_measured_rates(record)}

@@ -47,7 +47,7 @@ export function bound(kernel: Kernel, block: BlockDemand, size: Size, gpu: Sheet
     ["peak", unit, "", asked.products, arithmetic],
     [
       "grid",
-      `${unit} of the SM with the most blocks`,
+      `${unit} of the busiest SM`,
       "",
       onTheBusiest(kernel, size, gpu),
       arithmetic,

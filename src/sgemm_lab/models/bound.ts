@@ -45,13 +45,7 @@ export function bound(kernel: Kernel, block: BlockDemand, size: Size, gpu: Sheet
   const memory = asked.shared >= asked.global ? "shared memory" : "L1";
   const units: [string, string, string, number, number][] = [
     ["peak", unit, "", asked.products, arithmetic],
-    [
-      "grid",
-      `${unit} of the busiest SM`,
-      "",
-      onTheBusiest(kernel, size, gpu),
-      arithmetic,
-    ],
+    ["grid", `${unit} of the busiest SM`, "", onTheBusiest(kernel, size, gpu), arithmetic],
     ["data", memory, "wavefronts", asked.shared + asked.global, clocks],
     ["lookup", "lookups in L1", "lookups", asked.lookups, clocks],
     ["dram", "DRAM", "bytes", compulsoryBytes(size), gpu.dram_gbs],

@@ -301,6 +301,7 @@ def closing(
     why: Text = "",
     estimate: Callable[[], tuple[float, float, str]] | None = None,
     size: AnySize | None = None,
+    against: str | Kernel | None = None,
 ) -> Closing | Unavailable:
     """Close a kernel: what bounds it now, what changed, why it is that much faster or slower.
 
@@ -312,6 +313,7 @@ def closing(
         estimate: returns a quotient of a model that is no bound: two numbers, and what they count.
         size: where the kernel belongs, if that is not 4096³. Its parent is compared there, if it
             was measured.
+        against: the kernel to compare with, in place of the parent.
 
     The texts may name numbers in braces, such as ``{share:.0f}``, ``{issue_active_percent:.0f}`` or
     ``{was_rest:.3f}``: those of ``MeasuredBound.numbers``, and the ancestor's with ``was_``. A text
@@ -325,8 +327,9 @@ def closing(
     """
 
     def box() -> Closing | None:
-        return _closing(of, at, changed, Texts(gap, why, estimate))
+        return _closing(of, at, changed, Texts(gap, why, estimate), other)
 
+    other = None if against is None else kernel_of(against)
     of, at = kernel_of(kernel), None if size is None else size_of(size)
     first: Closing | None = None
     with session.measured_before():
@@ -345,13 +348,18 @@ def _name(one: MeasuredBound | None) -> str:
     return one.kernel.name if one else ""
 
 
-def _closing(kernel: Kernel, at: Size | None, changed: str, texts: Texts) -> Closing | None:
+def _closing(
+    kernel: Kernel, at: Size | None, changed: str, texts: Texts, against: Kernel | None
+) -> Closing | None:
     """Return the box of the first record that measured a kernel; None if none did."""
     records = session.book_records()
     now = of_ladder(kernel, records) if at is None else at_size(kernel, at, records)
     if now is None:
         return None
-    before = required_ancestor(now) if at is None else nearest_ancestor(now)
+    if against:
+        before = at_size(against, now.score.size, [now.record])
+    else:
+        before = required_ancestor(now) if at is None else nearest_ancestor(now)
     numbers = now.numbers
     if before is not None:
         numbers |= {f"was_{name}": value for name, value in before.numbers.items()}

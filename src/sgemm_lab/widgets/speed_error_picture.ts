@@ -146,10 +146,10 @@ function drawLine(scene: Scene, points: Point[], { box, labels }: Frame) {
     const wide = textWidth(name.textContent, 12) * BOLD;
     const room = library.x + wide + 8 < box.right;
     setAttributes(name, { x: 0, y: top - 10, "text-anchor": room ? "start" : "end" });
-    side.textContent = library.x - box.left > 90 ? "no worse" : "";
-    setAttributes(side, { x: -7, y: bottom - 9, "text-anchor": "end" });
+    side.textContent = library.x - box.left > 90 ? "← no worse" : "";
+    setAttributes(side, { x: -7, y: top + 14, "text-anchor": "end" });
     labels.blockLine(library.x, top, library.x, bottom, true);
-    labels.blockLine(library.x - 66, bottom - 12, library.x - 7, bottom - 12);
+    labels.blockLine(library.x - 82, top + 10, library.x - 7, top + 10);
   }
   scene.finish();
 }

@@ -1,7 +1,7 @@
 """What number formats keep of a number: their bits, and those of two parts."""
 
 from sgemm_lab.lab.output import Output
-from sgemm_lab.lab.pictures.frame import PANEL_WIDTH, panel, rectangle, words
+from sgemm_lab.lab.pictures.frame import PANEL_WIDTH, outline, panel, rectangle, words
 from sgemm_lab.text import plural
 
 FORMATS = {"FP32": (8, 23), "TF32": (8, 10), "FP16": (5, 10)}
@@ -24,6 +24,7 @@ def formats(title: str, *, says: str = "") -> Output:
             for _ in range(count):
                 parts.append(rectangle(x + 0.5, y + _NAME, _BIT - 1, _HIGH, hue, 0.6))
                 x += _BIT
+        parts.append(_sign(_BIT / 2, y))
         y += _NAME + _HIGH + 12
     described = " ".join(
         f"{name} has {exponent} bits of exponent and {fraction} of fraction."
@@ -32,26 +33,31 @@ def formats(title: str, *, says: str = "") -> Output:
     return panel(title, parts, y - 4, described, says)
 
 
+def _sign(middle: float, y: float) -> str:
+    return words(middle, y + _NAME + 12, "±", anchor="middle")
+
+
 def tf32_split(title: str, *, says: str = "") -> Output:
     """Draw the significant bits of an FP32 number and of its two TF32 parts.
 
-    What is left of a number rounded to nearest has a sign, which stands for one bit more.
+    What is left of a number rounded to nearest has a sign, which stands for one bit more. The bits
+    of the number have the colour of the part that holds them.
     """
     whole, part = 1 + FORMATS["FP32"][1], 1 + FORMATS["TF32"][1]
     wide = (PANEL_WIDTH - 10) / whole
-    parts: list[str] = []
+    hues = ["register"] * part + ["line"] + ["shared"] * part
     rows = (
-        ("x, FP32", 0, whole, "fg"),
-        ("big, TF32", 0, part, "register"),
-        ("small, TF32", part, 1 + part, "shared"),
+        (f"x, FP32: {whole} significant bits", 0, whole),
+        (f"big, TF32: {part} bits", 0, part),
+        (f"small, TF32: sign, {part} bits", part, len(hues)),
     )
-    for number, (name, first, count, hue) in enumerate(rows):
+    parts = [outline(len(hues) * wide + 0.5, _NAME, wide - 1, _HIGH)]
+    for number, (said, first, end) in enumerate(rows):
         y = number * (_NAME + _HIGH + 10)
-        said = f"sign, {part} bits" if first else f"{count} significant bits"
-        parts.append(words(first * wide, y + 12, f"{name}: {said}"))
-        for bit in range(first, first + count):
-            filled = "line" if first and bit == first else hue
-            parts.append(rectangle(bit * wide + 0.5, y + _NAME, wide - 1, _HIGH, filled, 0.6))
+        parts.append(words(first * wide, y + 12, said))
+        for bit, hue in list(enumerate(hues))[first:end]:
+            parts.append(rectangle(bit * wide + 0.5, y + _NAME, wide - 1, _HIGH, hue, 0.6))
+    parts.append(_sign((part + 0.5) * wide, y))
     described = (
         f"Of {whole} significant bits big has the first {part}. It is rounded to nearest, so the "
         f"sign of small stands for the next bit, and small has the {part} after it. "

@@ -1,6 +1,5 @@
 """Strassen's product as a page shows it: its products, its record, and a run here."""
 
-import math
 import statistics
 from dataclasses import replace
 from functools import cached_property
@@ -121,36 +120,14 @@ class StrassenResults:
         most = max(way.levels for way in self.at(n).ways)
         return [self.way(n, make_plan((n, n, n), levels).schedules) for levels in range(most + 1)]
 
-    def others_table(self) -> Output:
-        """List the other sizes: the fastest number of levels beside none."""
-        rows = [
-            [
-                size_text(times.size), str(times.fastest.levels),
-                f"{times.tflops(times.fastest.seconds):.1f}",
-                f"{times.tflops(times.ways[0].seconds):.1f}", f"{times.share(times.fastest):.2f}",
-            ]
-            for times in self.run.other_sizes
-        ]  # fmt: skip
-        heads = ["M×N×K", "levels", "TFLOP/s", "without levels", "of cuBLAS"]
-        return table(heads, rows, note=self.note)
-
     def levels_table(self, *sizes: int) -> Output:
-        """List levels at some sizes: speed, share of cuBLAS, predicted and measured."""
-        rows = []
-        for n in sizes:
-            for way in self.levels(n):
-                model = self.predicted(n, way)
-                rows.append(
-                    [
-                        f"{n}³", str(way.levels),
-                        f"{2 * n**3 / model.seconds / 1e12:.1f}"
-                        if math.isfinite(model.seconds)
-                        else "–",
-                        f"{self.tflops(n, way):.1f}",
-                        f"{self.share(n, way):.2f}", bytes_moved_text(way.workspace_bytes),
-                    ]
-                )  # fmt: skip
-        heads = ["size", "levels", "predicted", "TFLOP/s", "of cuBLAS", "extra memory"]
+        """List levels at some sizes: speed, speed over that of cuBLAS, workspace."""
+        rows = [
+            [f"{n}³", str(way.levels), f"{self.tflops(n, way):.1f}", f"{self.share(n, way):.2f}",
+             bytes_moved_text(way.workspace_bytes)]
+            for n in sizes for way in self.levels(n)
+        ]  # fmt: skip
+        heads = ["size", "levels", "TFLOP/s", "speed ÷ cuBLAS", "extra memory"]
         return table(heads, rows, numbers=2, note=self.note)
 
     def ways_table(self, n: int, levels: int) -> Output:
@@ -216,15 +193,15 @@ class StrassenResults:
         says = (
             f"{leaves:.0%} of full rate in leaves. Additions take {took / total:.0%} of the time."
         )
-        slower = f", and leaves are slower: {leaves:.0%} of full rate instead of {before:.0%}"
+        faster = f"{leaves / before:.2f} ({'faster' if leaves > before else 'slower'} leaves)"
         rows = [
             ("Before", f"no levels: {part}, {before:.0%} of full rate."),
             ("What changed",
              f"{what}: {left:.1%} of the multiply-adds, and additions that move "
              f"{bytes_moved_text(way.moved_bytes)}."),
             (f"Why {speeds[1] / speeds[0]:.2f}×",
-             f"The FLOP alone would give {1 / left:.2f}×. Additions take the rest"
-             f"{slower if leaves < before else ''}."),
+             f"{speeds[1] / speeds[0]:.2f} = {1 / left:.2f} (fewer FLOP) × "
+             f"{products * 1e3 / total:.2f} (time left to leaves) × {faster}."),
         ]  # fmt: skip
         numbers = [
             ("Limit",

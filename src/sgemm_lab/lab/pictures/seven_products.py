@@ -1,5 +1,6 @@
-"""Strassen's seven products, a frame each: the quadrants in its factors, and those it goes to."""
+"""Strassen's seven products: which terms each adds to a quadrant of C, and what is left of them."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from sgemm_lab.gemm.strassen.winograd import PRODUCTS, QUADRANTS, terms
@@ -7,86 +8,72 @@ from sgemm_lab.lab.output import Output
 from sgemm_lab.lab.pictures.frame import frames, outline, panel, rectangle, words
 from sgemm_lab.widgets import Frames
 
-_CELL, _APART = 51, 16
-"""Side of a quadrant, and between squares, in px."""
-_PALE = 0.18
+_SMALL, _LARGE, _APART = 15, 26, 22
+"""Sides of a term in a product and in their sum, and between products, in px."""
+_PALE = 0.3
+_FACTORS = {one.name: (terms(one.left), terms(one.right)) for one in PRODUCTS}
 
 
 def seven_products() -> Frames:
-    """Slide through the products of quadrants that make C, in the order in which they are made."""
-    names = [one.name for one in PRODUCTS]
-    return frames(
-        "Product",
-        {f"{one}, {at + 1} of {len(names)}": _frame(names, at) for at, one in enumerate(names)},
-    )
+    """Slide through the quadrants of C: the products that each is the sum of."""
+    return frames("Quadrant of C", {f"C{at}": _frame(f"C{at}") for at in QUADRANTS}, frame=1)
 
 
-def _frame(names: Sequence[str], at: int) -> Output:
-    product = PRODUCTS[at]
-    sums = {f"C{place}": dict(terms(f"C{place}")) for place in QUADRANTS}
-    into = {place: of[product.name] for place, of in sums.items() if product.name in of}
-    made = {
-        place: [f"{_sign(of[name])}{name}" for name in names[: at + 1] if name in of]
-        for place, of in sums.items()
-    }
-    signs = {**dict(terms(product.left)), **dict(terms(product.right)), **into}
-    step = 2 * _CELL + _APART
-    parts = [part for i, m in enumerate("ABC") for part in _square(m, i * step, signs, made)]
-    parts += [
-        words(i * step - _APART / 2, _CELL + 6, sign, anchor="middle", size=18)
-        for i, sign in ((1, "·"), (2, "→"))
-    ]
-    factors = [_sum(terms(name)) for name in (product.left, product.right)]
-    formula = " · ".join(f"({f})" if " " in f else f for f in factors)
-    plus = [place for place, sign in into.items() if sign > 0]
-    minus = [place for place, sign in into.items() if sign < 0]
-    where = [f"added to the {_quadrants(plus)}"] if plus else []
-    where += [f"taken from the {_quadrants(minus)}"] if minus else []
-    done = [place for place in into if len(made[place]) == len(sums[place])]
-    ends = f" {_and(done)} {'is' if len(done) == 1 else 'are'} complete." if done else ""
-    described = "Its quadrants of A and B, and those of C, with their signs."
+def _frame(name: str) -> Output:
+    added, parts, total = terms(name), [], Counter[tuple[str, str]]()
+    for i, (product, sign) in enumerate(added):
+        left, right = _FACTORS[product]
+        found = {(a[1:], b[1:]): s * t for a, s in left for b, t in right}
+        x = i * (4 * _SMALL + _APART)
+        if i or sign < 0:
+            parts.append(words(x - _APART / 2, 56, _sign(sign), anchor="middle", size=18))
+        parts.append(words(x + 2 * _SMALL, 13, product, anchor="middle", bold=True))
+        parts += _terms(x, 20, _SMALL, found)
+        total.update({term: sign * one for term, one in found.items()})
+    x, y = 60, 116
+    parts.append(words(0, y + 2 * _LARGE + 4, f"{name} =", bold=True))
+    for i, at in enumerate(QUADRANTS):
+        middle = (i + 0.5) * _LARGE
+        parts.append(words(x + 28 + middle, y - 6, f"B{at}", anchor="middle"))
+        parts.append(words(x + 24, y + middle + 4, f"A{at}", anchor="end"))
+    parts += _terms(x + 28, y, _LARGE, total)
+    left = " + ".join(f"A{a} · B{b}" for (a, b), count in total.items() if count)
+    formulas = "; ".join(f"{one} = {_product(one)}" for one, _ in added)
     return panel(
-        product.name,
+        f"{name} = {_sum(added)}",
         parts,
-        2 * _CELL + 2,
-        described,
-        f"**{product.name} = {formula}** is {' and '.join(where)}.{ends}",
+        y + 4 * _LARGE + 2,
+        f"The terms of {_sum(added)}, and their sum {left}.",
+        f"What is left is **{left}**. {formulas}.",
     )
 
 
-def _square(
-    matrix: str, left: float, signs: Mapping[str, int], made: Mapping[str, Sequence[str]]
+def _terms(
+    left: float, top: float, side: float, found: Mapping[tuple[str, str], int]
 ) -> Iterator[str]:
-    """Draw a matrix as four quadrants; those of C with the products that are in them so far."""
-    for place in QUADRANTS:
-        name = f"{matrix}{place}"
-        x, y = left + 1 + _CELL * (int(place[1]) - 1), 1 + _CELL * (int(place[0]) - 1)
-        sign = signs.get(name, 0)
-        if sign:
-            yield rectangle(x, y, _CELL, _CELL, "l2" if sign > 0 else "shared", _PALE)
-        yield outline(x, y, _CELL, _CELL)
-        yield words(x + 3, y + 13, name, hue="muted", size=12)
-        if matrix == "C":
-            for i, part in enumerate(made[name]):
-                at = x + 1 + 24 * (i % 2), y + 29 + 14 * (i // 2)
-                yield words(*at, part, size=12, bold=bool(sign) and i == len(made[name]) - 1)
-        elif sign:
-            yield words(x + _CELL / 2, y + 37, _sign(sign), anchor="middle", size=24, bold=True)
+    """Draw terms, a row for each quadrant of A and a column for each of B; 0 where they cancel."""
+    for i, a in enumerate(QUADRANTS):
+        for j, b in enumerate(QUADRANTS):
+            x, y, sign = left + 1 + j * side, top + 1 + i * side, found.get((a, b))
+            if sign:
+                yield rectangle(x, y, side, side, "l2" if sign > 0 else "shared", _PALE)
+            yield outline(x, y, side, side)
+            if sign is not None:
+                text, hue = (_sign(sign), "fg") if sign else ("0", "muted")
+                yield words(x + side / 2, y + side / 2 + 4, text, hue=hue, anchor="middle")
 
 
 def _sign(sign: int) -> str:
     return "+" if sign > 0 else "−"
 
 
+def _product(name: str) -> str:
+    """Write (A21 + A22 − A11) · B22."""
+    factors = [_sum(one) for one in _FACTORS[name]]
+    return " · ".join(f"({one})" if " " in one else one for one in factors)
+
+
 def _sum(parts: Sequence[tuple[str, int]]) -> str:
     """Write A21 + A22 − A11."""
     (first, sign), *rest = parts
     return ("−" if sign < 0 else "") + first + "".join(f" {_sign(s)} {name}" for name, s in rest)
-
-
-def _quadrants(names: Sequence[str]) -> str:
-    return f"quadrant{'s' if len(names) > 1 else ''} {_and(names)}"
-
-
-def _and(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

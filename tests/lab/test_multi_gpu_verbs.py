@@ -63,7 +63,7 @@ def test_closing_box_carries_the_rates_of_the_record_to_its_factor() -> None:
     one, four = found.product(1, 16384), found.product(4, 16384, "cannon")
     text = found.closing(4, 16384, "cannon").text
     assert f"= {median(one.overlap) / median(four.overlap):.2f}\n" in text
-    assert f"{100 * four.efficiency:.1f} % of 4 times the speed of one GPU alone" in text
+    assert f"{100 * four.efficiency:.1f} % of 4 × {found.tflops:.1f} TFLOP/s, the speed" in text
     assert f"1 GPU {one.tflops:.1f}, 4 GPUs {four.tflops:.0f}, limit" in text
     assert four.tflops / four.efficiency == pytest.approx(4 * found.tflops)
 

@@ -76,17 +76,17 @@ class MultiGpuResults(RecordQueries):
         part = before / gpus / self.ms(more.alone)
         bound = (
             "arithmetic of each GPU",
-            f"{more.efficiency:.1%} of {gpus} times the speed of one GPU alone on its part of C.",
+            f"{more.efficiency:.1%} of {gpus} × {most / gpus:.1f} TFLOP/s, the speed of one GPU "
+            "alone on its part of C.",
         )
         rows = [
-            ("Before", f"1 GPU: arithmetic, {one.tflops:.1f} TFLOP/s."),
+            ("Before", f"1 GPU: arithmetic, {one.tflops:.1f} TFLOP/s for all of C."),
             ("What changed",
              f"{gpus} GPUs share the tiles, and the next ones travel during a product."),
             (f"Why {before / now:.2f}×",
-             f"{gpus} × {part:.3f} × {more.efficiency:.3f}. A part of C has fewer tiles and takes "
-             f"one GPU more than 1/{gpus} of the time: {part:.3f}. {gpus} GPUs at once take longer "
-             f"than one alone for its part: {more.efficiency:.3f}; why was not measured. Transfers "
-             f"are hidden: without any, the products take {without:.1%} of the time."),
+             f"{before / now:.2f} = {gpus} × {part:.3f} (a part of C has fewer tiles) × "
+             f"{more.efficiency:.3f} ({gpus} GPUs at once are slower than one alone; why was not "
+             f"measured). Transfers are hidden: without any it takes {without:.1%} of the time."),
         ]  # fmt: skip
         numbers = [
             ("Limit", f"{gpus} × {most / gpus:.1f} TFLOP/s, the speed of cuBLAS on a part of C"),
@@ -187,7 +187,8 @@ def many_gpus() -> Output:
         for gpus in (64, 256, 1024, 4096)
     ]
     note = (
-        f"Efficiency. 2.5-D: 4 copies. Assumed: {number(link.bytes_per_second / 1e9)} GB/s and "
+        "Efficiency. In 2.5-D, 4 layers of GPUs each store A and B and work on a part of K; at the "
+        f"end the layers add their C. Assumed: {number(link.bytes_per_second / 1e9)} GB/s and "
         f"{number(1e6 * link.alpha)} µs of latency for each link; {found.tflops:.1f} TFLOP/s, one "
         f"of four GPUs at {_ON_ONE:,}³, recorded."
     )

@@ -6,13 +6,11 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-import numpy as np
 import pytest
 
 from sgemm_lab import lab
 from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.counting.warp_requests import warp_requests
-from sgemm_lab.lab.pictures.bank_rows import swizzled_place
 from sgemm_lab.lab.pictures.banks import bank_clocks, bank_phases
 from sgemm_lab.lab.pictures.copy_paths import Copies, copy_counts, copy_path
 from sgemm_lab.lab.pictures.copying import copied_by, copies
@@ -28,7 +26,6 @@ from sgemm_lab.lab.pictures.ring import ring_panel
 from sgemm_lab.lab.pictures.stream_k import WINDOWS, Piece, k_split, shares_of
 from sgemm_lab.lab.pictures.time_bars import time_bars
 from sgemm_lab.simulator.formulas import Pipeline
-from sgemm_lab.simulator.fragments import holders, places_of_sums
 
 
 @pytest.mark.parametrize(
@@ -214,33 +211,10 @@ def test_the_map_marks_the_limit_of_a_chapter_and_the_one_before() -> None:
     assert "The number of busy SMs sets" in machine_map("SMs", was="schedulers").text
 
 
-def test_a_descriptor_finds_a_piece_where_tma_has_put_it() -> None:
-    places = {(r, q): q ^ r % 8 for r in range(16) for q in range(8)}
-    assert places == {(r, q): swizzled_place(128 * r + 16 * q) for r, q in places}
-    steps = lab.descriptor_steps()
-    assert list(steps)[1] == "k = 8 to 15"
-    assert "start + 32 bytes, 2 units of 16" in steps["k = 8 to 15"].text
-
-
 def test_the_swizzle_puts_one_piece_of_eight_rows_into_all_banks() -> None:
     plain, swizzled = (lab.swizzle("Rows", swizzled=one) for one in (False, True))
     assert plain.text.endswith("Piece 2 of all rows: 4 banks, 8 wavefronts")
     assert swizzled.text.endswith("Piece 2 of all rows: 32 banks, 1 wavefront")
-
-
-def test_a_warp_group_has_the_map_of_mma_in_every_box_of_its_sums() -> None:
-    all_sums, one_map = lab.warp_group_sums()
-    assert "A lane has 128 sums: four of each box of 16 × 8" in all_sums.text
-    assert all_sums.html.count(">d124–127<") == 4
-    for name in ("d0", "d1", "d2", "d3"):
-        assert one_map.html.count(f">{name}<") == 1
-    of_c = holders("tf32", 8)[2]
-    row, column = places_of_sums(256)
-    for lane, register in ((5, 2), (30, 3)):
-        (at,) = np.argwhere((of_c.lane == lane) & (of_c.register == register))
-        for box in range(32):
-            d = 4 * box + register
-            assert (row[lane, d], column[lane, d]) == (at[0], 8 * box + at[1])
 
 
 def test_a_cluster_divides_the_k_tiles_of_a_tile() -> None:

@@ -18,8 +18,8 @@ Figures
     ``bytes_moved``, ``stage_ring``,
     ``issue_slots``, ``time_bars``, ``k_split``, ``k_split_lengths``, ``formats``,
     ``swizzle``, ``multicast``, ``tf32_split``, ``gpu_layout``, ``share_bars``,
-    ``warp_group_rows``, ``warp_group_sums``; for ``frames``:
-    ``cancellation_steps``, ``descriptor_steps``, ``product_steps``, ``warp_group_steps``;
+    ``warp_group_rows``; for ``frames``:
+    ``cancellation_steps``, ``product_steps``, ``warp_group_steps``;
     ``machine_map``, with a chapter's limit; plots: ``curves``, ``spread``,
     ``drawn_shapes``, ``other_libraries``;
     tables: ``wrong_picks`` of a search, what was ``tried``; ``no_difference`` of two speeds.
@@ -79,7 +79,7 @@ from sgemm_lab.lab.multi_gpu import (
 from sgemm_lab.lab.occupancy_calculator import occupancy
 from sgemm_lab.lab.output import code, say, table, written
 from sgemm_lab.lab.own_kernels import kernel, mine, source
-from sgemm_lab.lab.pictures.bank_rows import descriptor_steps, swizzle
+from sgemm_lab.lab.pictures.bank_rows import swizzle
 from sgemm_lab.lab.pictures.banks import bank_clocks, bank_phases
 from sgemm_lab.lab.pictures.bars import share_bars
 from sgemm_lab.lab.pictures.cancellation import cancellation_steps
@@ -97,7 +97,6 @@ from sgemm_lab.lab.pictures.product_order import product_steps
 from sgemm_lab.lab.pictures.seven_products import seven_products
 from sgemm_lab.lab.pictures.stream_k import k_split, k_split_lengths
 from sgemm_lab.lab.pictures.time_bars import time_bars
-from sgemm_lab.lab.pictures.warp_group_sums import warp_group_sums
 from sgemm_lab.lab.pictures.warp_groups import multicast, warp_group_rows, warp_group_steps
 from sgemm_lab.lab.public_bugs import public_bugs
 from sgemm_lab.lab.recorded import Recorded, recorded

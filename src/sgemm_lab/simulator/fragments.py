@@ -9,8 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from sgemm_lab.hardware import WARP
-
 Array = npt.NDArray[Any]
 
 PACKED = {"tf32": 1, "f16": 2, "bf16": 2}
@@ -39,10 +37,3 @@ def holders(type_: str, depth: int) -> tuple[Holders, Holders, Holders]:
     c = 4 * (row % 8) + column // 2, row // 8 * 2 + column % 2, 0
     found_a, found_b, found_c = (np.broadcast_arrays(*one) for one in (a, b_by_column, c))
     return Holders(*found_a), Holders(*(found.T for found in found_b)), Holders(*found_c)
-
-
-def places_of_sums(columns: int) -> tuple[Array, Array]:
-    """Return row and column of D of each lane's registers in a ``wgmma``, (32, registers)."""
-    lane, register = np.arange(WARP)[:, None], np.arange(columns // 2)
-    row = lane // 4 + register // 2 % 2 * 8
-    return row, register // 4 * 8 + lane % 4 * 2 + register % 2

@@ -157,7 +157,9 @@ def _tile_at_work(tile: Tile, groups: list[tuple[int, int]], step: int) -> Itera
     across, down = tile.bm * per_row, tile.bn * _PER_COLUMN
     yield words(0, y - 18, "Bᵀ", bold=True, size=14)
     yield words(x, _TOP_OF_A - 8, "Aᵀ", bold=True, size=14)
-    yield words(x + across, _TOP_OF_A - 8, f"{tile.bm} rows", anchor="end")
+    yield words(x + across, _TOP_OF_A - 8, f"{tile.bm} rows of A", anchor="end")
+    yield words(x, y - 8, "Cᵀ", bold=True, size=14)
+    yield words(x + across, y - 8, f"{tile.bn} columns of C go down", anchor="end")
     level = PALE if step else 0.0
     yield rectangle(_LETTER, y, deep, down, "shared", level)
     yield rectangle(x, _TOP_OF_A, across, deep, "shared", level)
@@ -173,7 +175,7 @@ def _tile_at_work(tile: Tile, groups: list[tuple[int, int]], step: int) -> Itera
             top, high = y + band * _PER_COLUMN, _BAND * _PER_COLUMN
             mine = done if first == groups[0][0] else 0
             ink = "bg" if 2 * mine * _K > tile.bk else "fg"
-            said = f"warp {band // _BAND}" if band else f"C: {_BAND} columns of warp 0"
+            said = f"warp {band // _BAND}" if band else f"warp 0: {_BAND} columns"
             opacity = mine * _K / tile.bk * 0.9
             yield box(x, top, across, high, "register", opacity, said, ink=ink)
     if done:
@@ -245,8 +247,8 @@ def multicast(title: str, name: str | Kernel) -> Output:
         share = rows / tile.bm
         read += rows * tile.bk * FLOAT_BYTES
         y = top + begin * high
-        middle = y + share * high * (0.5 if share < 1 else (1 + part.block) / (1 + BLOCKS))
-        label = f"block {part.block}{' copies' if share < 1 else ': all'}"
+        middle = y + share * high / 2
+        label = f"block {part.block} copies" if share < 1 else "both copy all" * (not part.block)
         opacity = PALE if share < 1 else PALE / BLOCKS
         parts.append(box(left, y, wide, share * high, "l2", opacity))
         parts.append(words(left + wide / 2, middle + 4, label, anchor="middle"))

@@ -3,9 +3,10 @@
 from pathlib import Path
 
 import pytest
+from file_reports import checked
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.external_cuda import ExternalKernel, KernelReport, Pasted, check_file
+from sgemm_lab.external_cuda import ExternalKernel, Pasted
 from sgemm_lab.external_cuda.count import ExternalRun, count_external
 from sgemm_lab.simulator.hazards import OUT_OF_BOUNDS, UNWRITTEN
 
@@ -22,11 +23,6 @@ def counted(source: str, entry: str | None = None) -> ExternalRun:
     return count_external(
         ExternalKernel(Pasted("k.cu", source, Path(), entry), (), ()), (64, 64, 64)
     )
-
-
-def checked(source: str) -> KernelReport:
-    (report,) = check_file(ExternalKernel(Pasted("k.cu", source, Path())))
-    return report
 
 
 def launched(done: ExternalRun) -> tuple[str, tuple[str, ...], tuple[str, ...]]:

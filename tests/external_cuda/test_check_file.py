@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from file_reports import checked, reports
 from foreign_samples import CASES
 
 from sgemm_lab.cli.main import main
@@ -58,10 +59,6 @@ int main() {
     softmax_forward_kernel<<<2, 16>>>(out, inp, N, C);
 }
 """
-
-
-def reports(text: str, **options: str) -> list[KernelReport]:
-    return list(check_file(ExternalKernel(Pasted("a.cu", text, Path())), **options))
 
 
 def severities(report: KernelReport) -> set[str]:
@@ -162,11 +159,7 @@ UNGUARDED = UNGUARDED.replace("    if (row >= M || col >= N) return;\n", "")
 
 
 def product(text: str) -> list[Finding]:
-    kernel = ExternalKernel(
-        Pasted("a.cu", text, Path()), ("ceil(N/16)", "ceil(M/16)"), ("16", "16")
-    )
-    (report,) = check_file(kernel)
-    return list(report.findings)
+    return list(checked(text, grid=("ceil(N/16)", "ceil(M/16)"), block=("16", "16")).findings)
 
 
 def test_a_product_for_whole_tiles_would_be_wrong_at_others() -> None:
@@ -232,8 +225,8 @@ __global__ void matmul(const half* A, const half* B, half* C, int M, int N, int 
 
 
 def test_a_guard_of_a_kernel_that_moves_pairs_is_for_whole_tiles() -> None:
-    pasted = Pasted("a.cu", "#include <cuda_fp16.h>" + PAIRS, Path())
-    (report,) = check_file(ExternalKernel(pasted, ("ceil(N/16)", "ceil(M/32)"), ("8", "32")))
+    text = "#include <cuda_fp16.h>" + PAIRS
+    report = checked(text, grid=("ceil(N/16)", "ceil(M/32)"), block=("8", "32"))
     assert any(one.kind == "unwritten" for one in report.findings)
     assert {one.severity for one in report.findings} == {"warning"}
 
@@ -252,8 +245,7 @@ __global__ void matmul(const float* A, const float* B, float* C, int M, int N, i
     *(float4*)&C[row * N + col] = sum;
 }
 """
-    pasted = Pasted("a.cu", vectors, Path())
-    (report,) = check_file(ExternalKernel(pasted, ("ceil(N/16)", "ceil(M/16)"), ("4", "16")))
+    report = checked(vectors, grid=("ceil(N/16)", "ceil(M/16)"), block=("4", "16"))
     assert report.verdict == "would be wrong"
     assert {one.severity for one in report.findings} == {"warning"}
 
@@ -300,7 +292,7 @@ def of_file(
     text = IN_FILE.format(
         parameters=parameters, body=body, setup=setup, launch=launch, n=n, kernel=kernel
     )
-    (report,) = check_file(ExternalKernel(Pasted("a.cu", text, Path())))
+    report = checked(text)
     return {f"{one.severity} {one.kind}" for one in report.findings}
 
 
@@ -404,7 +396,7 @@ def test_a_product_that_its_file_launches_is_not_accused_of_other_launches(tmp_p
         if (i < M && j < N) C[i * N + j] = sum;
     }
     void run(torch::Tensor a) { gemm<<<dim3(1, 9, 9), dim3(7, 5)>>>(a.data()); }"""
-    (report,) = check_file(ExternalKernel(Pasted("torch.cu", text, tmp_path)))
+    report = checked(text)
     said = " ".join([*report.said, *map(str, report.findings)])
     assert report.verdict == "no fault found"
     assert "no launch that was tried makes C the product" not in said

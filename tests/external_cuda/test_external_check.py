@@ -4,9 +4,10 @@ import re
 from pathlib import Path
 
 import pytest
+from file_reports import checked
 
 from sgemm_lab.cli.main import main
-from sgemm_lab.external_cuda import ExternalKernel, KernelReport, Options, Pasted, check_file
+from sgemm_lab.external_cuda import KernelReport, Options
 from sgemm_lab.kernel import Size
 
 BLAS = """
@@ -42,9 +43,7 @@ SIZES: list[Size] = [(1, 1, 1), (8, 8, 8), (9, 17, 5), (16, 8, 3)]
 
 def reported(text: str, sizes: list[Size] | None = None) -> KernelReport:
     grid = ("ceil(N/8)", "ceil(M/8)")
-    kernel = ExternalKernel(Pasted("a.cu", text, Path(".")), grid, ("8", "8"))
-    (report,) = check_file(kernel, Options(sizes))
-    return report
+    return checked(text, Options(sizes), grid=grid, block=("8", "8"))
 
 
 def test_right_kernel_is_right_at_all_sizes() -> None:
@@ -87,7 +86,7 @@ def test_a_kernel_for_whole_tiles_is_accused_of_whole_tiles_only() -> None:
     text = text.replace("k < n", "k < K")
     swapped = """void run(float* a, float* b, float* c, int m, int n, int K) {
         tiled<<<dim3((m + 7) / 8, (n + 7) / 8), dim3(8, 8)>>>(a, b, c, m, n, K); }"""
-    (report,) = check_file(ExternalKernel(Pasted("any.cu", text + swapped, Path())))
+    report = checked(text + swapped)
     assert report.verdict == "wrong"
     for one in report.findings:
         sides = re.findall(r"\d+", one.message.split(":")[0])

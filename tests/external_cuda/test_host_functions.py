@@ -3,16 +3,10 @@
 from pathlib import Path
 
 import pytest
+from file_reports import checked
 
-from sgemm_lab.external_cuda import ExternalKernel, KernelReport, Pasted, check_file
+from sgemm_lab.external_cuda import ExternalKernel, Pasted
 from sgemm_lab.external_cuda.count import count_external
-
-
-def checked(source: str, arguments: str | None = None) -> KernelReport:
-    kernel = ExternalKernel(Pasted("k.cu", source, Path()), arguments=arguments)
-    (report,) = check_file(kernel)
-    return report
-
 
 LIMITED = """
 namespace mine {

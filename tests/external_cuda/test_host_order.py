@@ -1,10 +1,7 @@
 """Launches that lack something that only host code can give."""
 
-from pathlib import Path
-
 import pytest
-
-from sgemm_lab.external_cuda import ExternalKernel, Pasted, check_file
+from file_reports import checked, reports
 
 STREAMS = """
 __global__ void fill(float* x, const float* from, int n) {
@@ -39,7 +36,7 @@ def test_a_stream_reads_what_another_writes(
     between: str, stream: str, array: str, found: bool
 ) -> None:
     source = STREAMS.replace("BETWEEN", between).replace("STREAM", stream).replace("ARRAY", array)
-    _, report = check_file(ExternalKernel(Pasted("k.cu", source, Path())))
+    _, report = reports(source)
     assert [one.severity for one in report.findings] == ["error"] * found
     assert not found or "may still write" in report.findings[0].message
 
@@ -64,5 +61,5 @@ void run(float* x) { LAUNCH }
 )
 def test_the_barrier_of_the_grid_needs_a_cooperative_launch(launch: str, found: bool) -> None:
     source = GRID.replace("LAUNCH", launch)
-    (report,) = check_file(ExternalKernel(Pasted("k.cu", source, Path())))
+    report = checked(source)
     assert [one.kind for one in report.findings] == ["barrier"] * found

@@ -4,15 +4,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from file_reports import checked
 from in_node import answers
 
-from sgemm_lab.external_cuda import ExternalKernel, KernelReport, Pasted, check_file, count_external
+from sgemm_lab.external_cuda import ExternalKernel, Pasted, count_external
 from sgemm_lab.simulator.hazards import OUT_OF_BOUNDS, RACE
-
-
-def checked(source: str) -> KernelReport:
-    (report,) = check_file(ExternalKernel(Pasted("k.cu", source, Path())))
-    return report
 
 
 @pytest.mark.parametrize(

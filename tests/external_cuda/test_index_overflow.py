@@ -1,10 +1,9 @@
 """From which size on an index or a grid is too narrow, told from runs at small ones."""
 
-from pathlib import Path
-
 import pytest
+from file_reports import checked
 
-from sgemm_lab.external_cuda import ExternalKernel, Options, Pasted, check_file
+from sgemm_lab.external_cuda import Options
 from sgemm_lab.external_cuda.report import IndexOverflow
 
 PRODUCT = """__global__ void mm(const float* A, const float* B, float* C, int M, int N, int K) {{
@@ -22,10 +21,8 @@ TILES = ("ceil(N/16)", "ceil(M/16)")
 
 def found(source: str, grid: tuple[str, ...] = TILES, block: tuple[str, ...] = ("16", "16"),
           arguments: str | None = None) -> list[IndexOverflow]:  # fmt: skip
-    pasted = Pasted("mm.cu", source, Path())
-    kernel = ExternalKernel(pasted, grid, block, arguments=arguments)
-    (report,) = check_file(kernel, Options([(16, 16, 16)]))
-    return list(report.limits)
+    options = Options([(16, 16, 16)])
+    return list(checked(source, options, grid=grid, block=block, arguments=arguments).limits)
 
 
 @pytest.mark.parametrize(

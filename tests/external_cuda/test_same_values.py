@@ -1,10 +1,7 @@
 """Threads of several warps that write the same value: information, not an error."""
 
-from pathlib import Path
-
 import pytest
-
-from sgemm_lab.external_cuda import ExternalKernel, Pasted, check_file
+from file_reports import checked
 
 FLAG = """
 __global__ void any_above(const float* x, int* y) {
@@ -16,13 +13,11 @@ __global__ void any_above(const float* x, int* y) {
     if (threadIdx.x == 0) y[0] = any[0];
 }
 """
-LAUNCH = {"arguments": "x:in:128 y:out:1"}
 
 
 def severities(value: str, barrier: str = "__syncthreads();") -> list[str]:
     text = FLAG.replace("VALUE", value).replace("BARRIER", barrier)
-    kernel = ExternalKernel(Pasted("a.cu", text, Path()), ("1",), ("128",), **LAUNCH)
-    (report,) = check_file(kernel)
+    report = checked(text, grid=("1",), block=("128",), arguments="x:in:128 y:out:1")
     return [one.severity for one in report.findings]
 
 
@@ -45,6 +40,5 @@ def test_another_value_and_a_read_are_errors(value: str, barrier: str) -> None:
 
 def test_a_store_of_which_every_lane_leaves_the_array_is_a_finding() -> None:
     text = "__global__ void k(int* y) { __shared__ int s[4]; s[threadIdx.x + 8] = 1; y[0] = s[0]; }"
-    pasted = Pasted("a.cu", text, Path())
-    (report,) = check_file(ExternalKernel(pasted, ("1",), ("32",), arguments="y:out:1"))
+    report = checked(text, grid=("1",), block=("32",), arguments="y:out:1")
     assert "out of bounds" in {one.kind for one in report.findings}

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from file_reports import checked
 
 from sgemm_lab.cli.main import main
 from sgemm_lab.external_cuda import ExternalKernel, Pasted, check_file, count_external
@@ -81,8 +82,8 @@ __global__ void keep(const float* x, float* y, int* count, int n) {
 )
 def test_a_place_that_no_thread_takes_is_reported(mask: str, skips: bool) -> None:
     given = "x:in:1024 y:inout:1100 count:zero:1 n=1024"
-    pasted = Pasted("a.cu", RANKS.replace("MASK", f"({mask})"), Path())
-    (report,) = check_file(ExternalKernel(pasted, ("4",), ("256",), arguments=given))
+    text = RANKS.replace("MASK", f"({mask})")
+    report = checked(text, grid=("4",), block=("256",), arguments=given)
     found = [one.message for one in report.findings if one.severity == "warning"]
     assert ["elements 1 to" in one and "not 0." in one for one in found] == [True] * skips
 

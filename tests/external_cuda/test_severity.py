@@ -4,12 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
+from file_reports import checked
 
 from sgemm_lab.cli.main import main
 from sgemm_lab.external_cuda import (
-    ExternalKernel,
-    Pasted,
-    check_file,
     count_external,
     read_kernel,
 )
@@ -123,5 +121,25 @@ __global__ void turned(const float* x, float* y) {
     ],
 )
 def test_a_race_of_an_assumed_block_alone_is_no_error(text: str, verdict: str) -> None:
-    (report,) = check_file(ExternalKernel(Pasted("a.cu", text, Path())))
-    assert report.verdict == verdict
+    assert checked(text).verdict == verdict
+
+
+TILES = """
+__global__ void rows(const float* q, const float* k, float* o, int n, int d, int tiles, int Bc) {
+    extern __shared__ float s[];
+    float *one = s, *other = s + Bc * d;
+    int t = threadIdx.x;
+    for (int x = 0; x < d; x++) one[t * d + x] = q[t * d + x], other[t * d + x] = k[t * d + x];
+    BARRIER
+    for (int x = 0; x < d; x++) o[t * d + x] = one[t * d + x] + other[(t ^ 1) * d + x];
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("barrier", "verdict"), [("__syncthreads();", "would be wrong"), ("", "wrong")]
+)
+def test_a_race_of_more_threads_than_an_assumed_size_is_no_error(
+    barrier: str, verdict: str
+) -> None:
+    assert checked(TILES.replace("BARRIER", barrier)).verdict == verdict

@@ -1,10 +1,7 @@
 """A guard is tried with more blocks than the launch has."""
 
-from pathlib import Path
-
 import pytest
-
-from sgemm_lab.external_cuda import ExternalKernel, Pasted, check_file
+from file_reports import checked
 
 SCALE = """
 __global__ void scale(const float *x, float *y, int n) {
@@ -33,7 +30,7 @@ int main() {
 
 
 def messages(text: str) -> list[str]:
-    (report,) = check_file(ExternalKernel(Pasted("a.cu", text, Path())))
+    report = checked(text)
     return [one.message for one in report.findings]
 
 

@@ -1,10 +1,7 @@
 """Lanes and warps whose values a reduction leaves out are named; nothing else is."""
 
-from pathlib import Path
-
 import pytest
-
-from sgemm_lab.external_cuda import ExternalKernel, Pasted, check_file
+from file_reports import checked
 
 ROWS = """
 __global__ void rows(const float* x, float* y, int cols) {
@@ -86,7 +83,7 @@ __global__ void twice(const float* x, float* y, int n) {
 
 
 def messages(text: str) -> list[str]:
-    (report,) = check_file(ExternalKernel(Pasted("a.cu", text, Path())))
+    report = checked(text)
     return [one.message for one in report.findings]
 
 

@@ -129,17 +129,21 @@ export function countAssumed(
   throw waiting ?? outside ?? fault ?? unknown;
 }
 
+/** The sizes of a launch by their names, which are assumed. */
+const sizesOf = ({ prepared: { given, fields } }: Done) =>
+  given.flatMap((one, at): [string, number][] =>
+    one.kind === "number" && isSize(fields[at]) && usualNumber(fields[at]) === null
+      ? [[fields[at].name, Number(one.text)]]
+      : [],
+  );
+
 /** The first launch that stays inside its arrays, with each assumed size that is even one more. */
-function oddOf(unknown: Prepared, { prepared }: Done, size: Size, settings: Settings): Done["odd"] {
-  const edits = prepared.given.flatMap((one, at): [string, number][] => {
-    const field = prepared.fields[at];
-    if (one.kind !== "number" || !isSize(field) || usualNumber(field) !== null) return [];
-    const value = Number(one.text);
-    return value % 2 === 0 ? [[field.name, value + 1]] : [];
-  });
-  if (!edits.length) return undefined;
+function oddOf(unknown: Prepared, done: Done, size: Size, settings: Settings): Done["odd"] {
+  const even = sizesOf(done).filter(([, value]) => value % 2 === 0);
+  if (!even.length) return undefined;
+  const edits = new Map(even.map(([name, value]) => [name, value + 1]));
   const end = secondsNow() + settings.timeLimit;
-  for (const other of triesOf(unknown, "", undefined, new Map(edits))) {
+  for (const other of triesOf(unknown, "", undefined, edits)) {
     if (secondsNow() > end) break;
     try {
       const done = countPrepared(other.prepared, size, NOTHING, settings);
@@ -152,12 +156,20 @@ function oddOf(unknown: Prepared, { prepared }: Done, size: Size, settings: Sett
   return undefined;
 }
 
-/** The hazards of a launch that show with a block of one warp, too; all where no other block can be. */
-function inWarp(unknown: Prepared, { prepared, size, result }: Done, settings: Settings) {
+/**
+ * The hazards of a launch that show with a block of one warp, too, and of no more threads than a size says;
+ * all where no other block can be.
+ */
+function inWarp(unknown: Prepared, done: Done, settings: Settings) {
+  const { prepared, size, result } = done;
   if (!result.hazards.length || !blockIsFree(unknown)) return result.hazards;
-  const warp = { ...prepared, block: [`${WARP}`] };
-  const seen = hazardsWith(warp, size, arraysAt(prepared, size), settings) ?? [];
-  return result.hazards.filter((one) => seen.some(({ array }) => array === one.array));
+  const blocks = new Set([WARP, Math.min(WARP, ...sizesOf(done).map(([, value]) => value))]);
+  const runs = [...blocks].map((threads) =>
+    hazardsWith({ ...prepared, block: [`${threads}`] }, size, arraysAt(prepared, size), settings),
+  );
+  return result.hazards.filter((one) =>
+    runs.every((seen) => seen?.some(({ array }) => array === one.array)),
+  );
 }
 
 const isSameHazard = (one: Hazard, other: Hazard) =>

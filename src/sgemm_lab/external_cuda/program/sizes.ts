@@ -1,6 +1,8 @@
 // The text of a file with its large constants made smaller, so that its program can be followed.
 
 import { comma } from "../../text.ts";
+import type { Names } from "../arguments.ts";
+import { constantOf } from "../constants.ts";
 import type { CudaFile } from "../cuda_file.ts";
 import type { Token } from "../tokens.ts";
 import { tokensOf } from "../tokens.ts";
@@ -37,7 +39,9 @@ export function smallerSizes(file: CudaFile, halvings: number, least: number) {
   const changes = file.files[0].declarations.flatMap(({ kind, tokens }) =>
     kind === "directive" ? ofMacro(tokens[0], step) : ofVariables(tokens, step),
   );
-  if (changes.some((change) => isTied(change, file))) return { text, changed: "" };
+  if (changes.some((change) => isTied(change, file)) || isEmptied(changes, file)) {
+    return { text, changed: "" };
+  }
   let made = text;
   for (const { start, end, value } of changes.sort((one, other) => other.start - one.start)) {
     made = made.slice(0, start) + value + made.slice(end);
@@ -61,6 +65,21 @@ function isTied({ start, end, own, value }: Change, { files: [{ declarations }] 
       if (number > LARGEST_KEPT && value < number && number < own) return true;
       const isNamed = /log|bits|depth|levels/i.test(tokens[at - 2]?.text ?? "");
       return isNamed && 2 ** number === own;
+    }),
+  );
+}
+
+/** Whether a quotient of the file comes to 0 with the smaller constants alone. */
+function isEmptied(changes: Change[], file: CudaFile) {
+  const names = Object.fromEntries(changes.map(({ name, value }) => [name, value]));
+  return file.files[0].declarations.some(({ tokens }) =>
+    tokens.some(({ text }, at) => {
+      if (text !== "/") return false;
+      const start = tokens.slice(0, at).findLastIndex((one) => /^[=;,{}]$/.test(one.text)) + 1;
+      const length = tokens.slice(at).findIndex((one) => /^[;,]$/.test(one.text));
+      const value = (given: Names) =>
+        constantOf(tokens.slice(start, at + length), file, given, tokens.slice(0, start)) ?? 0;
+      return value({}) >= 1 && value(names) < 1;
     }),
   );
 }

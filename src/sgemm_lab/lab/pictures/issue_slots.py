@@ -50,7 +50,7 @@ def _bar(y: float, shares: dict[str, float]) -> list[str]:
 
 def _percent(share: float) -> str:
     """Return a share with one decimal, so that the parts of a bar add up."""
-    return f"{100 * share:.1f} %"
+    return f"{100 * share:.0f} %"
 
 
 def _part(

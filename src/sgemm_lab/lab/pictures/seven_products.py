@@ -37,14 +37,14 @@ def _frame(name: str) -> Output:
         parts.append(words(x + 28 + middle, y - 6, f"B{at}", anchor="middle"))
         parts.append(words(x + 24, y + middle + 4, f"A{at}", anchor="end"))
     parts += _terms(x + 28, y, _LARGE, total)
-    left = " + ".join(f"A{a} · B{b}" for (a, b), count in total.items() if count)
+    kept = " + ".join(f"A{a} · B{b}" for (a, b), count in total.items() if count)
     formulas = "; ".join(f"{one} = {_product(one)}" for one, _ in added)
     return panel(
         f"{name} = {_sum(added)}",
         parts,
         y + 4 * _LARGE + 2,
-        f"The terms of {_sum(added)}, and their sum {left}.",
-        f"What is left is **{left}**. {formulas}.",
+        f"The terms of {_sum(added)}, and their sum {kept}.",
+        f"What is left is **{kept}**. {formulas}.",
     )
 
 

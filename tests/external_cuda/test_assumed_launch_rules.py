@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from file_reports import checked
+from turns import TODAY
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.external_cuda import ExternalKernel, Pasted
@@ -49,6 +50,7 @@ def launched(done: ExternalRun) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
         "  add<<<(job.n + 127) / 128, 128>>>(a, job.y, job.n); }",
     ],
 )
+@pytest.mark.sampled(every=3, first=TODAY)
 def test_a_program_that_fills_no_array_gives_arguments_and_launch(main: str) -> None:
     done = counted(f"#include <cstdlib>\n#include <vector>\n{ADD}{main}")
     assert launched(done) == ("x:in:1000 y:inout:1000 n=1000", ("8",), ("128",))
@@ -153,6 +155,7 @@ def test_shared_memory_that_is_left_is_a_finding_where_the_file_tells_the_block(
         ("", "256, float"),
     ],
 )  # fmt: skip
+@pytest.mark.sampled(every=3, first=TODAY)
 def test_values_of_a_template(launch: str, values: str) -> None:
     source = """template <int BLOCK_SIZE, typename T> __global__ void fill(T* x) {
         __shared__ T s[BLOCK_SIZE];

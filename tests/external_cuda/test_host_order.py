@@ -2,6 +2,7 @@
 
 import pytest
 from file_reports import checked, reports
+from turns import TODAY
 
 STREAMS = """
 __global__ void fill(float* x, const float* from, int n) {
@@ -32,6 +33,7 @@ void run(float* a, float* b, const float* from, int n) {
         ("chain(s, t);", "t", "a", False),
     ],
 )
+@pytest.mark.sampled(every=3, first=TODAY)
 def test_a_stream_reads_what_another_writes(
     between: str, stream: str, array: str, found: bool
 ) -> None:

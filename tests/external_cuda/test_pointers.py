@@ -2,6 +2,7 @@
 
 import pytest
 from file_reports import checked, errors, followed, program_text
+from turns import TODAY
 
 BATCHED = program_text("batched")
 EVERY_PLACE = program_text("every_place")
@@ -26,6 +27,7 @@ def test_pointers_lead_to_what_the_host_allocated(text: str) -> None:
         ("(dB, B, sizeof(B)", "(dB, B, sizeof(B) - sizeof(float*)", "nothing has written"),
     ],
 )  # fmt: skip
+@pytest.mark.sampled(every=2, first=TODAY)
 def test_faults_behind_pointers_are_errors(right: str, wrong: str, says: str) -> None:
     assert right in BATCHED
     found = errors(followed(BATCHED.replace(right, wrong)))

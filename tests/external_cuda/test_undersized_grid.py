@@ -2,6 +2,7 @@
 
 import pytest
 from file_reports import checked
+from turns import TODAY
 
 SCALE = """
 __global__ void scale(const float *x, float *y, int n) {
@@ -35,6 +36,7 @@ def messages(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("text", [SCALE, UNGUARDED, SUMS])
+@pytest.mark.sampled(every=3, first=TODAY)
 def test_blocks_that_no_launch_has_may_do_anything(text: str) -> None:
     assert messages(text) == []
 
@@ -66,6 +68,7 @@ void run(const float* in, float* out, int width, int height) {
         (PLANE, "(height + 15) / 16", "height / 16"),
     ],
 )
+@pytest.mark.sampled(every=3, first=TODAY)
 def test_a_grid_that_rounds_down_leaves_elements_out(text: str, up: str, down: str) -> None:
     assert messages(text) == []
     (found,) = messages(text.replace(up, down))

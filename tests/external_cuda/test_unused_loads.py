@@ -2,6 +2,7 @@
 
 import pytest
 from file_reports import checked
+from turns import TODAY
 
 ROWS = """
 __global__ void rows(const float* x, float* y, int cols) {
@@ -97,6 +98,7 @@ def messages(text: str) -> list[str]:
         (TREE, "s = 64;", "s = 32;", "warps 2, 3 of the block"),
     ],
 )
+@pytest.mark.sampled(every=3, first=TODAY)
 def test_what_a_reduction_leaves_out_is_named(text: str, right: str, wrong: str, who: str) -> None:
     assert messages(text) == []
     (found,) = messages(text.replace(right, wrong))

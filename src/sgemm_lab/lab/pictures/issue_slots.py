@@ -49,7 +49,7 @@ def _bar(y: float, shares: dict[str, float]) -> list[str]:
 
 
 def _percent(share: float) -> str:
-    """Return a share with one decimal, so that the parts of a bar add up."""
+    """Return a share in whole percent."""
     return f"{100 * share:.0f} %"
 
 

@@ -262,7 +262,7 @@ def _draw_roof(found: MultiGpuResults, ax: Axes, phone: bool) -> None:
         points = _points(found, gpus)
         ax.plot([x for x, _ in points], [times.tflops for _, times in points], marker,
                 color=hue, mec=style.MEASURED, label=f"{gpus} GPUs, measured")  # fmt: skip
-        for x, times in points[:3]:
+        for x, times in (*points[:3], points[-1]):
             ax.annotate(f"{times.case.n}³", (x, times.tflops), xytext=offset, ha=side,
                         textcoords="offset points", color=style.MUTED, fontsize=9)  # fmt: skip
     ax.axvline(rate / link, color=style.CUBLAS, lw=1, ls="--")

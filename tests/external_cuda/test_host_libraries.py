@@ -35,4 +35,6 @@ def test_a_program_with_cub_in_its_kernels_is_followed() -> None:
     assert (program["status"], program["printed"]) == (0, ["2016 2080"])
     assert not program["findings"]
     program = followed(BLOCK_SUMS.replace("    __syncthreads();\n", ""))
-    assert "with no barrier between" in program["findings"]["sums"][0]["message"]
+    found = program["findings"]["sums"][0]
+    assert "with no barrier between" in found["message"]
+    assert (found["file"], found["line"]) == ("a.cu", 8)

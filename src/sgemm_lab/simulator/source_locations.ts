@@ -10,8 +10,12 @@ const CUDAS_HEADER = new RegExp(
   "^(?:__nv_nvrtc\\w*\\.h|cuda_\\w+\\.hpp|mma\\.hpp|sm_\\w+\\.hpp?|cooperative_groups\\.h|" +
     "(?:sync|helpers|partitioning|async|info|memory|functional)\\.h|" +
     "(?:coalesced_)?(?:reduce|scan)\\.h|(?:cp_async|memcpy|dispatch_memcpy|completion|mbarrier|" +
-    "barrier|is_local_smem|try_get)_\\w+\\.h|pipeline|barrier|atomic)$",
+    "barrier|is_local_smem|try_get)_\\w+\\.h|pipeline|barrier|atomic|cub/.*)$",
 );
+
+/** The label of a function's name in the namespace cub, and a place in such a function: file, label. */
+const OF_CUB = /^(\$L__info_string\d+):\s*\.b8 95,90,78,(?:75,)?51,99,117,98,/gm;
+const INLINED = /^\s*\.loc\s+(\d+) .*function_name (\$L__info_string\d+),/gm;
 
 /** A place in the CUDA source. `line` is 1-based, 0 where the PTX names none. One kernel has one
  * object for each place. */
@@ -66,13 +70,16 @@ export class LocationTracker {
   }
 }
 
-/** The names of a module's source files, without their folders, by number. */
+/** The names of a module's source files by number, without their folders; those of CUB have "cub/". */
 export function fileTable(ptx: string) {
+  const names = new Set([...ptx.matchAll(OF_CUB)].map(([, label]) => label));
+  const places = names.size ? [...ptx.matchAll(INLINED)] : [];
+  const ofCub = new Set(places.flatMap(([, file, label]) => (names.has(label) ? file : [])));
   // NVRTC puts the table at the end of the module.
   return new Map(
     [...ptx.matchAll(FILE)].map(([, number, name]) => [
       Number(number),
-      name.slice(name.lastIndexOf("/") + 1),
+      (ofCub.has(number) ? "cub/" : "") + name.slice(name.lastIndexOf("/") + 1),
     ]),
   );
 }

@@ -4,15 +4,13 @@
 import type { Matrix } from "../counting/kernel_counts.ts";
 import { checkSize, launchArguments, launchOptions, WORKSPACE } from "../counting/kernel_counts.ts";
 import { LabError } from "../errors.ts";
-import type { Kernel, Size } from "../kernel.ts";
-import { ENTRY, launchShape } from "../kernel.ts";
+import { ENTRY, type Kernel, launchShape, type Size } from "../kernel.ts";
 import { DeadlockError, EndlessLoopError, TimeLimitError } from "../simulator/divergence.ts";
 import { mostRelevant } from "../simulator/hazard_log.ts";
 import type { Hazard } from "../simulator/hazard_types.ts";
 import { simulate } from "../simulator/simulation.ts";
 import { QUICK_SIZES, TIME_LIMIT } from "./judge.py";
-import type { CheckResult } from "./judge.ts";
-import { Judge, WrongResultError } from "./judge.ts";
+import { type CheckResult, Judge, WrongResultError } from "./judge.ts";
 
 /** `timeLimit` in seconds, of one launch. */
 interface How {

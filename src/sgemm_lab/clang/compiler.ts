@@ -5,8 +5,7 @@
 // asynchronous, compiling is not.
 
 import CUDA_HEADER from "./cuda.h";
-import type { SourceError } from "./diagnostics.ts";
-import { readDiagnostics } from "./diagnostics.ts";
+import { readDiagnostics, type SourceError } from "./diagnostics.ts";
 import { IrError } from "./ir/errors.ts";
 import { type Package, run } from "./run.ts";
 import { clusterOf, translate } from "./translate.ts";

@@ -3,8 +3,7 @@
 import { WARP } from "../hardware.py";
 import { mostRelevant, RACE } from "../simulator/hazard_log.ts";
 import type { Result } from "../simulator/simulation.ts";
-import type { Entries } from "./entries.ts";
-import { byThread, entriesOf } from "./entries.ts";
+import { byThread, type Entries, entriesOf } from "./entries.ts";
 
 /** what runs on alone to its next barrier */
 type Order = "warps" | "threads";

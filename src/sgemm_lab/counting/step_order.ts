@@ -2,8 +2,7 @@
 // what the compiler has mixed.
 
 import type { Size } from "../kernel.ts";
-import type { Entries } from "./entries.ts";
-import { PRODUCT } from "./entries.ts";
+import { type Entries, PRODUCT } from "./entries.ts";
 
 /**
  * Put the factor of A first, and note in `swapped` where it was not; return which products add to

@@ -4,12 +4,9 @@
 // its arrays.
 
 import { MAX_THREADS } from "../simulator/limits.py";
-import type { Element } from "./elements.ts";
-import { isWhole, limitsOf } from "./elements.ts";
-import type { HostLaunch } from "./host_launch.ts";
-import { trimmed } from "./host_launch.ts";
-import type { ImageUse } from "./images.ts";
-import { assumedImage } from "./images.ts";
+import { type Element, isWhole, limitsOf } from "./elements.ts";
+import { type HostLaunch, trimmed } from "./host_launch.ts";
+import { assumedImage, type ImageUse } from "./images.ts";
 import type { Opened } from "./open_kernel.ts";
 import { isSize, productArguments } from "./signatures.ts";
 import type { Field, Slot } from "./structs.ts";

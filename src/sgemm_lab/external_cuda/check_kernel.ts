@@ -19,8 +19,7 @@ import {
   NeverEndsError,
 } from "./assumed_launch_search.ts";
 import { checkProduct, takesSizes } from "./check_product.ts";
-import type { CompiledReference } from "./compare.ts";
-import { compare } from "./compare.ts";
+import { type CompiledReference, compare } from "./compare.ts";
 import type { HostLaunch } from "./host_launch.ts";
 import { streamFaults } from "./host_order.ts";
 import type { Kernel, Prepared, Settings } from "./launch.ts";
@@ -36,8 +35,7 @@ import {
   resumed,
   UnknownLaunchError,
 } from "./launch.ts";
-import type { Compared, Done } from "./one_launch.ts";
-import { countPrepared, NOTHING } from "./one_launch.ts";
+import { type Compared, countPrepared, type Done, NOTHING } from "./one_launch.ts";
 import { countRecorded } from "./recorded_launch.ts";
 import type { KernelReport, Options } from "./report.ts";
 import {
@@ -165,12 +163,7 @@ function ofKernel(
   return { severity, kind, message, file, line, otherLine: null, array, order: "" };
 }
 
-function reported(
-  prepared: Prepared,
-  findings: Finding[],
-  said: string[],
-  isCompared = false,
-): KernelReport {
+function reported(prepared: Prepared, findings: Finding[], said: string[], isCompared = false) {
   const [file, line] = placeOf(prepared);
   const verdict = verdictOf(findings, isCompared ? "right" : "no fault found");
   const kernel = nameOf(prepared);

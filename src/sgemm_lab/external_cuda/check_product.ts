@@ -1,11 +1,9 @@
 // Check a matrix product of any CUDA file at the sizes that reach its branches.
 
 import { QUICK_SIZES } from "../checking/judge.py";
-import type { CheckResult } from "../checking/judge.ts";
-import { Judge, passed, WrongResultError } from "../checking/judge.ts";
+import { type CheckResult, Judge, passed, WrongResultError } from "../checking/judge.ts";
 import { sentence } from "../checking/sentences.ts";
-import type { Matrix } from "../counting/kernel_counts.ts";
-import { checkSize } from "../counting/kernel_counts.ts";
+import { checkSize, type Matrix } from "../counting/kernel_counts.ts";
 import { LabError } from "../errors.ts";
 import type { Size } from "../kernel.ts";
 import { secondsNow } from "../simulator/clock.ts";
@@ -13,8 +11,7 @@ import { TimeLimitError } from "../simulator/divergence.ts";
 import { mostRelevant } from "../simulator/hazard_log.ts";
 import type { Hazard } from "../simulator/hazard_types.ts";
 import { comma } from "../text.ts";
-import type { Given } from "./arguments.ts";
-import { textsOf } from "./arguments.ts";
+import { type Given, textsOf } from "./arguments.ts";
 import { isStuck } from "./assumed_launch_search.ts";
 import { Drawing } from "./drawing.ts";
 import { isWhole, width } from "./elements.ts";
@@ -23,14 +20,12 @@ import { indexOverflow } from "./index_overflow.ts";
 import { ownArrays, withMatrices } from "./initial_values.ts";
 import type { Prepared, Settings } from "./launch.ts";
 import { elementIn, hasBeta, nameOf, placeOf, product, rawShape, run, sizesIn } from "./launch.ts";
-import type { Done } from "./one_launch.ts";
-import { countPrepared, NOTHING } from "./one_launch.ts";
+import { countPrepared, type Done, NOTHING } from "./one_launch.ts";
 import { wordsOfConditions } from "./open_kernel.ts";
 import type { KernelReport, Options } from "./report.ts";
 import { inOtherOrders, SETTINGS, toldArguments } from "./report.ts";
 import { otherOrders } from "./schedules.ts";
-import type { Finding } from "./severity.ts";
-import { findingOf, ofTheBlock, verdictOf, WRONG_RESULT } from "./severity.ts";
+import { type Finding, findingOf, ofTheBlock, verdictOf, WRONG_RESULT } from "./severity.ts";
 
 /** Seconds after which no further size is begun; and once a fault was found. */
 const [SECONDS, SECONDS_WRONG] = [30, 8];

@@ -4,15 +4,13 @@
 import { LabError } from "../errors.ts";
 import type { Size } from "../kernel.ts";
 import { TimeLimitError } from "../simulator/divergence.ts";
-import type { Given, Names } from "./arguments.ts";
-import { elementsOf, isArray, isFile, textOf, whole } from "./arguments.ts";
+import { elementsOf, type Given, isArray, isFile, type Names, textOf, whole } from "./arguments.ts";
 import { Drawing } from "./drawing.ts";
 import { isWhole } from "./elements.ts";
 import { arraysAt, changed, SPREAD } from "./initial_values.ts";
 import type { Arrays, Kernel, Prepared, Settings } from "./launch.ts";
 import { elementIn, namesAt, prepare, run } from "./launch.ts";
-import type { Compared } from "./one_launch.ts";
-import { isSame, numbersIn, summed } from "./one_launch.ts";
+import { type Compared, isSame, numbersIn, summed } from "./one_launch.ts";
 import type { Reference } from "./references.ts";
 import { medianSize, writtenElements } from "./schedules.ts";
 

@@ -1,12 +1,10 @@
 // The values of constant expressions in a file: numbers, macros, constants, `sizeof`. Nothing is run.
 
 import { LabError } from "../errors.ts";
-import type { Names } from "./arguments.ts";
-import { whole } from "./arguments.ts";
+import { type Names, whole } from "./arguments.ts";
 import type { CudaFile } from "./cuda_file.ts";
 import { bytesOf, elementOf } from "./elements.ts";
-import type { Token } from "./tokens.ts";
-import { inside, matching, split, textsOf } from "./tokens.ts";
+import { inside, matching, split, type Token, textsOf } from "./tokens.ts";
 
 /** Names that stand for each other; tokens of one expression, for macros that double each other. */
 const DEEPEST = 20;

@@ -4,10 +4,8 @@ import type { Size } from "../kernel.ts";
 import { countAssumed, launchOf } from "./assumed_launch_search.ts";
 import type { HostLaunch } from "./host_launch.ts";
 import { arraysAt } from "./initial_values.ts";
-import type { Kernel, Settings } from "./launch.ts";
-import { prepare, UnknownLaunchError } from "./launch.ts";
-import type { Done, Expectations } from "./one_launch.ts";
-import { countPrepared } from "./one_launch.ts";
+import { type Kernel, prepare, type Settings, UnknownLaunchError } from "./launch.ts";
+import { countPrepared, type Done, type Expectations } from "./one_launch.ts";
 import { countRecorded } from "./recorded_launch.ts";
 
 /**

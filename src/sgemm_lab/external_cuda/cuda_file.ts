@@ -1,10 +1,8 @@
 // A CUDA file with the headers of its project, split into declarations.
 
 import { LabError } from "../errors.ts";
-import type { Declaration } from "./declarations.ts";
-import { declarationsOf } from "./declarations.ts";
-import type { Token } from "./tokens.ts";
-import { inside, matching, tokensOf } from "./tokens.ts";
+import { type Declaration, declarationsOf } from "./declarations.ts";
+import { inside, matching, type Token, tokensOf } from "./tokens.ts";
 
 /** A file or a header, by the name in its `#include`. */
 export interface SourceText {

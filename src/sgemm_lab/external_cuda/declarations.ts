@@ -2,8 +2,7 @@
 // without a compiler: templates are not instantiated, macros not expanded.
 
 import { LabError } from "../errors.ts";
-import type { Token } from "./tokens.ts";
-import { afterAngles, depthOf, matching, tokensOf } from "./tokens.ts";
+import { afterAngles, depthOf, matching, type Token, tokensOf } from "./tokens.ts";
 
 const MARKS = new Set(["__global__", "__device__", "__host__", "__constant__", "__managed__"]);
 const ATTRIBUTES = new Set([

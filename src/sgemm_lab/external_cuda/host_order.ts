@@ -1,10 +1,8 @@
 // Launches in two streams run in any order, unless the host or an event makes one wait for the other.
 
-import type { FoundFunction, FoundLaunch } from "./kernels.ts";
-import { kernelsOf, launchesOf } from "./kernels.ts";
+import { type FoundFunction, type FoundLaunch, kernelsOf, launchesOf } from "./kernels.ts";
 import type { Opened } from "./open_kernel.ts";
-import type { Token } from "./tokens.ts";
-import { joined, textsOf } from "./tokens.ts";
+import { joined, type Token, textsOf } from "./tokens.ts";
 
 /** Calls that order no launches. */
 const PLAIN = /^(dim3|sizeof|cudaStreamCreate\w*)$/;

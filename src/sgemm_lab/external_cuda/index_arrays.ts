@@ -2,8 +2,7 @@
 // and `row[r + 1]` the array `row` holds where rows begin and end, as in the CSR format.
 
 import type { FoundFunction } from "./kernels.ts";
-import type { Token } from "./tokens.ts";
-import { inside, matching, textsOf } from "./tokens.ts";
+import { inside, matching, type Token, textsOf } from "./tokens.ts";
 
 /** What arrays hold, by name, as far as a kernel's tokens say. */
 export function rolesOf({ declaration: { tokens } }: FoundFunction) {

@@ -9,8 +9,7 @@ import type { Size } from "../kernel.ts";
 import { MOST_BLOCKS_YZ } from "../simulator/limits.py";
 import { comma } from "../text.ts";
 import { arraysAt } from "./initial_values.ts";
-import type { Prepared, Ran, Settings } from "./launch.ts";
-import { multiplies, rawShape, run } from "./launch.ts";
+import { multiplies, type Prepared, type Ran, rawShape, run, type Settings } from "./launch.ts";
 
 /** Square sizes, evenly apart, that the tiles in use divide. */
 const SIDES = [128, 256, 384];

@@ -3,11 +3,9 @@
 import { LabError } from "../errors.ts";
 import { plural } from "../text.ts";
 import type { CudaFile } from "./cuda_file.ts";
-import type { Declaration } from "./declarations.ts";
-import { anglesBefore } from "./declarations.ts";
+import { anglesBefore, type Declaration } from "./declarations.ts";
 import { withLaunchMacros } from "./launch_macros.ts";
-import type { Token } from "./tokens.ts";
-import { afterAngles, depthOf, inside, joined, split, textsOf } from "./tokens.ts";
+import { afterAngles, depthOf, inside, joined, split, type Token, textsOf } from "./tokens.ts";
 
 const QUALIFIERS = new Set([
   ...["const", "volatile", "restrict", "__restrict__", "__restrict", "struct", "typename"],

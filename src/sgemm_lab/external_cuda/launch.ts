@@ -10,8 +10,7 @@ import { MOST_BLOCKS_X, MOST_BLOCKS_YZ, SHARED_LIMITS } from "../simulator/limit
 import type { Progress } from "../simulator/machine.ts";
 import type { ShapedArray, TypedArray } from "../simulator/memory.ts";
 import type { Argument, Result, Schedule } from "../simulator/simulation.ts";
-import type { Watched, WatchName } from "../simulator/watches/watches.ts";
-import { simulateWatched } from "../simulator/watches/watches.ts";
+import { simulateWatched, type Watched, type WatchName } from "../simulator/watches/watches.ts";
 import { comma, sizeText } from "../text.ts";
 import type { Given, GivenArray, Names } from "./arguments.ts";
 import {
@@ -33,16 +32,13 @@ import { Drawing } from "./drawing.ts";
 import type { Element } from "./elements.ts";
 import { bytesOf, FLOAT, isBool, isWhole, limitsOf, namedElement } from "./elements.ts";
 import type { Values } from "./expected.ts";
-import type { HostLaunch } from "./host_launch.ts";
-import { launchFor, trimmed } from "./host_launch.ts";
+import { type HostLaunch, launchFor, trimmed } from "./host_launch.ts";
 import { launchText } from "./kernels.ts";
 import type { Opened } from "./open_kernel.ts";
 import { pack, unpack } from "./packing.ts";
 import { isNamedProduct, productArguments, suggestion } from "./signatures.ts";
-import type { Field, Slot } from "./structs.ts";
-import { slotsOf } from "./structs.ts";
-import type { Variable } from "./variables.ts";
-import { variablesOf } from "./variables.ts";
+import { type Field, type Slot, slotsOf } from "./structs.ts";
+import { type Variable, variablesOf } from "./variables.ts";
 
 /** Threads of a launch that take minutes here, however little each does. */
 const MOST_THREADS = 2 ** 24;
@@ -586,12 +582,7 @@ function packedNumber(element: Element, value: number | bigint) {
 }
 
 /** The number of a parameter. Throws a LabError where a whole number is wanted, and it is none. */
-function numberAs(
-  one: Given & { kind: "number" },
-  field: Field,
-  compiled: string,
-  names: Names,
-): number | bigint {
+function numberAs(one: Given & { kind: "number" }, field: Field, compiled: string, names: Names) {
   const { element } = field;
   const value = numberOf(one, names);
   const isInteger = compiled.startsWith("b8[") ? isWhole(element) : !compiled.startsWith("f");
@@ -617,12 +608,7 @@ function limitsOfNumber(element: Element | null, compiled: string) {
 }
 
 /** An array as it lies in memory; an image with its sides, of a file those of its array. */
-function laidOut(
-  prepared: Prepared,
-  one: Given,
-  { sides, numbers }: Values,
-  names: Names,
-): ShapedArray {
+function laidOut(prepared: Prepared, one: Given, { sides, numbers }: Values, names: Names) {
   const element = elementIn(prepared, one);
   const isHalf = element.stored === "f2";
   if (isTurned(one)) {

@@ -1,8 +1,7 @@
 // Macros that launch kernels, such as `#define LAUNCH(kernel, ...) kernel<<<grid, block>>>(__VA_ARGS__)`.
 
 import type { CudaFile, Macro } from "./cuda_file.ts";
-import type { Token } from "./tokens.ts";
-import { inside, matching, split } from "./tokens.ts";
+import { inside, matching, split, type Token } from "./tokens.ts";
 
 /** How host code launches a kernel. */
 const LAUNCHES = /^(<<<|cudaLaunch(Cooperative)?Kernel(Ex|ExC)?)$/;

@@ -9,8 +9,7 @@ import { secondsNow } from "../simulator/clock.ts";
 import { MAX_THREADS } from "../simulator/limits.py";
 import { sizeText } from "../text.ts";
 import { trimmed } from "./host_launch.ts";
-import type { Prepared } from "./launch.ts";
-import { product, sizesIn } from "./launch.ts";
+import { type Prepared, product, sizesIn } from "./launch.ts";
 
 /** How long launches are tried, and one of them. */
 const [SECONDS, TRY_SECONDS] = [20, 4];

@@ -3,14 +3,10 @@
 
 import { MAX_THREADS } from "../simulator/limits.py";
 import { isArray } from "./arguments.ts";
-import type { Most } from "./assumed_launch.ts";
-import { MOST } from "./assumed_launch.ts";
-import type { HostLaunch } from "./host_launch.ts";
-import { trimmed } from "./host_launch.ts";
-import type { Prepared } from "./launch.ts";
-import { product } from "./launch.ts";
-import type { MadePlan } from "./recorded_launch.ts";
-import { prepareMade } from "./recorded_launch.ts";
+import { MOST, type Most } from "./assumed_launch.ts";
+import { type HostLaunch, trimmed } from "./host_launch.ts";
+import { type Prepared, product } from "./launch.ts";
+import { type MadePlan, prepareMade } from "./recorded_launch.ts";
 
 const PLANS: (MadePlan & { shrunk: number })[] = [
   { shrunk: 0, isRoomy: false, isZero: false },

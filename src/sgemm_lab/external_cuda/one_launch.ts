@@ -9,8 +9,7 @@ import type { Hazard } from "../simulator/hazard_types.ts";
 import { comma } from "../text.ts";
 import { isArray } from "./arguments.ts";
 import type { Element } from "./elements.ts";
-import type { Values } from "./expected.ts";
-import { expectedValues, readExpectation, single } from "./expected.ts";
+import { expectedValues, readExpectation, single, type Values } from "./expected.ts";
 import { arraysAt } from "./initial_values.ts";
 import type { Arrays, Prepared, Ran, Settings } from "./launch.ts";
 import {

@@ -2,8 +2,7 @@
 
 import type { ShapedArray } from "../simulator/memory.ts";
 import { fromHalf, toHalf } from "../simulator/registers.ts";
-import type { Element } from "./elements.ts";
-import { limitsOf } from "./elements.ts";
+import { type Element, limitsOf } from "./elements.ts";
 
 type Stored = ShapedArray["data"];
 /** By NumPy's names. Halves and bfloat16 are their bits. */

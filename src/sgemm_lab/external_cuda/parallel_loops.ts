@@ -5,8 +5,7 @@
 // through memory is left to the race detector.
 
 import type { Declaration } from "./declarations.ts";
-import type { Token } from "./tokens.ts";
-import { depthOf, matching, textsOf } from "./tokens.ts";
+import { depthOf, matching, type Token, textsOf } from "./tokens.ts";
 
 /** The launch of a function whose loops are spread. */
 export const [BLOCKS, THREADS] = [64, 64];

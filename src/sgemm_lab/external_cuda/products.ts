@@ -2,8 +2,7 @@
 
 import { productOf } from "../checking/judge.ts";
 import { FLOAT } from "./elements.ts";
-import type { Arrays, Prepared } from "./launch.ts";
-import { elementIn, factorsOf, numbersOf, valuesOf } from "./launch.ts";
+import { type Arrays, elementIn, factorsOf, numbersOf, type Prepared, valuesOf } from "./launch.ts";
 import { pack, unpack } from "./packing.ts";
 
 /** alpha·A·B + beta·C, from what the launch started with. */

@@ -1,14 +1,11 @@
 // The launches that a file's own main makes: what each is given and what it asks of memory. One that
 // the caller changes runs with the changed values, on the memory that the program has then.
 
-import type { ShapedArray } from "../simulator/memory.ts";
-import { WRITTEN } from "../simulator/memory.ts";
-import type { Call, LaunchTool, Result } from "../simulator/simulation.ts";
-import { watchedBy } from "../simulator/simulation.ts";
+import { type ShapedArray, WRITTEN } from "../simulator/memory.ts";
+import { type Call, type LaunchTool, type Result, watchedBy } from "../simulator/simulation.ts";
 import type { Struct } from "../simulator/variables.ts";
 import { bankConflicts } from "./bank_conflict_sentences.ts";
-import type { HostLaunch, Made } from "./host_launch.ts";
-import { trimmed } from "./host_launch.ts";
+import { type HostLaunch, type Made, trimmed } from "./host_launch.ts";
 import type { Kernels } from "./program/launcher.ts";
 import type { MadeValues } from "./program/made_values.ts";
 import type { Followed } from "./program/program.ts";

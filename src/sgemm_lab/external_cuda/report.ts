@@ -8,8 +8,7 @@ import { textsOf } from "./arguments.ts";
 import type { IndexOverflow } from "./index_overflow.ts";
 import type { FoundLaunch, Prepared, Settings } from "./launch.ts";
 import { multiplies, shapeAt, sizesIn } from "./launch.ts";
-import type { Done } from "./one_launch.ts";
-import { isWrong } from "./one_launch.ts";
+import { type Done, isWrong } from "./one_launch.ts";
 import type { Finding, Verdict } from "./severity.ts";
 
 /** What the caller says about a kernel. */

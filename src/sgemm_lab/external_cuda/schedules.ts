@@ -7,10 +7,8 @@ import { comma, plural } from "../text.ts";
 import { arraysAt } from "./initial_values.ts";
 import type { Prepared, Ran, Settings } from "./launch.ts";
 import { numbersOf, placeOf, product, run, shapeAt, writtenBy } from "./launch.ts";
-import type { Done } from "./one_launch.ts";
-import { isSame, numbersIn, runAndWeigh } from "./one_launch.ts";
-import type { Finding } from "./severity.ts";
-import { findingOf, ORDER, WRONG_RESULT } from "./severity.ts";
+import { type Done, isSame, numbersIn, runAndWeigh } from "./one_launch.ts";
+import { type Finding, findingOf, ORDER, WRONG_RESULT } from "./severity.ts";
 
 /** Time limit of a launch in another order, in seconds. */
 const SECONDS = 3;

@@ -4,8 +4,7 @@
 
 import { isWhole } from "./elements.ts";
 import type { Field } from "./structs.ts";
-import type { Token } from "./tokens.ts";
-import { inside } from "./tokens.ts";
+import { inside, type Token } from "./tokens.ts";
 
 const MATRICES: [string, RegExp][] = [
   ["A", /^(a|mata|amat|matrixa|lhs|inputa|x1|m)$/],

@@ -5,12 +5,9 @@
 import { LabError } from "../errors.ts";
 import { constantOf } from "./constants.ts";
 import type { CudaFile } from "./cuda_file.ts";
-import type { Element } from "./elements.ts";
-import { bytesOf, elementOf, resolve } from "./elements.ts";
-import type { Parameter } from "./kernels.ts";
-import { parameterOf } from "./kernels.ts";
-import type { Token } from "./tokens.ts";
-import { inside, matching, split, textsOf } from "./tokens.ts";
+import { bytesOf, type Element, elementOf, resolve } from "./elements.ts";
+import { type Parameter, parameterOf } from "./kernels.ts";
+import { inside, matching, split, type Token, textsOf } from "./tokens.ts";
 
 /** A parameter, or a field of a struct, with the element that it holds or points to. */
 export interface Field extends Parameter {

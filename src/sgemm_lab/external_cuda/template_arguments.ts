@@ -6,8 +6,7 @@ import type { Declaration } from "./declarations.ts";
 import { elementOf } from "./elements.ts";
 import type { FoundFunction, FoundLaunch, Parameter } from "./kernels.ts";
 import { launchesOfKernel, templateOf } from "./kernels.ts";
-import type { Token } from "./tokens.ts";
-import { textsOf } from "./tokens.ts";
+import { type Token, textsOf } from "./tokens.ts";
 
 /** Names of template parameters, and what they are as a rule. */
 const USUAL: [RegExp, string][] = [

@@ -7,11 +7,9 @@ import { comma } from "../text.ts";
 import { arraysAt } from "./initial_values.ts";
 import type { Prepared, Settings } from "./launch.ts";
 import { multiplies, numbersOf, placeOf, product, shapeAt, writtenBy } from "./launch.ts";
-import type { Done } from "./one_launch.ts";
-import { isSame, numbersIn, runAndWeigh } from "./one_launch.ts";
+import { type Done, isSame, numbersIn, runAndWeigh } from "./one_launch.ts";
 import { isApart } from "./schedules.ts";
-import type { Finding } from "./severity.ts";
-import { findingOf, WRONG_RESULT } from "./severity.ts";
+import { type Finding, findingOf, WRONG_RESULT } from "./severity.ts";
 
 const SECONDS = 2;
 const MOST_THREADS = 2 ** 22;

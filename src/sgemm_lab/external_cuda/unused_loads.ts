@@ -2,11 +2,9 @@
 
 import { LabError } from "../errors.ts";
 import { arraysAt } from "./initial_values.ts";
-import type { Settings } from "./launch.ts";
-import { multiplies, run } from "./launch.ts";
+import { multiplies, run, type Settings } from "./launch.ts";
 import type { Done } from "./one_launch.ts";
-import type { Finding } from "./severity.ts";
-import { WRONG_RESULT } from "./severity.ts";
+import { type Finding, WRONG_RESULT } from "./severity.ts";
 
 /** Time limit of a block, in seconds. */
 const SECONDS = 2;

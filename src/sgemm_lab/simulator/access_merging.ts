@@ -26,10 +26,8 @@
 // unrolls by itself are written out before, see unroll.ts.
 
 import type { BasicBlock } from "./control_flow.ts";
-import type { Instruction } from "./ptx.ts";
-import { TYPE_BYTES } from "./ptx.ts";
-import type { Linear } from "./symbolic.ts";
-import { BlockValues, Knowledge } from "./symbolic.ts";
+import { type Instruction, TYPE_BYTES } from "./ptx.ts";
+import { BlockValues, Knowledge, type Linear } from "./symbolic.ts";
 
 /**
  * A load or store in the machine code that stands for one or several in the PTX. `offset`: where it
@@ -107,10 +105,7 @@ function isLoad({ parts }: Instruction) {
   return parts[0] === "ld" || parts[0] === "ldmatrix";
 }
 
-function mergeable(
-  { index, parts, operands, guard }: Instruction,
-  values: BlockValues,
-): Asked | null {
+function mergeable({ index, parts, operands, guard }: Instruction, values: BlockValues) {
   const loads = parts[0] === "ld";
   if ((!loads && parts[0] !== "st") || parts.includes("volatile") || guard) return null;
   const address = operands[loads ? 1 : 0];

@@ -2,8 +2,7 @@
 
 import type { Access, Site, ThreadGroup } from "./group.ts";
 import { ATOMIC, COPY_READ, flatnonzero, LOAD } from "./group.ts";
-import type { Memory } from "./memory.ts";
-import { OUTSIDE, UNWRITTEN, WRITTEN } from "./memory.ts";
+import { type Memory, OUTSIDE, UNWRITTEN, WRITTEN } from "./memory.ts";
 import { overRuns } from "./operations.ts";
 import type { Instruction } from "./ptx.ts";
 import { PtxError } from "./ptx_text.ts";

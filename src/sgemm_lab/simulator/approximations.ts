@@ -11,8 +11,7 @@ import { FLOAT, FLOAT_BITS } from "./float_bits.ts";
 import { fma64, leftOver, nextInwards } from "./fma.ts";
 import type { ThreadGroup } from "./group.ts";
 import { powerOfTwo, quotient, reciprocal, reciprocalRoot } from "./measured_functions.ts";
-import type { Match, Step } from "./operations.ts";
-import { operations, perLane, reader, slowly } from "./operations.ts";
+import { type Match, operations, perLane, reader, type Step, slowly } from "./operations.ts";
 import type { Instruction } from "./ptx.ts";
 
 const SMALLEST_NORMAL = 2 ** -126;

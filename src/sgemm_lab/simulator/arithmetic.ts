@@ -16,8 +16,7 @@ import {
 } from "./operations.ts";
 import type { Instruction } from "./ptx.ts";
 import { PtxError } from "./ptx_text.ts";
-import type { RegisterRow as Row, Value } from "./registers.ts";
-import { predicateOf, typeOf } from "./registers.ts";
+import { predicateOf, type RegisterRow as Row, typeOf, type Value } from "./registers.ts";
 import {
   LOOPS,
   lesser,
@@ -68,12 +67,7 @@ function loopFor(type: string, operation: string) {
 }
 
 /** A step that fills the target from the rows of operands 1 and 2 in one loop; null without one. */
-function rowStep(
-  group: ThreadGroup,
-  instruction: Instruction,
-  type: string,
-  operation: string,
-): Step | null {
+function rowStep(group: ThreadGroup, instruction: Instruction, type: string, operation: string) {
   const found = loopFor(type, operation);
   const rows = found && rowsOf(group, instruction, [1, 2], found.bytes);
   const out = found && group.registers.row(target(instruction), found.bytes);
@@ -139,12 +133,7 @@ function unary(group: ThreadGroup, instruction: Instruction, { op, type }: Match
 }
 
 /** Signs and bits turned over by an operation with a constant. */
-function unaryRows(
-  group: ThreadGroup,
-  instruction: Instruction,
-  operation: string,
-  type: string,
-): Step | null {
+function unaryRows(group: ThreadGroup, instruction: Instruction, operation: string, type: string) {
   const { kind, bytes } = typeOf(type);
   if (bytes < 4 || operation === "sqrt" || (kind === "f" && bytes === 8)) return null;
   const rows = rowsOf(group, instruction, [1], bytes);
@@ -224,11 +213,7 @@ function multiplyWide(group: ThreadGroup, instruction: Instruction, { type }: Ma
   return slowly(group, instruction, WIDER[type], (lane) => BigInt(a(lane)) * BigInt(b(lane)));
 }
 
-function multiplyAddIntegers(
-  group: ThreadGroup,
-  instruction: Instruction,
-  { part, type }: Match,
-): Step {
+function multiplyAddIntegers(group: ThreadGroup, instruction: Instruction, { part, type }: Match) {
   const wide = part === "wide";
   const sumType = wide ? WIDER[type] : type;
   const { bytes } = typeOf(sumType);

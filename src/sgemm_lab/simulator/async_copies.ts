@@ -3,12 +3,10 @@
 import { addressOf, begin } from "./accesses.ts";
 import type { Access, PendingCopy, ThreadGroup } from "./group.ts";
 import { COPY_READ, COPY_WRITE, flatnonzero, Site } from "./group.ts";
-import type { Binder, Match, Step } from "./operations.ts";
-import { operations, overRuns } from "./operations.ts";
+import { type Binder, type Match, operations, overRuns, type Step } from "./operations.ts";
 import type { Instruction } from "./ptx.ts";
 import { PtxError } from "./ptx_text.ts";
-import type { Mask } from "./registers.ts";
-import { predicateOf } from "./registers.ts";
+import { type Mask, predicateOf } from "./registers.ts";
 import { sentence } from "./sentences.ts";
 
 const COPY_WORD = 4;
@@ -86,12 +84,7 @@ function notifyWords(access: Access, data: Int32Array, words: number) {
   for (const observer of valueObservers) observer.onValues?.(access, values);
 }
 
-function pendingCopy(
-  group: ThreadGroup,
-  write: Access,
-  data: Int32Array,
-  words: number,
-): PendingCopy {
+function pendingCopy(group: ThreadGroup, write: Access, data: Int32Array, words: number) {
   const lanes = write.lanes?.slice() ?? new Int32Array(group.lanes).map((_, lane) => lane);
   const positions = new Int32Array(lanes.length * words);
   const copied = new Int32Array(lanes.length * words);

@@ -6,8 +6,7 @@
 // instruction; warps may come by different ones.
 
 import { WARP } from "../hardware.py";
-import type { Path, Program, Wait } from "./divergence.ts";
-import { DeadlockError } from "./divergence.ts";
+import { DeadlockError, type Path, type Program, type Wait } from "./divergence.ts";
 import type { Tally } from "./execution_counts.ts";
 import type { BlockBatch } from "./group.ts";
 import { both, CLUSTER_BARRIER, countNonzero, flatnonzero, less, warpsAmong } from "./group.ts";
@@ -84,12 +83,7 @@ function openBarriers(batch: BlockBatch, programs: Program[], tally: Tally) {
 }
 
 /** For each slot, whether a barrier has all it waits for. */
-function completeOf(
-  batch: BlockBatch,
-  number: number,
-  waiting: Waiting[],
-  programs: Program[],
-): Mask {
+function completeOf(batch: BlockBatch, number: number, waiting: Waiting[], programs: Program[]) {
   const came = perSlot(batch, waiting);
   const counts = waiting.flatMap(({ wait }) => (wait.threads === null ? [] : [wait.threads]));
   const missing = aliveOf(batch, programs).map((alive, slot) => alive - came[slot]);

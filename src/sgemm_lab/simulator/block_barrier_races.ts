@@ -6,10 +6,8 @@ import type { Access, Observer, Site, ThreadGroup } from "./group.ts";
 import { ATOMIC, COPY_WRITE, LOAD } from "./group.ts";
 import type { HazardLog } from "./hazard_log.ts";
 import type { Memory } from "./memory.ts";
-import type { Instruction } from "./ptx.ts";
-import { TYPE_BYTES } from "./ptx.ts";
-import type { Stored } from "./write_conflicts.ts";
-import { reportTies } from "./write_conflicts.ts";
+import { type Instruction, TYPE_BYTES } from "./ptx.ts";
+import { reportTies, type Stored } from "./write_conflicts.ts";
 
 /** A thread's number, shifted by this, is that of its warp; NO_THREAD is of no warp. */
 export const WARP_BITS = Math.log2(WARP);

@@ -18,8 +18,7 @@ import {
 } from "./operations.ts";
 import type { Instruction, Operand } from "./ptx.ts";
 import { PtxError } from "./ptx_text.ts";
-import type { Value } from "./registers.ts";
-import { fromHalf, predicateOf, roundHalfEven, toHalf, typeOf } from "./registers.ts";
+import { fromHalf, predicateOf, roundHalfEven, toHalf, typeOf, type Value } from "./registers.ts";
 import { narrow, PAIRS, widen } from "./row_loops.ts";
 import { sentence } from "./sentences.ts";
 
@@ -139,11 +138,7 @@ const ROUNDINGS: Record<string, (value: number) => number> = {
   rpi: Math.ceil,
 };
 
-function convert(
-  group: ThreadGroup,
-  instruction: Instruction,
-  { to, from, rounding }: Match,
-): Step {
+function convert(group: ThreadGroup, instruction: Instruction, { to, from, rounding }: Match) {
   const [result, source] = [typeOf(to), typeOf(from)];
   if (result.kind !== "f" && source.kind !== "f") {
     return integerRows(group, instruction, to, from) ?? integers(group, instruction, to, from);

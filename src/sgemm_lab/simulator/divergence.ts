@@ -8,11 +8,9 @@
 import { LabError } from "../errors.ts";
 import { WARP } from "../hardware.py";
 import { secondsNow } from "./clock.ts";
-import type { BasicBlock } from "./control_flow.ts";
-import { END } from "./control_flow.ts";
+import { type BasicBlock, END } from "./control_flow.ts";
 import type { Tally } from "./execution_counts.ts";
-import type { ThreadGroup } from "./group.ts";
-import { both, countNonzero, less } from "./group.ts";
+import { both, countNonzero, less, type ThreadGroup } from "./group.ts";
 import type { Hazard } from "./hazard_types.ts";
 import type { Step } from "./operations.ts";
 import type { Instruction } from "./ptx.ts";

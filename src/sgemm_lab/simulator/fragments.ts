@@ -8,8 +8,7 @@ import { FLOAT, FLOAT_BITS } from "./float_bits.ts";
 import type { ThreadGroup } from "./group.ts";
 import type { Instruction } from "./ptx.ts";
 import { PtxError } from "./ptx_text.ts";
-import type { RegisterRow } from "./registers.ts";
-import { fromHalf } from "./registers.ts";
+import { fromHalf, type RegisterRow } from "./registers.ts";
 import { sentence } from "./sentences.ts";
 
 /** Row and column of an element of a lane. */

@@ -14,12 +14,10 @@ import { ATOMIC, COPY_WRITE, LOAD, STORE } from "./group.ts";
 import type { HazardLog, RaceSentence } from "./hazard_log.ts";
 import { flagLoads, guessingLoads, updatingStores } from "./loaded_values.ts";
 import type { Memory } from "./memory.ts";
-import type { Instruction } from "./ptx.ts";
-import { TYPE_BYTES } from "./ptx.ts";
+import { type Instruction, TYPE_BYTES } from "./ptx.ts";
 import type { Mask } from "./registers.ts";
 import { Releases } from "./releases.ts";
-import type { Stored } from "./write_conflicts.ts";
-import { losers, wordStored } from "./write_conflicts.ts";
+import { losers, type Stored, wordStored } from "./write_conflicts.ts";
 
 /** Parts of the opcode of an access that others may make at the same time. */
 const ORDERED = ["relaxed", "acquire", "release", "acq_rel"];

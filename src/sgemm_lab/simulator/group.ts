@@ -12,13 +12,10 @@ import type { NamedArray, TypedArray } from "./memory.ts";
 import { layOut, Memory, sharedBase, sourceName } from "./memory.ts";
 import type { Instruction, PtxKernel, Register } from "./ptx.ts";
 import { PtxError } from "./ptx_text.ts";
-import type { Mask } from "./registers.ts";
-import { RegisterFile } from "./registers.ts";
+import { type Mask, RegisterFile } from "./registers.ts";
 import { sentence } from "./sentences.ts";
-import type { UsedIf } from "./speculative_loads.ts";
-import { conditionsOfLoads } from "./speculative_loads.ts";
-import type { Row } from "./vector_clocks.ts";
-import { synchronisesInParts, VectorClocks } from "./vector_clocks.ts";
+import { conditionsOfLoads, type UsedIf } from "./speculative_loads.ts";
+import { type Row, synchronisesInParts, VectorClocks } from "./vector_clocks.ts";
 
 /** slot and number of a warp */
 type Warp = [number, number];

@@ -8,11 +8,9 @@ import { holds } from "./arithmetic.ts";
 import { FLOAT, FLOAT_BITS } from "./float_bits.ts";
 import { oddSum } from "./fma.ts";
 import type { ThreadGroup } from "./group.ts";
-import type { Match, Step } from "./operations.ts";
-import { operations, perLane, reader, slowly } from "./operations.ts";
+import { type Match, operations, perLane, reader, type Step, slowly } from "./operations.ts";
 import type { Instruction } from "./ptx.ts";
-import type { Value } from "./registers.ts";
-import { fromHalf, toHalf } from "./registers.ts";
+import { fromHalf, toHalf, type Value } from "./registers.ts";
 import { lesser } from "./row_loops.ts";
 
 const NAN = 0x7fff;

@@ -3,11 +3,9 @@
 
 import { WARP } from "../hardware.py";
 import type { Access, EarlyUse, Site, ThreadGroup } from "./group.ts";
-import type { Dim3, Hazard } from "./hazard_types.ts";
-import { Suspect, sameMessage } from "./hazard_types.ts";
+import { type Dim3, type Hazard, Suspect, sameMessage } from "./hazard_types.ts";
 import type { Image } from "./images.ts";
-import type { NamedArray } from "./memory.ts";
-import { GLOBAL_BASE } from "./memory.ts";
+import { GLOBAL_BASE, type NamedArray } from "./memory.ts";
 import type { Instruction } from "./ptx.ts";
 import type { Mask } from "./registers.ts";
 import { sentence } from "./sentences.ts";

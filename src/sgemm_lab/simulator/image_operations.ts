@@ -2,15 +2,12 @@
 
 import { LabError } from "../errors.ts";
 import { begin } from "./accesses.ts";
-import type { ThreadGroup } from "./group.ts";
-import { LOAD, Site, STORE } from "./group.ts";
+import { LOAD, Site, STORE, type ThreadGroup } from "./group.ts";
 import type { Image } from "./images.ts";
 import { GLOBAL_BASE } from "./memory.ts";
 import { itemsOf, loader, storer } from "./memory_operations.ts";
-import type { Match, Step } from "./operations.ts";
-import { operations } from "./operations.ts";
-import type { Instruction, Operand, Register } from "./ptx.ts";
-import { TYPE_BYTES } from "./ptx.ts";
+import { type Match, operations, type Step } from "./operations.ts";
+import { type Instruction, type Operand, type Register, TYPE_BYTES } from "./ptx.ts";
 import { PtxError } from "./ptx_text.ts";
 import type { Mask } from "./registers.ts";
 import { sentence } from "./sentences.ts";

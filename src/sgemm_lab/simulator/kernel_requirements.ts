@@ -2,8 +2,7 @@
 
 import { LabError } from "../errors.ts";
 import { TEXTURE } from "./image_operations.ts";
-import type { Operand, PtxKernel } from "./ptx.ts";
-import { parse } from "./ptx.ts";
+import { type Operand, type PtxKernel, parse } from "./ptx.ts";
 import { sentence } from "./sentences.ts";
 import { arrayOf } from "./variables.ts";
 

@@ -10,14 +10,12 @@ import { getOrInsert } from "./get_or_insert.ts";
 import type { Access, BlockBatch, BulkCopy, MemoryBarrier, ThreadGroup } from "./group.ts";
 import { COPY_READ, COPY_WRITE, flatnonzero, Site, STORE } from "./group.ts";
 import { SHARED_WINDOW } from "./memory.ts";
-import type { Match, Step } from "./operations.ts";
-import { nothing, operations } from "./operations.ts";
+import { type Match, nothing, operations, type Step } from "./operations.ts";
 import type { Instruction, Operand } from "./ptx.ts";
 import { PtxError } from "./ptx_text.ts";
 import type { Mask } from "./registers.ts";
 import { sentence } from "./sentences.ts";
-import type { Row } from "./vector_clocks.ts";
-import { mergeClock } from "./vector_clocks.ts";
+import { mergeClock, type Row } from "./vector_clocks.ts";
 
 /** Gives the active lanes, and where in shared memory each one's mbarrier lies. */
 type BarrierAddresses = (mask: Mask | null) => [lane: number, place: number][];

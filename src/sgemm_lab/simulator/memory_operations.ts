@@ -2,19 +2,15 @@
 // in accesses.ts.
 
 import { addressOf, begin } from "./accesses.ts";
-import type { Access, Kind, ThreadGroup } from "./group.ts";
-import { ATOMIC, LOAD, Site, STORE } from "./group.ts";
+import { type Access, ATOMIC, type Kind, LOAD, Site, STORE, type ThreadGroup } from "./group.ts";
 import { addSmall } from "./half_operations.ts";
-import type { Memory, TypedArray } from "./memory.ts";
-import { LOCAL_WINDOW, SHARED_WINDOW } from "./memory.ts";
+import { LOCAL_WINDOW, type Memory, SHARED_WINDOW, type TypedArray } from "./memory.ts";
 import { readSomewhere } from "./operands.ts";
 import type { Match, Step } from "./operations.ts";
 import { copied, lanewise, operations, slowly, target } from "./operations.ts";
-import type { Instruction, Operand } from "./ptx.ts";
-import { TYPE_BYTES } from "./ptx.ts";
+import { type Instruction, type Operand, TYPE_BYTES } from "./ptx.ts";
 import { PtxError } from "./ptx_text.ts";
-import type { Mask, Value } from "./registers.ts";
-import { fromHalf, typeOf } from "./registers.ts";
+import { fromHalf, type Mask, typeOf, type Value } from "./registers.ts";
 import { sentence } from "./sentences.ts";
 
 type Run = (space: string, addresses: Float64Array, mask: Mask | null) => void;
@@ -172,17 +168,16 @@ function bitsOfNumber(value: number | bigint, kind: string, bytes: number) {
   return floatBits(new DataView(new ArrayBuffer(8)), Number(value), bytes);
 }
 
+/** Moves what an access loads or stores. */
+type Move = (access: Access) => void;
+
 /** Whether a load of a type fills the whole register. */
 const extends_ = (type: string) => typeOf(type).bytes < 4 && "su".includes(type[0]);
 
 /**
  * What moves 32-bit words into registers of that width; null where elements or registers differ.
  */
-function loadWords(
-  group: ThreadGroup,
-  items: Operand[],
-  type: string,
-): ((access: Access) => void) | null {
+function loadWords(group: ThreadGroup, items: Operand[], type: string): Move | null {
   if (typeOf(type).bytes !== 4) return null;
   const rows = items.map((item) => {
     if (item.kind !== "register") throw new TypeError(type);
@@ -190,20 +185,13 @@ function loadWords(
   });
   const found = rows.filter((row) => row !== null).map((row) => row.i32);
   if (found.length < rows.length) return null;
-  return ({ memory, positions, lanes }) => {
-    for (let word = 0; word < found.length; word++) {
-      gather(found[word], memory.words, positions, word, lanes);
-    }
+  return (access) => {
+    for (let word = 0; word < found.length; word++) gather(found[word], access, word);
   };
 }
 
-function gather(
-  out: Int32Array,
-  words: Int32Array,
-  positions: Int32Array,
-  word: number,
-  lanes: Int32Array | null,
-) {
+function gather(out: Int32Array, { memory, positions, lanes }: Access, word: number) {
+  const { words } = memory;
   const { length } = positions;
   if (lanes === null) {
     for (let i = 0; i < length; i++) out[i] = words[(positions[i] >> 2) + word];
@@ -213,11 +201,7 @@ function gather(
 }
 
 /** What moves elements of any type; a narrow integer is extended to its whole register. */
-function loadElements(
-  group: ThreadGroup,
-  items: Operand[],
-  type: string,
-): (access: Access) => void {
+function loadElements(group: ThreadGroup, items: Operand[], type: string): Move {
   const { bytes } = typeOf(type);
   const writers = items.map((item) => {
     if (item.kind !== "register") throw new TypeError(type);
@@ -264,29 +248,18 @@ export function storer(group: ThreadGroup, items: Operand[], type: string) {
 /**
  * What moves 32-bit words out of registers of that width; null where elements or registers differ.
  */
-function storeWords(
-  group: ThreadGroup,
-  items: Operand[],
-  type: string,
-): ((access: Access) => void) | null {
+function storeWords(group: ThreadGroup, items: Operand[], type: string): Move | null {
   if (typeOf(type).bytes !== 4) return null;
   const rows = items.map((item) => group.registers.source(item, 4));
   const found = rows.filter((row) => row !== null).map((row) => row.i32);
   if (found.length < rows.length) return null;
-  return ({ memory, positions, lanes }) => {
-    for (let word = 0; word < found.length; word++) {
-      scatter(found[word], memory.words, positions, word, lanes);
-    }
+  return (access) => {
+    for (let word = 0; word < found.length; word++) scatter(found[word], access, word);
   };
 }
 
-function scatter(
-  from: Int32Array,
-  words: Int32Array,
-  positions: Int32Array,
-  word: number,
-  lanes: Int32Array | null,
-) {
+function scatter(from: Int32Array, { memory, positions, lanes }: Access, word: number) {
+  const { words } = memory;
   const { length } = positions;
   if (lanes === null) {
     for (let i = 0; i < length; i++) words[(positions[i] >> 2) + word] = from[i];
@@ -296,11 +269,7 @@ function scatter(
 }
 
 /** What moves elements of any type, as bits. */
-function storeElements(
-  group: ThreadGroup,
-  items: Operand[],
-  type: string,
-): (access: Access) => void {
+function storeElements(group: ThreadGroup, items: Operand[], type: string): Move {
   const { bytes } = typeOf(type);
   const readers = items.map((item) => group.registers.reader(item, `b${8 * bytes}`));
   return ({ memory, positions, lanes }) => {

@@ -6,10 +6,8 @@ import { countingBarriers, inlined } from "./inlining.ts";
 import type { ArrayDeclaration } from "./memory.ts";
 import { closingBrace, constantIn, PtxError } from "./ptx_text.ts";
 import { sentence } from "./sentences.ts";
-import type { Location } from "./source_locations.ts";
-import { fileTable, LocationTracker } from "./source_locations.ts";
-import type { ModuleVariable } from "./variables.ts";
-import { moduleVariables, usedVariables } from "./variables.ts";
+import { fileTable, type Location, LocationTracker } from "./source_locations.ts";
+import { type ModuleVariable, moduleVariables, usedVariables } from "./variables.ts";
 
 /** A virtual register such as `%r12`, or the sink `_` that drops what is written. */
 export interface Register {

@@ -10,8 +10,7 @@ import { LOCAL_WINDOW, SHARED_WINDOW } from "./memory.ts";
 import type { Binder, Match, Step } from "./operations.ts";
 import { lanewise, nothing, operations, perLane, reader, slowly, target } from "./operations.ts";
 import type { Instruction } from "./ptx.ts";
-import type { Mask, Value } from "./registers.ts";
-import { predicateOf } from "./registers.ts";
+import { type Mask, predicateOf, type Value } from "./registers.ts";
 import { exchange } from "./warp_operations.ts";
 
 /** `brev`: the lowest bit becomes the highest. */

@@ -3,8 +3,7 @@
 
 import { getOrInsert } from "./get_or_insert.ts";
 import { registersOf } from "./operands.ts";
-import type { Operand, PtxKernel, Register } from "./ptx.ts";
-import { plain, TYPE_BYTES } from "./ptx.ts";
+import { type Operand, type PtxKernel, plain, type Register, TYPE_BYTES } from "./ptx.ts";
 import { PtxError } from "./ptx_text.ts";
 import { sentence } from "./sentences.ts";
 

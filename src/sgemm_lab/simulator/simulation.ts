@@ -4,14 +4,11 @@
 import { LabError } from "../errors.ts";
 import { FLOAT_BYTES } from "../hardware.py";
 import { MAP_BYTES } from "../tensor_map.py";
-import type { TensorMap } from "../tensor_map.ts";
-import { addressOf as mapAddress } from "../tensor_map.ts";
-import type { Merged } from "./access_merging.ts";
-import { mergeSharedAccesses } from "./access_merging.ts";
+import { addressOf as mapAddress, type TensorMap } from "../tensor_map.ts";
+import { type Merged, mergeSharedAccesses } from "./access_merging.ts";
 import { BlockBarrierRaceDetector } from "./block_barrier_races.ts";
 import type { BasicBlock } from "./control_flow.ts";
-import type { Counts } from "./counts.ts";
-import { collect, RequestCounter } from "./counts.ts";
+import { type Counts, collect, RequestCounter } from "./counts.ts";
 import { DeadlockError, TimeLimitError } from "./divergence.ts";
 import { Tally } from "./execution_counts.ts";
 import { fuseProducts } from "./fma_contraction.ts";
@@ -20,27 +17,21 @@ import type { EarlyUse, Observer, TensorMaps, UnsetReads } from "./group.ts";
 import { launchOf } from "./group.ts";
 import { HazardLog } from "./hazard_log.ts";
 import type { Dim3, Hazard } from "./hazard_types.ts";
-import type { Sampling } from "./images.ts";
-import { Image } from "./images.ts";
+import { Image, type Sampling } from "./images.ts";
 import { refuseImpossible } from "./limits.ts";
-import type { Progress } from "./machine.ts";
-import { flowOf, runLockstep, runWarpAfterWarp } from "./machine.ts";
+import { flowOf, type Progress, runLockstep, runWarpAfterWarp } from "./machine.ts";
 import type { Memory, ShapedArray, TypedArray } from "./memory.ts";
 import { GLOBAL_BASE, globalMemory, layOut, readBack } from "./memory.ts";
-import type { PtxKernel } from "./ptx.ts";
-import { parse } from "./ptx.ts";
+import { type PtxKernel, parse } from "./ptx.ts";
 import { sentence } from "./sentences.ts";
-import type { Trace } from "./trace.ts";
-import { TraceRecorder } from "./trace.ts";
+import { type Trace, TraceRecorder } from "./trace.ts";
 import { unsetReads } from "./uninitialized_registers.ts";
 import { UninitializedValues } from "./uninitialized_values.ts";
 import { unrollShortLoops } from "./unroll.ts";
-import type { Struct } from "./variables.ts";
-import { arrayOf, arraysIn, bytesOf } from "./variables.ts";
+import { arrayOf, arraysIn, bytesOf, type Struct } from "./variables.ts";
 import { VectorClockRaceDetector } from "./vector_clock_races.ts";
 import { synchronisesInParts } from "./vector_clocks.ts";
-import type { WarpRequest } from "./warp_requests.ts";
-import { WarpRecorder } from "./warp_requests.ts";
+import { WarpRecorder, type WarpRequest } from "./warp_requests.ts";
 import { earlyUses } from "./wgmma_operations.ts";
 
 /**
@@ -285,12 +276,7 @@ const MOST_REMEMBERED = 32;
 const remembered: Map<string, Understood> = new Map();
 
 /** Everything about a kernel that does not depend on the launch; remembered, never changed. */
-function understand(
-  ptx: string,
-  entry: string,
-  sharedBytes: number,
-  joinProducts: boolean,
-): Understood {
+function understand(ptx: string, entry: string, sharedBytes: number, joinProducts: boolean) {
   const key = `${sharedBytes} ${joinProducts} ${entry} ${ptx}`;
   const before = remembered.get(key);
   if (before) return before;

@@ -5,8 +5,7 @@
 
 import type { BasicBlock } from "./control_flow.ts";
 import { registersWritten } from "./operands.ts";
-import type { Address, Instruction, Operand } from "./ptx.ts";
-import { TYPE_BYTES } from "./ptx.ts";
+import { type Address, type Instruction, type Operand, TYPE_BYTES } from "./ptx.ts";
 
 // No vector access is wider than 16 bytes, so more than 4 known zero bits are of no use.
 export const MAX_ZEROS = 4;

@@ -16,11 +16,9 @@ import {
   type Sizes,
 } from "./fragments.ts";
 import type { ThreadGroup } from "./group.ts";
-import type { Match, Step } from "./operations.ts";
-import { operations } from "./operations.ts";
+import { type Match, operations, type Step } from "./operations.ts";
 import type { Instruction } from "./ptx.ts";
-import type { RegisterRow } from "./registers.ts";
-import { toHalf } from "./registers.ts";
+import { type RegisterRow, toHalf } from "./registers.ts";
 
 /**
  * Of each product and of the sum so far, how many bits below the highest of all an H200 keeps.

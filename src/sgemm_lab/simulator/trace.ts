@@ -1,8 +1,7 @@
 // Every memory access and multiply-add of a small launch, for stepping through.
 
 import { getOrInsert } from "./get_or_insert.ts";
-import type { Access, Kind, ThreadGroup } from "./group.ts";
-import { COPY_READ, LOAD } from "./group.ts";
+import { type Access, COPY_READ, type Kind, LOAD, type ThreadGroup } from "./group.ts";
 import type { NamedArray, TypedArray } from "./memory.ts";
 import type { Instruction } from "./ptx.ts";
 

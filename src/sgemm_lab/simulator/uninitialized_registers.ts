@@ -7,8 +7,7 @@
 // A compiler also makes such reads by itself, where the result is not used afterwards. So a read is
 // told only where it does harm: see uninitialized_values.ts.
 
-import type { BasicBlock } from "./control_flow.ts";
-import { END, successors } from "./control_flow.ts";
+import { type BasicBlock, END, successors } from "./control_flow.ts";
 import { getOrInsert } from "./get_or_insert.ts";
 import type { ThreadGroup, UnsetReads } from "./group.ts";
 import { registersRead, registersWritten } from "./operands.ts";

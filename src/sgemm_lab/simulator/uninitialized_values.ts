@@ -10,8 +10,7 @@
 import type { Condition } from "./divergence.ts";
 import type { Access, HazardSink, ThreadGroup } from "./group.ts";
 import type { Suspect } from "./hazard_types.ts";
-import type { Memory } from "./memory.ts";
-import { UNWRITTEN } from "./memory.ts";
+import { type Memory, UNWRITTEN } from "./memory.ts";
 import { registersOf, registersRead, registersWritten } from "./operands.ts";
 import type { Step } from "./operations.ts";
 import type { Instruction, Operand, Register } from "./ptx.ts";

@@ -7,8 +7,7 @@
 // doubt: then the PTX has no loop.
 
 import { holds } from "./arithmetic.ts";
-import type { BasicBlock } from "./control_flow.ts";
-import { basicBlocks } from "./control_flow.ts";
+import { type BasicBlock, basicBlocks } from "./control_flow.ts";
 import { registersRead, registersWritten } from "./operands.ts";
 import type { Guard, Instruction, Operand, PtxKernel } from "./ptx.ts";
 

@@ -8,11 +8,9 @@ import { ATOMIC, COPY_WRITE, LOAD } from "./group.ts";
 import type { HazardLog } from "./hazard_log.ts";
 import type { Memory } from "./memory.ts";
 import type { Instruction } from "./ptx.ts";
-import type { Row, VectorClocks } from "./vector_clocks.ts";
-import { handsOnByFlags, mergeClock } from "./vector_clocks.ts";
+import { handsOnByFlags, mergeClock, type Row, type VectorClocks } from "./vector_clocks.ts";
 import { PIECE } from "./wgmma_operations.ts";
-import type { Stored } from "./write_conflicts.ts";
-import { reportTies } from "./write_conflicts.ts";
+import { reportTies, type Stored } from "./write_conflicts.ts";
 
 /** Who uses words of shared memory: a lane for each word. */
 interface Use {

@@ -2,14 +2,11 @@
 
 import { WARP } from "../hardware.py";
 import { addressOf, begin } from "./accesses.ts";
-import type { ThreadGroup } from "./group.ts";
-import { countNonzero, LOAD, Site, warpsAmong } from "./group.ts";
-import type { Binder, Match, Step } from "./operations.ts";
-import { copyWords, operations, target } from "./operations.ts";
+import { countNonzero, LOAD, Site, type ThreadGroup, warpsAmong } from "./group.ts";
+import { type Binder, copyWords, type Match, operations, type Step, target } from "./operations.ts";
 import type { Instruction, Operand, Register } from "./ptx.ts";
 import { PtxError } from "./ptx_text.ts";
-import type { Mask } from "./registers.ts";
-import { predicateOf } from "./registers.ts";
+import { type Mask, predicateOf } from "./registers.ts";
 import { sentence } from "./sentences.ts";
 import { handsOnByFlags } from "./vector_clocks.ts";
 

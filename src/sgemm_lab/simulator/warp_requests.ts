@@ -2,8 +2,7 @@
 
 import { WARP } from "../hardware.py";
 import type { Merged } from "./access_merging.ts";
-import type { Access } from "./group.ts";
-import { COPY_READ, LOAD } from "./group.ts";
+import { type Access, COPY_READ, LOAD } from "./group.ts";
 import type { NamedArray } from "./memory.ts";
 
 /**

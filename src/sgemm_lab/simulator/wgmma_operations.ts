@@ -7,14 +7,11 @@
 
 import { WARP } from "../hardware.py";
 import { beginAlone } from "./accesses.ts";
-import type { BasicBlock } from "./control_flow.ts";
-import { END, successors } from "./control_flow.ts";
+import { type BasicBlock, END, successors } from "./control_flow.ts";
 import { BITS, fragmentOf, itemsOf, NUMBERS, partOf } from "./fragments.ts";
-import type { TensorRead, ThreadGroup } from "./group.ts";
-import { LOAD, Site } from "./group.ts";
+import { LOAD, Site, type TensorRead, type ThreadGroup } from "./group.ts";
 import { registersOf, registersRead, registersWritten } from "./operands.ts";
-import type { Match, Step } from "./operations.ts";
-import { operations, reader } from "./operations.ts";
+import { type Match, operations, reader, type Step } from "./operations.ts";
 import type { Instruction } from "./ptx.ts";
 import { PtxError } from "./ptx_text.ts";
 import { predicateOf } from "./registers.ts";
@@ -171,12 +168,7 @@ function multiply(group: ThreadGroup, instruction: Instruction, { type, n }: Mat
 }
 
 /** Check where a factor stands, and say what a lane's warp reads; null if it is outside. */
-function accessOf(
-  group: ThreadGroup,
-  site: Site,
-  lane: number,
-  pieces: number[],
-): TensorRead | null {
+function accessOf(group: ThreadGroup, site: Site, lane: number, pieces: number[]) {
   const { base, size } = group.batch.shared;
   const wrong = pieces.find((one) => one < base || one > base + size - PIECE);
   const access = beginAlone(group, site, lane, wrong ?? pieces[0]);

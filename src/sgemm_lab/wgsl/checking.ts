@@ -4,8 +4,7 @@
 import { LabError } from "../errors.ts";
 import type { Kernel as Program, Size } from "../kernel.ts";
 import { sizeText } from "../text.ts";
-import type { Compiled } from "./products.ts";
-import { Product } from "./products.ts";
+import { type Compiled, Product } from "./products.ts";
 import type { Card } from "./webgpu_device.ts";
 
 /** One element, full tiles of several blocks, less than a tile; K and N multiples of 4 and not. */

@@ -1,8 +1,7 @@
 // Instructions of LLVM IR, one from each line.
 
 import { Cursor, nameOf } from "./tokens.ts";
-import type { IrType } from "./types.ts";
-import { irType } from "./types.ts";
+import { type IrType, irType } from "./types.ts";
 import type { IrValue, NamedTypes } from "./values.ts";
 import { makeValue, readType, readTyped, readValue } from "./values.ts";
 

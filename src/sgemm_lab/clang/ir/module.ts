@@ -1,11 +1,9 @@
 // A module of LLVM IR, as clang writes it: global arrays, kernels, and where each line comes from.
 
-import type { IrInstruction } from "./instructions.ts";
-import { readInstruction } from "./instructions.ts";
+import { type IrInstruction, readInstruction } from "./instructions.ts";
 import { Cursor, nameOf } from "./tokens.ts";
 import type { IrType } from "./types.ts";
-import type { IrValue } from "./values.ts";
-import { makeValue, readSpace, readType } from "./values.ts";
+import { type IrValue, makeValue, readSpace, readType } from "./values.ts";
 
 export interface IrGlobal {
   name: string;

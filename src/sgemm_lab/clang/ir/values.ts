@@ -1,10 +1,8 @@
 // Values of LLVM IR: names, constants and constant expressions, with their types.
 
 import { IrError } from "./errors.ts";
-import type { Cursor } from "./tokens.ts";
-import { nameOf } from "./tokens.ts";
-import type { IrType } from "./types.ts";
-import { irType, leaves } from "./types.ts";
+import { type Cursor, nameOf } from "./tokens.ts";
+import { type IrType, irType, leaves } from "./types.ts";
 
 /**
  * "number" is an integer or a float by its bits. "expression" is an operation on `items`: `name`

@@ -1,8 +1,7 @@
 // How many zero bits an address surely ends in.
 
 import { MAX_ZEROS, trailingZeros, zerosOfResult } from "../../simulator/symbolic.ts";
-import type { MachineBlock, MachineInstruction, Operand } from "./machine.ts";
-import { Register } from "./machine.ts";
+import { type MachineBlock, type MachineInstruction, type Operand, Register } from "./machine.ts";
 
 /** A function that gives the zero bits of an operand: as many as every instruction agrees on. */
 export function zeroBits(

@@ -1,14 +1,12 @@
 // Arithmetic, comparisons, choices and conversions.
 
 import type { IrInstruction } from "../ir/instructions.ts";
-import type { IrType } from "../ir/types.ts";
-import { leaves } from "../ir/types.ts";
+import { type IrType, leaves } from "../ir/types.ts";
 import type { IrValue } from "../ir/values.ts";
 import type { Fused } from "./contract.ts";
 import { registerType } from "./literals.ts";
 import type { Lowering } from "./lowering.ts";
-import type { Operand } from "./machine.ts";
-import { Register } from "./machine.ts";
+import { type Operand, Register } from "./machine.ts";
 
 export type Lower = (lowering: Lowering, instruction: IrInstruction) => void;
 

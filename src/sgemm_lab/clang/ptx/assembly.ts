@@ -5,8 +5,7 @@ import { leaves } from "../ir/types.ts";
 import type { IrValue } from "../ir/values.ts";
 import { literal, registerType } from "./literals.ts";
 import type { Lowering } from "./lowering.ts";
-import type { Operand } from "./machine.ts";
-import { Register } from "./machine.ts";
+import { type Operand, Register } from "./machine.ts";
 
 export function lowerAssembly(
   lowering: Lowering,

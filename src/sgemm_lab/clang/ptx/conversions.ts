@@ -1,8 +1,7 @@
 // Conversions between types.
 
 import type { IrInstruction } from "../ir/instructions.ts";
-import type { IrType } from "../ir/types.ts";
-import { irType, leaves, sizeOf } from "../ir/types.ts";
+import { type IrType, irType, leaves, sizeOf } from "../ir/types.ts";
 import { narrowed, width, withSign } from "./arithmetic.ts";
 import { registerType } from "./literals.ts";
 import type { Lowering } from "./lowering.ts";

@@ -1,8 +1,7 @@
 // A kernel of LLVM IR as blocks of PTX instructions.
 
 import { BINARY, CASTS, type IrInstruction } from "../ir/instructions.ts";
-import type { IrBlock, IrFunction, IrModule } from "../ir/module.ts";
-import { mustStayLoop } from "../ir/module.ts";
+import { type IrBlock, type IrFunction, type IrModule, mustStayLoop } from "../ir/module.ts";
 import { withoutSwitches } from "../ir/switches.ts";
 import { leaves } from "../ir/types.ts";
 import type { Lower } from "./arithmetic.ts";
@@ -20,8 +19,7 @@ import { lowerConversion } from "./conversions.ts";
 import { joinLoads } from "./joining.ts";
 import { registerType } from "./literals.ts";
 import { emptyBlock, Lowering, symbolName } from "./lowering.ts";
-import type { MachineBlock, Phi } from "./machine.ts";
-import { dropUnused, Register } from "./machine.ts";
+import { dropUnused, type MachineBlock, type Phi, Register } from "./machine.ts";
 import {
   lowerAddress,
   lowerAlloca,

@@ -1,8 +1,7 @@
 // Constants as PTX writes them, and which register holds which type.
 
 import { IrError } from "../ir/errors.ts";
-import type { IrType } from "../ir/types.ts";
-import { leaves } from "../ir/types.ts";
+import { type IrType, leaves } from "../ir/types.ts";
 import type { IrValue } from "../ir/values.ts";
 import type { RegisterType } from "./machine.ts";
 

@@ -1,7 +1,6 @@
 // Which registers hold a value that is still needed, where, and which therefore need room apart.
 
-import type { MachineBlock } from "./machine.ts";
-import { Register, registersAmong, successors } from "./machine.ts";
+import { type MachineBlock, Register, registersAmong, successors } from "./machine.ts";
 
 /** A set of small numbers. */
 export class Bits {

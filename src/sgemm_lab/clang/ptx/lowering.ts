@@ -2,10 +2,8 @@
 
 import { IrError } from "../ir/errors.ts";
 import type { IrInstruction } from "../ir/instructions.ts";
-import type { IrModule } from "../ir/module.ts";
-import { lineOf } from "../ir/module.ts";
-import type { IrType } from "../ir/types.ts";
-import { offsetOf, sizeOf } from "../ir/types.ts";
+import { type IrModule, lineOf } from "../ir/module.ts";
+import { type IrType, offsetOf, sizeOf } from "../ir/types.ts";
 import type { IrValue } from "../ir/values.ts";
 import { peel } from "./indices.ts";
 import { literal, registerType } from "./literals.ts";

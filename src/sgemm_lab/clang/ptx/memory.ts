@@ -1,12 +1,10 @@
 // Loads, stores, atomics and addresses.
 
 import type { IrInstruction } from "../ir/instructions.ts";
-import type { IrType } from "../ir/types.ts";
-import { leaves, sizeOf } from "../ir/types.ts";
+import { type IrType, leaves, sizeOf } from "../ir/types.ts";
 import type { IrValue } from "../ir/values.ts";
 import { registerType } from "./literals.ts";
-import type { Lowering, Place } from "./lowering.ts";
-import { listed } from "./lowering.ts";
+import { type Lowering, listed, type Place } from "./lowering.ts";
 import type { Operand } from "./machine.ts";
 
 /** Scalars that one instruction moves; `at` is where the first lies from the whole's start. */

@@ -1,7 +1,6 @@
 // In which order the blocks of a kernel stand: a loop behind what leads into it, exits behind loops.
 
-import type { MachineBlock } from "./machine.ts";
-import { predecessors, successors } from "./machine.ts";
+import { type MachineBlock, predecessors, successors } from "./machine.ts";
 
 /** Blocks that can be reached, so that each follows those that lead to it but for loops. */
 export function inOrder(blocks: MachineBlock[]): MachineBlock[] {

@@ -93,11 +93,7 @@ function joinInnermostFirst(blocks: MachineBlock[], classes: Classes) {
   }
 }
 
-function copiesOnEdge(
-  block: MachineBlock,
-  next: MachineBlock | undefined,
-  classes: Classes,
-): Copy[] {
+function copiesOnEdge(block: MachineBlock, next: MachineBlock | undefined, classes: Classes) {
   const copies: Copy[] = [];
   for (const phi of next?.phis ?? []) {
     const operand = phi.from.get(block.label);
@@ -125,11 +121,7 @@ function fits(
   });
 }
 
-function between(
-  block: MachineBlock,
-  label: string,
-  instructions: MachineInstruction[],
-): MachineBlock {
+function between(block: MachineBlock, label: string, instructions: MachineInstruction[]) {
   const own = `${block.label}.to.${label}`;
   if (block.ending.target === label) block.ending.target = own;
   else block.ending.otherwise = own;

@@ -2,8 +2,7 @@
 
 import type { IrFunction, IrModule } from "../ir/module.ts";
 import { sizeOf } from "../ir/types.ts";
-import type { Lowering } from "./lowering.ts";
-import { symbolName } from "./lowering.ts";
+import { type Lowering, symbolName } from "./lowering.ts";
 import type { MachineBlock, Register, RegisterType } from "./machine.ts";
 import { memoryType } from "./memory.ts";
 

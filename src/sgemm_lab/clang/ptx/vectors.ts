@@ -1,9 +1,7 @@
 // Parts of vectors and structures: they are scalars side by side, so nothing has to be run.
 
-import type { IrInstruction } from "../ir/instructions.ts";
-import { fieldOf } from "../ir/instructions.ts";
-import type { IrType } from "../ir/types.ts";
-import { leaves } from "../ir/types.ts";
+import { fieldOf, type IrInstruction } from "../ir/instructions.ts";
+import { type IrType, leaves } from "../ir/types.ts";
 import type { IrValue } from "../ir/values.ts";
 import { choose } from "./arithmetic.ts";
 import type { Lowering } from "./lowering.ts";

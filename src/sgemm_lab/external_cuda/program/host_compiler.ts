@@ -1,8 +1,7 @@
 // Host code of a CUDA file to a WebAssembly module: clang and its linker, with the C and C++
 // libraries that the package has for WebAssembly.
 
-import type { Package } from "../../clang/run.ts";
-import { run } from "../../clang/run.ts";
+import { type Package, run } from "../../clang/run.ts";
 import type { CudaFile } from "../cuda_file.ts";
 import { UnfollowedError } from "./faults.ts";
 import HOST_HEADER from "./host_cuda.h";

@@ -6,8 +6,7 @@
 // - includes name what is there: headers of the project; CUDA's own are `host_cuda.h`.
 
 import type { CudaFile } from "../cuda_file.ts";
-import type { Token } from "../tokens.ts";
-import { depthOf, matching, tokensOf } from "../tokens.ts";
+import { depthOf, matching, type Token, tokensOf } from "../tokens.ts";
 
 /** CUDA's headers that `host_cuda.h` stands for, and those that only kernels use. */
 const OF_CUDA =

@@ -6,13 +6,11 @@ import { parse } from "../../simulator/ptx.ts";
 import type { Argument } from "../../simulator/simulation.ts";
 import type { Struct } from "../../simulator/variables.ts";
 import type { CudaFile } from "../cuda_file.ts";
-import type { FoundFunction } from "../kernels.ts";
-import { kernelsOf, lastName, templateValues } from "../kernels.ts";
+import { type FoundFunction, kernelsOf, lastName, templateValues } from "../kernels.ts";
 import { fieldsOf } from "../structs.ts";
 import { pointee } from "./block_elements.ts";
 import { UnfollowedError } from "./faults.ts";
-import type { Place } from "./pointers.ts";
-import { DEVICE_POINTER, HOST_POINTER, layoutOf, placesOf } from "./pointers.ts";
+import { DEVICE_POINTER, HOST_POINTER, layoutOf, type Place, placesOf } from "./pointers.ts";
 
 /** A parameter of a kernel. */
 export interface Taken {

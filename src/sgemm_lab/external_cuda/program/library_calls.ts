@@ -5,8 +5,7 @@ import { comma } from "../../text.ts";
 import { bytesOf, namedElement } from "../elements.ts";
 import { pack, unpack, viewed } from "../packing.ts";
 import { TooLargeError } from "./faults.ts";
-import type { Runtime } from "./runtime.ts";
-import { REALS } from "./runtime.ts";
+import { REALS, type Runtime } from "./runtime.ts";
 
 const [SUCCESS, INVALID_VALUE] = [0, 7];
 const MOST_PRODUCTS = 2 ** 29;

@@ -1,14 +1,12 @@
 // Arrays that hold pointers. The host's have 4 bytes and lead to its own memory or to a block of the
 // device; the kernel's have 8 and lead to where the simulator puts that block.
 
-import type { ShapedArray } from "../../simulator/memory.ts";
-import { WRITTEN } from "../../simulator/memory.ts";
+import { type ShapedArray, WRITTEN } from "../../simulator/memory.ts";
 import type { Result } from "../../simulator/simulation.ts";
 import type { CudaFile } from "../cuda_file.ts";
 import { bytesOf, declarationOfVariable } from "../elements.ts";
 import { lastName } from "../kernels.ts";
-import type { Field } from "../structs.ts";
-import { fieldsOf, hasPointers, MOST_FIELDS } from "../structs.ts";
+import { type Field, fieldsOf, hasPointers, MOST_FIELDS } from "../structs.ts";
 import { sourceName } from "../variables.ts";
 import { pointee, shaped } from "./block_elements.ts";
 import { TooLargeError, UnfollowedError } from "./faults.ts";

@@ -2,8 +2,7 @@
 
 import { plural } from "../../text.ts";
 import type { KernelReport } from "../report.ts";
-import type { Finding } from "../severity.ts";
-import { verdictOf } from "../severity.ts";
+import { type Finding, verdictOf } from "../severity.ts";
 import type { Followed } from "./program.ts";
 
 const nameOf = (kernel: string) => kernel.split("<")[0].split("::").at(-1) ?? "";

@@ -4,8 +4,7 @@ import { comma } from "../../text.ts";
 import type { Names } from "../arguments.ts";
 import { constantOf } from "../constants.ts";
 import type { CudaFile } from "../cuda_file.ts";
-import type { Token } from "../tokens.ts";
-import { tokensOf } from "../tokens.ts";
+import { type Token, tokensOf } from "../tokens.ts";
 
 /** Constants up to this stay, as they may be sizes of blocks; those of matrices by their names do not. */
 const LARGEST_KEPT = 1024;

@@ -2,8 +2,7 @@
 
 import { LINES_PER_LOOKUP, WARP, WAVEFRONT_BYTES } from "../../hardware.py";
 import { getOrInsert } from "../get_or_insert.ts";
-import type { Access, Observer } from "../group.ts";
-import { COPY_READ, COPY_WRITE, LOAD } from "../group.ts";
+import { type Access, COPY_READ, COPY_WRITE, LOAD, type Observer } from "../group.ts";
 import { RequestCosts } from "../request_costs.ts";
 
 /**

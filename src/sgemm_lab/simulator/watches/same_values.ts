@@ -2,8 +2,7 @@
 // to 1 is a race by the letter, and what it holds afterwards is known. NVIDIA's racecheck calls it
 // information, too.
 
-import type { Access, BulkCopy, Observer } from "../group.ts";
-import { LOAD, STORE } from "../group.ts";
+import { type Access, type BulkCopy, LOAD, type Observer, STORE } from "../group.ts";
 import { RACE } from "../hazard_log.ts";
 import type { Hazard } from "../hazard_types.ts";
 import type { Location } from "../source_locations.ts";

@@ -1,7 +1,6 @@
 // Which numbers each block reads from shared memory, in order.
 
-import type { Access, Observer } from "../group.ts";
-import { LOAD } from "../group.ts";
+import { type Access, LOAD, type Observer } from "../group.ts";
 import type { TypedArray } from "../memory.ts";
 
 /**

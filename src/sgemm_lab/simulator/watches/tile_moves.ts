@@ -2,8 +2,7 @@
 
 import { FLOAT_BYTES } from "../../hardware.py";
 import { getOrInsert } from "../get_or_insert.ts";
-import type { Access, BulkCopy, Observer } from "../group.ts";
-import { STORE } from "../group.ts";
+import { type Access, type BulkCopy, type Observer, STORE } from "../group.ts";
 
 /** Threads of a warp group. */
 const GROUP = 128;

@@ -5,8 +5,7 @@
 // they have: what no mark reaches was used for nothing.
 
 import { WARP } from "../../hardware.py";
-import type { Access, HazardSink, Observer } from "../group.ts";
-import { LOAD } from "../group.ts";
+import { type Access, type HazardSink, LOAD, type Observer } from "../group.ts";
 import { warpOf } from "../hazard_log.ts";
 import type { Location } from "../source_locations.ts";
 import { both, UninitializedValues } from "../uninitialized_values.ts";

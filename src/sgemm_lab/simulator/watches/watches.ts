@@ -1,8 +1,7 @@
 // What a launch can be watched for, by name: observers whose results are plain data.
 
 import type { Observer } from "../group.ts";
-import type { Options, Result } from "../simulation.ts";
-import { simulate } from "../simulation.ts";
+import { type Options, type Result, simulate } from "../simulation.ts";
 import { GlobalPipe } from "./global_pipe.ts";
 import { SameValues } from "./same_values.ts";
 import { SharedReads } from "./shared_reads.ts";

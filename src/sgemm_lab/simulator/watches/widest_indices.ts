@@ -4,8 +4,7 @@
 import { getOrInsert } from "../get_or_insert.ts";
 import type { Access, Observer } from "../group.ts";
 import { registersRead, writersOf } from "../operands.ts";
-import type { Instruction, Register } from "../ptx.ts";
-import { TYPE_BYTES } from "../ptx.ts";
+import { type Instruction, type Register, TYPE_BYTES } from "../ptx.ts";
 import type { Location } from "../source_locations.ts";
 
 /** Bytes of the narrowest number that is an index; a byte is a letter. */

@@ -1,7 +1,6 @@
 // Which bytes of global memory a launch writes.
 
-import type { Access, Observer } from "../group.ts";
-import { ATOMIC, STORE } from "../group.ts";
+import { type Access, ATOMIC, type Observer, STORE } from "../group.ts";
 
 /** Marks the bytes of global memory that stores and atomics write. An observer. */
 export class Written implements Observer {

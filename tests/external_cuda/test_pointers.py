@@ -6,9 +6,10 @@ from turns import TODAY
 
 BATCHED = program_text("batched")
 EVERY_PLACE = program_text("every_place")
+PITCHED = program_text("pitched")
 
 
-@pytest.mark.parametrize("text", [BATCHED, EVERY_PLACE])
+@pytest.mark.parametrize("text", [BATCHED, EVERY_PLACE, PITCHED])
 def test_pointers_lead_to_what_the_host_allocated(text: str) -> None:
     program = followed(text)
     assert (program["stopped"], errors(program)) == ("", [])
@@ -45,6 +46,11 @@ def test_what_pointers_are_not_followed_is_said(right: str, wrong: str, says: st
     program = followed(EVERY_PLACE.replace(right, wrong))
     assert says in program["stopped"]
     assert errors(program) == []
+
+
+def test_an_element_behind_a_pitched_array_is_an_error() -> None:
+    (found, *_) = errors(followed(PITCHED.replace("* p.pitch", "* p.pitch * 2")))
+    assert "of a.ptr, which has 15360 elements" in found
 
 
 def test_a_report_says_that_other_orders_are_left_out() -> None:

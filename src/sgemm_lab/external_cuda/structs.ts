@@ -7,7 +7,7 @@ import { constantOf } from "./constants.ts";
 import type { CudaFile } from "./cuda_file.ts";
 import { bytesOf, type Element, elementOf, resolve } from "./elements.ts";
 import { type Parameter, parameterOf } from "./kernels.ts";
-import { inside, matching, split, type Token, textsOf } from "./tokens.ts";
+import { inside, matching, split, type Token, textsOf, tokensOf } from "./tokens.ts";
 
 /** A parameter, or a field of a struct, with the element that it holds or points to. */
 export interface Field extends Parameter {
@@ -157,7 +157,7 @@ function bodyOf(type: string, { declarations }: CudaFile): Token[] | null {
     const opening = tokens.findIndex(({ text }) => text === "{");
     if (isStruct && opening >= 0 && names.includes(plain)) return inside(tokens, opening);
   }
-  return null;
+  return plain === "cudaPitchedPtr" ? tokensOf("void* ptr; size_t pitch, xsize, ysize;") : null;
 }
 
 /** Leave out what `#ifdef` and `#ifndef` leave out; of other conditions keep the first. */

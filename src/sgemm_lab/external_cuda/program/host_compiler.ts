@@ -69,7 +69,7 @@ const NOT_OF_WIDTHS = new RegExp(`error: (?:'.*' file not found|${UNKNOWN})`);
 /** What is not here, by the words of a compiler that misses it. */
 const NOT_HERE: [RegExp, string][] = [
   [/cudaGraph/i, "CUDA graphs"],
-  [/cudaTexture|cudaArray|cudaResource|cudaSurface|cudaChannel|cudaExtent|texture</i, "textures"],
+  [/cudaTexture|cudaArray|cudaResource|cudaSurface|cudaChannel|texture</i, "textures"],
   [/cublas/i, "cuBLAS"],
   [/thrust/i, "Thrust"],
   [/cufft|cudnn|cusparse|cusolver|nccl|cutlass|\bcub\b|\btorch|opencv/i, "a library"],

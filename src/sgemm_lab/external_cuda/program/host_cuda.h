@@ -428,7 +428,6 @@ struct curandStateXORWOW { unsigned words[12]; };
 typedef curandStateXORWOW curandState, curandState_t, curandStateXORWOW_t;
 struct alignas(16) curandStatePhilox4_32_10 { unsigned words[16]; };
 typedef curandStatePhilox4_32_10 curandStatePhilox4_32_10_t;
-struct cudaPos { lab_size_t x, y, z; };
 struct CUtensorMap;
 namespace cooperative_groups {
 struct thread_block {};
@@ -529,6 +528,44 @@ template <class T, class S>
 cudaError_t cudaMallocPitch(T** to, S* pitch, lab_size_t width, lab_size_t height, LAB_LINE) {
   *pitch = (width + 511) / 512 * 512;
   return lab_allocate_device((void**)to, *pitch * height, 0, line);
+}
+struct cudaExtent { lab_size_t width, height, depth; };
+struct cudaPos { lab_size_t x, y, z; };
+struct cudaPitchedPtr { void* ptr; lab_size_t pitch, xsize, ysize; };
+struct cudaMemcpy3DParms {
+  void* srcArray;
+  cudaPos srcPos;
+  cudaPitchedPtr srcPtr;
+  void* dstArray;
+  cudaPos dstPos;
+  cudaPitchedPtr dstPtr;
+  cudaExtent extent;
+  cudaMemcpyKind kind;
+};
+inline cudaExtent make_cudaExtent(lab_size_t width, lab_size_t height, lab_size_t depth) { return {width, height, depth}; }
+inline cudaPos make_cudaPos(lab_size_t x, lab_size_t y, lab_size_t z) { return {x, y, z}; }
+inline cudaPitchedPtr make_cudaPitchedPtr(void* at, lab_size_t pitch, lab_size_t x, lab_size_t y) { return {at, pitch, x, y}; }
+inline cudaError_t cudaMalloc3D(cudaPitchedPtr* to, cudaExtent all, LAB_LINE) {
+  to->xsize = all.width;
+  to->ysize = all.height;
+  return cudaMallocPitch(&to->ptr, &to->pitch, all.width, all.height * all.depth, line);
+}
+inline cudaError_t cudaMemset3D(cudaPitchedPtr to, int value, cudaExtent all, LAB_LINE) {
+  for (lab_size_t z = 0; z < all.depth; z++) {
+    cudaError_t found = cudaMemset2D((char*)to.ptr + z * to.ysize * to.pitch, to.pitch, value, all.width, all.height, line);
+    if (found != cudaSuccess) return found;
+  }
+  return cudaSuccess;
+}
+inline cudaError_t cudaMemcpy3D(const cudaMemcpy3DParms* asked, LAB_LINE) {
+  const auto& [_, from, source, _to, at, target, all, kind] = *asked;
+  for (lab_size_t z = 0; z < all.depth; z++) {
+    char* to = (char*)target.ptr + ((at.z + z) * target.ysize + at.y) * target.pitch + at.x;
+    const char* start = (const char*)source.ptr + ((from.z + z) * source.ysize + from.y) * source.pitch + from.x;
+    cudaError_t found = cudaMemcpy2D(to, target.pitch, start, source.pitch, all.width, all.height, kind, line);
+    if (found != cudaSuccess) return found;
+  }
+  return cudaSuccess;
 }
 template <class T> cudaError_t cudaHostGetDevicePointer(T** to, void* from, unsigned) {
   *to = (T*)from;

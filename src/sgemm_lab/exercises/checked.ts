@@ -1,11 +1,9 @@
 // Whether the reader's kernel is right at a size.
 
-import type { CheckedHere } from "../checking/simulated.ts";
-import { checkHere } from "../checking/simulated.ts";
+import { type CheckedHere, checkHere } from "../checking/simulated.ts";
 import sentences from "../cuda/sentences.json";
 import { STATIC_SHARED } from "../hardware.py";
-import type { Size } from "../kernel.ts";
-import { ENTRY, parseKernel } from "../kernel.ts";
+import { ENTRY, parseKernel, type Size } from "../kernel.ts";
 import { parse } from "../simulator/ptx.ts";
 import { filled } from "../text.ts";
 

@@ -2,8 +2,7 @@
 // counted here.
 
 import { LabError } from "../errors.ts";
-import type { Size } from "../kernel.ts";
-import { launchShape, parseKernel, valuesOf } from "../kernel.ts";
+import { launchShape, parseKernel, type Size, valuesOf } from "../kernel.ts";
 import { filled } from "../text.ts";
 import { declaredBytes } from "./checked.ts";
 import { countsOf } from "./quantities.ts";

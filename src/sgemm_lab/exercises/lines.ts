@@ -1,11 +1,9 @@
 // Exercises in which the reader writes lines of a kernel. Python and the page say how a source is
 // compiled and where a kernel is run.
 
-import type { CheckResult } from "../checking/judge.ts";
-import { firstFault } from "../checking/judge.ts";
+import { type CheckResult, firstFault } from "../checking/judge.ts";
 import { LabError } from "../errors.ts";
-import type { Size } from "../kernel.ts";
-import { bodyStart, linesOf, parseKernel } from "../kernel.ts";
+import { bodyStart, linesOf, parseKernel, type Size } from "../kernel.ts";
 import type { Refused } from "./checked.ts";
 import type { Criteria, OfThread, Sent } from "./criteria.ts";
 

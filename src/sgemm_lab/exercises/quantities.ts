@@ -2,8 +2,7 @@
 
 import { RandomState } from "../checking/random.ts";
 import { checkSize, launchArguments, launchOptions } from "../counting/kernel_counts.ts";
-import type { Kernel, Size } from "../kernel.ts";
-import { ENTRY, launchShape } from "../kernel.ts";
+import { ENTRY, type Kernel, launchShape, type Size } from "../kernel.ts";
 import { simulate } from "../simulator/simulation.ts";
 
 const MOST = 8;

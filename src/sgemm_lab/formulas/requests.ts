@@ -2,8 +2,7 @@
 
 import { BANKS, SECTOR_BYTES, WARP, WORD_BYTES } from "../hardware.py";
 import { plural } from "../text.ts";
-import type { Wavefront } from "./memory.ts";
-import { globalRequest, sharedWavefronts } from "./memory.ts";
+import { globalRequest, sharedWavefronts, type Wavefront } from "./memory.ts";
 import { sentence } from "./sentences.ts";
 
 /** The part of a warp that the hardware serves at once, by its number of lanes; "" for all 32. */

@@ -5,10 +5,8 @@ import { LabError } from "../errors.ts";
 import { tileOf } from "../formulas/tile.ts";
 import { maxTilesPerSm, usesStreamK } from "../formulas/wave_quantization.ts";
 import { FLOAT_BYTES, FLOP_PER_WARP_FMA, WARP } from "../hardware.py";
-import type { Kernel, Size } from "../kernel.ts";
-import { launchShape, valuesOf } from "../kernel.ts";
-import type { BlockDemand } from "./demand.ts";
-import { perStep } from "./demand.ts";
+import { type Kernel, launchShape, type Size, valuesOf } from "../kernel.ts";
+import { type BlockDemand, perStep } from "./demand.ts";
 
 /** Of a GPU's data sheet. */
 export interface Sheet {

@@ -2,13 +2,10 @@
 // multiply-add of a warp.
 
 import { LabError } from "../errors.ts";
-import type { Tile } from "../formulas/tile.ts";
-import { tileOf } from "../formulas/tile.ts";
+import { type Tile, tileOf } from "../formulas/tile.ts";
 import { WARP } from "../hardware.py";
-import type { Kernel, Size } from "../kernel.ts";
-import { ENTRY, launchShape } from "../kernel.ts";
-import type { Argument } from "../simulator/simulation.ts";
-import { simulate } from "../simulator/simulation.ts";
+import { ENTRY, type Kernel, launchShape, type Size } from "../kernel.ts";
+import { type Argument, simulate } from "../simulator/simulation.ts";
 import { GlobalPipe } from "../simulator/watches/global_pipe.ts";
 
 /**

@@ -4,8 +4,7 @@
 import type { Kernel as Program } from "../kernel.ts";
 import { sizeText } from "../text.ts";
 import { check, fractions } from "./checking.ts";
-import type { Compiled } from "./products.ts";
-import { compiledOn, Product } from "./products.ts";
+import { type Compiled, compiledOn, Product } from "./products.ts";
 import type { Card } from "./webgpu_device.ts";
 
 interface Step {

@@ -2,8 +2,7 @@
 // serves one word. A row of the queue is a wavefront.
 
 import "./banks.css";
-import type { Wavefront } from "../formulas/memory.ts";
-import { sharedWavefronts } from "../formulas/memory.ts";
+import { sharedWavefronts, type Wavefront } from "../formulas/memory.ts";
 import { bankWords } from "../formulas/requests.ts";
 import { BANKS, WARP, WORD_BYTES } from "../hardware.py";
 import { choiceSlider, segments } from "./shared/controls.ts";

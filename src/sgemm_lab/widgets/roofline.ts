@@ -1,10 +1,8 @@
 // The roofline: roofs of one GPU, one memory level at a time, kernels as points and as bars.
 
 import "./roofline.css";
-import type { Content, State } from "./roofline_model.ts";
-import { contentOf, nameOf } from "./roofline_model.ts";
-import type { Drawn } from "./roofline_picture.ts";
-import { drawRoofline, glide, LAYERS, placeOf } from "./roofline_picture.ts";
+import { type Content, contentOf, nameOf, type State } from "./roofline_model.ts";
+import { type Drawn, drawRoofline, glide, LAYERS, placeOf } from "./roofline_picture.ts";
 import { barRows, keyEntries, pointText, roofText } from "./roofline_words.ts";
 import { gpuChooser, segments, steadyVerdict } from "./shared/controls.ts";
 import { html, svg } from "./shared/dom.ts";

@@ -1,10 +1,8 @@
 // The picture of a roofline: roofs, points and what ties them together.
 
-import type { Content, Point } from "./roofline_model.ts";
-import { nameOf } from "./roofline_model.ts";
+import { type Content, nameOf, type Point } from "./roofline_model.ts";
 import { drawRoofs, labelRoofs, ROOF_AXES } from "./roofline_roofs.ts";
-import type { Axes } from "./shared/axes.ts";
-import { drawAxes } from "./shared/axes.ts";
+import { type Axes, drawAxes } from "./shared/axes.ts";
 import { setAttributes, svg } from "./shared/dom.ts";
 import { Labels, spotsAround, spotsNextTo, textWidth } from "./shared/labels.ts";
 import { HUES, LEVEL_NAMES, mark } from "./shared/levels.ts";

@@ -3,8 +3,7 @@
 import { levelRoof } from "../formulas/roofs.ts";
 import { number } from "../text.ts";
 import type { Axes, Names } from "./shared/axes.ts";
-import type { Labels } from "./shared/labels.ts";
-import { spotsAround, textWidth } from "./shared/labels.ts";
+import { type Labels, spotsAround, textWidth } from "./shared/labels.ts";
 import { HUES } from "./shared/levels.ts";
 import type { Scene } from "./shared/scene.ts";
 

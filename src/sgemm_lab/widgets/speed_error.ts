@@ -9,8 +9,7 @@ import { mark } from "./shared/levels.ts";
 import { availableWidth, keepDrawn, listen, put, tool } from "./shared/model.ts";
 import { rowPicker } from "./shared/row_picker.ts";
 import { layersOf, nearest } from "./shared/scene.ts";
-import type { DrawnWay, Point } from "./speed_error_picture.ts";
-import { drawErrors, LAYERS, LOOKS } from "./speed_error_picture.ts";
+import { type DrawnWay, drawErrors, LAYERS, LOOKS, type Point } from "./speed_error_picture.ts";
 
 interface State {
   ways: DrawnWay[];

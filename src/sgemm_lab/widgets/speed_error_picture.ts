@@ -1,11 +1,9 @@
 // The picture of speed over error: axes, a line at the error of cuBLAS in FP32, marks and names.
 
 import { LOST } from "../formulas/error_points.py";
-import type { Way } from "../formulas/error_points.ts";
-import { errorOf, speedOf } from "../formulas/error_points.ts";
+import { errorOf, speedOf, type Way } from "../formulas/error_points.ts";
 import { powerOfTen } from "../text.ts";
-import type { Axes } from "./shared/axes.ts";
-import { drawAxes } from "./shared/axes.ts";
+import { type Axes, drawAxes } from "./shared/axes.ts";
 import { setAttributes, svg } from "./shared/dom.ts";
 import { Labels, spotsNextTo, textWidth } from "./shared/labels.ts";
 import { mark } from "./shared/levels.ts";

@@ -12,8 +12,7 @@ import { Listing } from "./steps_listing.ts";
 import { faultIn, firstWrong, placeInPhase } from "./steps_model.ts";
 import { drawSteps, keyOf } from "./steps_picture.ts";
 import { barsOf, drawRibbon, stepUnder } from "./steps_ribbon.ts";
-import type { Walkthrough, Who } from "./steps_trace.ts";
-import { placeName, stateAt, understand } from "./steps_trace.ts";
+import { placeName, stateAt, understand, type Walkthrough, type Who } from "./steps_trace.ts";
 import { dangerWords, orderWords, productWords, stepWords } from "./steps_words.ts";
 
 export interface State {

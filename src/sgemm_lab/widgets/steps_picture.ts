@@ -5,12 +5,9 @@ import type { TracedArray } from "../counting/step_trace.ts";
 import { boxWithText, setAttributes, write } from "./shared/dom.ts";
 import { textWidth } from "./shared/labels.ts";
 import { fit, type Scene } from "./shared/scene.ts";
-import type { Place } from "./steps_layout.ts";
-import { INDEX, layOut, NAMES, READABLE } from "./steps_layout.ts";
-import type { Matrix, Register } from "./steps_model.ts";
-import { isWrong } from "./steps_model.ts";
-import type { Seen, Walkthrough } from "./steps_trace.ts";
-import { cellKey, placeName } from "./steps_trace.ts";
+import { INDEX, layOut, NAMES, type Place, READABLE } from "./steps_layout.ts";
+import { isWrong, type Matrix, type Register } from "./steps_model.ts";
+import { cellKey, placeName, type Seen, type Walkthrough } from "./steps_trace.ts";
 import { registerName, valueName } from "./steps_words.ts";
 
 const NARROW = 500; // px: on a phone letters are never smaller than that

@@ -2,10 +2,8 @@
 
 import type { TracedArray } from "../counting/step_trace.ts";
 import { comma, plural } from "../text.ts";
-import type { Entry, Step } from "./steps_model.ts";
-import { causeOf, hasWrongFactor, isWrong } from "./steps_model.ts";
-import type { Seen, Walkthrough } from "./steps_trace.ts";
-import { placeName } from "./steps_trace.ts";
+import { causeOf, type Entry, hasWrongFactor, isWrong, type Step } from "./steps_model.ts";
+import { placeName, type Seen, type Walkthrough } from "./steps_trace.ts";
 
 /** "A[1,3]" for the value of a cell; "0" for padding; "" for nothing. */
 export function valueName(walkthrough: Walkthrough, value: number | null | undefined) {

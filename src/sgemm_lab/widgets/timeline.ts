@@ -1,8 +1,7 @@
 // K tiles over time in two lanes: copying above, multiplying below, with one buffer or several.
 
 import "./timeline.css";
-import type { Pipeline, TimedWindow } from "../formulas/overlap.ts";
-import { schedule } from "../formulas/overlap.ts";
+import { type Pipeline, schedule, type TimedWindow } from "../formulas/overlap.ts";
 import { number, percent } from "../text.ts";
 import { choiceSlider, controls, key } from "./shared/controls.ts";
 import { boxWithText, html, say, setAttributes, svg } from "./shared/dom.ts";

@@ -18,8 +18,7 @@ import {
   StateEffect,
   StateField,
 } from "@codemirror/state";
-import type { DecorationSet } from "@codemirror/view";
-import { Decoration, EditorView, keymap, lineNumbers } from "@codemirror/view";
+import { Decoration, type DecorationSet, EditorView, keymap, lineNumbers } from "@codemirror/view";
 import { tagHighlighter, tags } from "@lezer/highlight";
 
 /** For each line the classes of its mark, "" where it has none. */

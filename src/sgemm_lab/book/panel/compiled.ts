@@ -3,8 +3,7 @@
 import type { Compiled as ClangCompiled } from "../../clang/compiler.ts";
 import { loadingWords } from "../../clang/site.ts";
 import { LabError } from "../../errors.ts";
-import type { Kernel } from "../../kernel.ts";
-import { linesOf, parseKernel, withConstants } from "../../kernel.ts";
+import { type Kernel, linesOf, parseKernel, withConstants } from "../../kernel.ts";
 import { SourceError } from "../source_error.ts";
 import { Background, folder, script } from "./worker.ts";
 

@@ -1,8 +1,7 @@
 // The compiler behind a panel, in a worker of its own: it needs hundreds of megabytes, and compiles
 // without a pause.
 
-import type { Compile } from "../../clang/compiler.ts";
-import { loadCompiler } from "../../clang/compiler.ts";
+import { type Compile, loadCompiler } from "../../clang/compiler.ts";
 import { importPackage } from "../../clang/site.ts";
 
 /** Answer what the page asks. */

@@ -2,17 +2,13 @@
 // only ever read there, never run as JavaScript.
 
 import { passed, summary } from "../../checking/judge.ts";
-import type { CheckedHere } from "../../checking/simulated.ts";
-import { checkHere } from "../../checking/simulated.ts";
+import { type CheckedHere, checkHere } from "../../checking/simulated.ts";
 import { LabError } from "../../errors.ts";
 import { checked } from "../../exercises/checked.ts";
-import type { Criteria, Sent } from "../../exercises/criteria.ts";
-import { said } from "../../exercises/criteria.ts";
+import { type Criteria, type Sent, said } from "../../exercises/criteria.ts";
 import { countsOf } from "../../exercises/quantities.ts";
-import type { Kernel, Size } from "../../kernel.ts";
-import { parseKernel } from "../../kernel.ts";
-import type { Cap, Sheet } from "../../models/bound.ts";
-import { bound } from "../../models/bound.ts";
+import { type Kernel, parseKernel, type Size } from "../../kernel.ts";
+import { bound, type Cap, type Sheet } from "../../models/bound.ts";
 import { simulatedDemand } from "../../models/demand.ts";
 
 /**

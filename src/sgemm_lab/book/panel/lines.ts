@@ -4,8 +4,7 @@
 import type { CheckResult } from "../../checking/judge.ts";
 import { LabError } from "../../errors.ts";
 import type { Refused } from "../../exercises/checked.ts";
-import type { Judgement, LinesExercise, Tools } from "../../exercises/lines.ts";
-import { judged } from "../../exercises/lines.ts";
+import { type Judgement, judged, type LinesExercise, type Tools } from "../../exercises/lines.ts";
 import { sizeText } from "../../text.ts";
 import { part } from "../page_elements.ts";
 import { SourceError } from "../source_error.ts";

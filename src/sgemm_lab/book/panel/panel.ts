@@ -2,8 +2,7 @@
 
 import { QUICK_SIZES } from "../../checking/judge.py";
 import { LabError } from "../../errors.ts";
-import type { Size } from "../../kernel.ts";
-import { ENTRY, linesOf } from "../../kernel.ts";
+import { ENTRY, linesOf, type Size } from "../../kernel.ts";
 import type { Sheet } from "../../models/bound.ts";
 import { sizeText } from "../../text.ts";
 import { html } from "../../widgets/shared/dom.ts";

@@ -4,10 +4,8 @@
 import { LabError } from "../../errors.ts";
 import { number, sizeText } from "../../text.ts";
 import { programsOf } from "../../wgsl/products.ts";
-import type { Measured } from "../../wgsl/webgpu_benchmark.ts";
-import { benchmark } from "../../wgsl/webgpu_benchmark.ts";
-import type { Card } from "../../wgsl/webgpu_device.ts";
-import { openCard } from "../../wgsl/webgpu_device.ts";
+import { benchmark, type Measured } from "../../wgsl/webgpu_benchmark.ts";
+import { type Card, openCard } from "../../wgsl/webgpu_device.ts";
 import { button, html } from "../../widgets/shared/dom.ts";
 import { part } from "../page_elements.ts";
 

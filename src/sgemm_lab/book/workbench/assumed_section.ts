@@ -8,8 +8,7 @@ import { html } from "../../widgets/shared/dom.ts";
 import { note } from "../panel/results.ts";
 import { StoppedError } from "../panel/worker.ts";
 import { SourceError } from "../source_error.ts";
-import type { LaunchPlan, Setting } from "./launch.ts";
-import { assumptions, planLaunch, resolve } from "./launch.ts";
+import { assumptions, type LaunchPlan, planLaunch, resolve, type Setting } from "./launch.ts";
 import type { KernelFound, KernelRequest } from "./run_kernel.ts";
 import { Section } from "./section.ts";
 

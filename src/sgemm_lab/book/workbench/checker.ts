@@ -6,10 +6,8 @@ import { TimeLimitError } from "../../simulator/divergence.ts";
 import type { Progress } from "../panel/worker.ts";
 import { SourceError } from "../source_error.ts";
 import { compilerFrom } from "./compiling.ts";
-import type { KernelRequest } from "./run_kernel.ts";
-import { checkAlone } from "./run_kernel.ts";
-import type { ProgramRequest } from "./run_program.ts";
-import { checkProgram } from "./run_program.ts";
+import { checkAlone, type KernelRequest } from "./run_kernel.ts";
+import { checkProgram, type ProgramRequest } from "./run_program.ts";
 
 type Request = { id: number; folder: string } & (
   | ({ task: "program" } & ProgramRequest)

@@ -1,7 +1,6 @@
 // From a pasted file to compiled kernels: in the worker that checks files.
 
-import type { Compile } from "../../clang/compiler.ts";
-import { loadCompiler } from "../../clang/compiler.ts";
+import { type Compile, loadCompiler } from "../../clang/compiler.ts";
 import type { Package } from "../../clang/run.ts";
 import { importPackage, loadingWords } from "../../clang/site.ts";
 import { LabError } from "../../errors.ts";
@@ -9,12 +8,9 @@ import type { CompiledReference } from "../../external_cuda/compare.ts";
 import { CudaFile } from "../../external_cuda/cuda_file.ts";
 import { devicePart } from "../../external_cuda/device_part.ts";
 import { kernelDeclarations, lastName } from "../../external_cuda/kernels.ts";
-import type { Kernel } from "../../external_cuda/launch.ts";
-import { resumed } from "../../external_cuda/launch.ts";
-import type { Opened } from "../../external_cuda/open_kernel.ts";
-import { openKernel } from "../../external_cuda/open_kernel.ts";
-import type { Wrapped } from "../../external_cuda/references.ts";
-import { referencesOf } from "../../external_cuda/references.ts";
+import { type Kernel, resumed } from "../../external_cuda/launch.ts";
+import { type Opened, openKernel } from "../../external_cuda/open_kernel.ts";
+import { referencesOf, type Wrapped } from "../../external_cuda/references.ts";
 import type { KernelReport } from "../../external_cuda/report.ts";
 import { SourceError } from "../source_error.ts";
 

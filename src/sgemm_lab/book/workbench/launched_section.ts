@@ -4,8 +4,7 @@
 import { LabError } from "../../errors.ts";
 import type { CudaFile } from "../../external_cuda/cuda_file.ts";
 import { isWhole, resolve } from "../../external_cuda/elements.ts";
-import type { FoundFunction } from "../../external_cuda/kernels.ts";
-import { launchesOf, launchesOfKernel } from "../../external_cuda/kernels.ts";
+import { type FoundFunction, launchesOf, launchesOfKernel } from "../../external_cuda/kernels.ts";
 import type { LaunchChange, ProgramLaunch } from "../../external_cuda/program_launches.ts";
 import type { KernelReport } from "../../external_cuda/report.ts";
 import { comma, plural } from "../../text.ts";

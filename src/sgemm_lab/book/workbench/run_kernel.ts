@@ -7,19 +7,14 @@ import { arraysAt } from "../../external_cuda/initial_values.ts";
 import { ownKernels } from "../../external_cuda/kernels.ts";
 import type { Arrays, Kernel, Settings } from "../../external_cuda/launch.ts";
 import { prepare, writtenBy } from "../../external_cuda/launch.ts";
-import type { Done } from "../../external_cuda/one_launch.ts";
-import { countPrepared, numbersIn } from "../../external_cuda/one_launch.ts";
-import type { LaunchCounts } from "../../external_cuda/program_launches.ts";
-import { launchCounts } from "../../external_cuda/program_launches.ts";
-import type { KernelReport } from "../../external_cuda/report.ts";
-import { SETTINGS } from "../../external_cuda/report.ts";
+import { countPrepared, type Done, numbersIn } from "../../external_cuda/one_launch.ts";
+import { type LaunchCounts, launchCounts } from "../../external_cuda/program_launches.ts";
+import { type KernelReport, SETTINGS } from "../../external_cuda/report.ts";
 import { verdictOf } from "../../external_cuda/severity.ts";
 import type { Size } from "../../kernel.ts";
 import { secondsNow } from "../../simulator/clock.ts";
-import type { Compiler } from "./compiling.ts";
-import { compiledReferences, deviceText, entryOf, kernelOf } from "./compiling.ts";
-import type { LaunchPlan } from "./launch.ts";
-import { assumptions, MATRICES, planLaunch, resolve } from "./launch.ts";
+import { type Compiler, compiledReferences, deviceText, entryOf, kernelOf } from "./compiling.ts";
+import { assumptions, type LaunchPlan, MATRICES, planLaunch, resolve } from "./launch.ts";
 
 /** A kernel of a file, and what the reader set of its launch: see `planLaunch`. */
 export interface KernelRequest {

@@ -23,12 +23,10 @@ import { smallerSizes } from "../../external_cuda/program/sizes.ts";
 import { HALVINGS, MOST_LAUNCHED } from "../../external_cuda/program.py";
 import type { LaunchChange, LaunchCounts, Watched } from "../../external_cuda/program_launches.ts";
 import { launchCounts, watchProgram } from "../../external_cuda/program_launches.ts";
-import type { KernelReport, Options } from "../../external_cuda/report.ts";
-import { SETTINGS } from "../../external_cuda/report.ts";
+import { type KernelReport, type Options, SETTINGS } from "../../external_cuda/report.ts";
 import { WRONG_RESULT } from "../../external_cuda/severity.ts";
 import type { Size } from "../../kernel.ts";
-import type { Compiler } from "./compiling.ts";
-import { compiledReferences, deviceText, entryOf, kernelOf } from "./compiling.ts";
+import { type Compiler, compiledReferences, deviceText, entryOf, kernelOf } from "./compiling.ts";
 
 /** A file with a main, and what the reader changes. */
 export interface ProgramRequest {

@@ -5,8 +5,7 @@ import type { LaunchCounts } from "../../external_cuda/program_launches.ts";
 import type { KernelReport } from "../../external_cuda/report.ts";
 import { html } from "../../widgets/shared/dom.ts";
 import { say } from "../panel/results.ts";
-import type { State } from "./findings.ts";
-import { countsOf, findingOf, headOf, linesOf, STATES } from "./findings.ts";
+import { countsOf, findingOf, headOf, linesOf, STATES, type State } from "./findings.ts";
 
 const CLEAN = "No race, overrun or unwritten read found";
 

@@ -167,7 +167,7 @@ export class Launcher {
       });
     } catch (error) {
       const alone = error instanceof DeadlockError ? this.#oneByOne(again) : null;
-      if (!alone) throw this.#stopped(error, launch, again, given.watched);
+      if (!alone) throw this.#stopped(error, launch, again, given.watched, isSketch);
       result = alone;
     }
     const { warnings, hazards } = result;
@@ -223,6 +223,7 @@ export class Launcher {
     launch: Launch,
     again: (options: Options) => Result,
     watched: string[],
+    isSketch: boolean,
   ): unknown {
     const { key: kernel, name, line } = launch;
     if (error instanceof DeadlockError || error instanceof EndlessLoopError) {
@@ -230,7 +231,8 @@ export class Launcher {
       return new UnfollowedError(error.message);
     }
     if (!(error instanceof LabError)) return error;
-    const hazards = error instanceof TimeLimitError ? error.hazards : [];
+    const found = error instanceof TimeLimitError ? error.hazards : [];
+    const hazards = found.filter(({ kind }) => !(isSketch && kind === UNWRITTEN));
     if (hazards.length) this.runs.push({ kernel, line, hazards, warnings: [], harmless: [] });
     else this.#sample(launch, again, watched);
     return new TooLargeError(error.message);

@@ -20,6 +20,7 @@ from sgemm_lab.exercises import (
     Machine,
     exercises,
     find_exercise,
+    find_prediction,
     lines,
     predictions,
 )
@@ -266,6 +267,15 @@ def test_estimate_says_by_how_much_it_missed(share: float, says: str, right: boo
     assert judged.right is right
     assert says in judged.text
     assert judged.source == "Recorded."
+
+
+@pytest.mark.parametrize(
+    ("name", "estimate"), [("naive-gain", 16.5), ("column-gain", 2.31), ("overlap-gain", 1.196)]
+)
+def test_an_estimate_of_the_text_is_right_without_being_close(name: str, estimate: float) -> None:
+    judged = find_prediction(name).judge(estimate, MACHINE)
+    assert judged.right
+    assert judged.text.startswith(f"A good estimate: you said {estimate:.3g}, it is ")
 
 
 def test_choice_is_judged_by_what_was_measured() -> None:

@@ -117,9 +117,6 @@ def test_what_a_box_prints_multiplies_to_its_factor(name: str, size: AnySize | N
             product, *factors = map(float, re.findall(r"(?:^|[=×] )([\d.]+)", text))
             assert product == heading
             assert prod(factors) == pytest.approx(product, rel=0.012), text
-            assert all(round(abs(factor - 1), 3) >= 0.005 for factor in factors)
-        elif said := re.match(r"([\d.]+) from ", text):
-            assert float(said[1]) == pytest.approx(heading, rel=0.01)
 
 
 @pytest.mark.parametrize(

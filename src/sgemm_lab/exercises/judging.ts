@@ -108,7 +108,7 @@ function judgeEstimate(data: EstimateData, given: number): Verdict {
   const fitting = data.hints.find((one) => fits(one, given, data.tolerance));
   const hint = measured ? undefined : fitting;
   const right = measured || hint?.right === true;
-  const you = right ? "Right: you" : "You";
+  const you = measured ? "Right: you" : right ? "A good estimate: you" : "You";
   const said = `${you} said ${spelled(given)}, it is ${spelled(data.expected)}`;
   const missed = `${said}: ${miss(given, data.expected)}.`;
   return { right, text: [missed, hint?.says, data.says].filter(Boolean).join(" ") };

@@ -147,8 +147,6 @@ class Closing:
             limit = f"{'higher' if ratio > 1 else 'lower'} limit"
             limit += "" if was == unit else f", now {unit}"
             closer = f"{'closer to' if reached > 1 else 'further from'} it"
-        if abs(reached - 1) < _SAME:
-            return f"{factor_text(ratio)} from {limit}; the share of the limit is as before."
         return (
             f"{factor_text(self.measured.value)} = {factor_text(ratio)} ({limit}) × "
             f"{factor_text(reached)} ({closer})."

@@ -43,7 +43,7 @@ PER_STEP = "multiply-add of a warp"
 
 _HIDDEN = " L1 and shared memory are not counted; they may allow less."
 _SAME = 0.005
-"""Factors closer to 1 are left out of a product."""
+"""Limits whose ratio is closer to 1 count as the same."""
 _FULL_CLOCK = 0.99
 _NEAR = 0.8
 """The share of its limit from which on a box does not say what the warps wait for."""

@@ -37,7 +37,7 @@ from sgemm_lab.models.measured_bound import (
     required_ancestor,
 )
 from sgemm_lab.records.store import not_yet_measured
-from sgemm_lab.text import factor_text, four_digits, number, percent, size_text
+from sgemm_lab.text import factor_text, four_digits, number, percent, product_texts, size_text
 
 PER_STEP = "multiply-add of a warp"
 
@@ -147,10 +147,8 @@ class Closing:
             limit = f"{'higher' if ratio > 1 else 'lower'} limit"
             limit += "" if was == unit else f", now {unit}"
             closer = f"{'closer to' if reached > 1 else 'further from'} it"
-        return (
-            f"{factor_text(self.measured.value)} = {factor_text(ratio)} ({limit}) × "
-            f"{factor_text(reached)} ({closer})."
-        )
+        product, *factors = product_texts(self.measured.value, ratio, reached)
+        return f"{product} = {factors[0]} ({limit}) × {factors[1]} ({closer})."
 
     @property
     def rows(self) -> Rows:
@@ -248,7 +246,7 @@ def nearest_limit(one: MeasuredBound) -> tuple[str, str]:
     cap, rest = one.bound.cap, f"{percent(one.share)} of full rate."
     if cap.unit == GRID and cap.demand >= _UNEVEN:
         times = four_digits(cap.demand)
-        rest += f" Blocks are too few: this SM has {times} times an even share of the work."
+        rest += f" Too few blocks: the busiest SM has {times} times an even share of the work."
     return cap.label, rest
 
 

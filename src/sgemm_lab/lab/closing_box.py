@@ -50,21 +50,29 @@ class Bars(NamedTuple):
         for place, (name, speed) in enumerate(self.speeds):
             last = place == len(self.speeds) - 1
             hue = "var(--lab-kernel, #3b4450)" if last else _LINE
-            inset, tick = ("0 auto -3px", self.bound) if last else ("-3px auto 0", self.peak)
+            limit = self._line(self.bound, "inset:0 auto -3px 0", "solid") if last else ""
             shown = f"<strong>{number(speed)}</strong>" if last else number(speed)
             lines.append(
                 f"<code>{escape(name)}</code>"
                 '<div style="position:relative;height:14px;background:var(--lab-grid, #e1e4e8)">'
                 f'<div style="width:{self._at(speed)};height:100%;background:{hue}"></div>'
-                f'<div style="position:absolute;inset:{inset} 0;width:{self._at(tick)};'
-                'border-right:2px solid"></div>'
-                f'</div><span style="text-align:right">{shown}</span>'
+                f'{limit}</div><span style="text-align:right">{shown}</span>'
             )
+        rows = f"inset:0 auto 0 0;align-self:stretch;grid-area:2/2/{2 + len(self.speeds)}/3"
+        lines.append(self._line(self.peak, rows, f"dashed {_MUTED}"))
         lines.append(f"<span></span>{self._label(self.bound, self._limit)}<span></span>")
         return (
-            f'<div role="img" aria-label="{escape(self.text)}" style="display:grid;'
-            "grid-template-columns:fit-content(40%) minmax(0,1fr) max-content;gap:5px 10px;"
-            f'align-items:center;margin:10px 0 0;font-size:13px">{"".join(lines)}</div>'
+            f'<div role="img" aria-label="{escape(self.text)}" style="position:relative;'
+            "display:grid;grid-template-columns:fit-content(40%) minmax(0,1fr) max-content;"
+            'gap:5px 10px;align-items:center;margin:10px 0 0;font-size:13px">'
+            f"{''.join(lines)}</div>"
+        )
+
+    def _line(self, speed: float, place: str, style: str) -> str:
+        """Return a vertical line at a speed: the peak's crosses all bars, the limit's only one."""
+        return (
+            f'<div style="position:absolute;{place};width:{self._at(speed)};'
+            f'border-right:2px {style}"></div>'
         )
 
     @property

@@ -43,6 +43,7 @@ from sgemm_lab.text import (
     bytes_moved_text,
     error_text,
     plural,
+    product_texts,
     ratio,
     size_text,
 )
@@ -187,25 +188,26 @@ class StrassenResults:
         products = statistics.median(way.products or way.seconds)
         leaves = left * 2 * n**3 / products / 1e12 / self.peak
         before, what, limit = speeds[0] / self.peak, plural(way.levels, "level"), self.peak / left
-        name, part, units = "strassen", "arithmetic", "FP32 units"
+        name, units = "strassen", "FP32 units"
         if self.arithmetic != "fp32":
-            name, part, units = f"{name} on tensor cores", "tensor cores", "three FP16 products"
-        says = (
-            f"{leaves:.0%} of full rate in leaves. Additions take {took / total:.0%} of the time."
+            name, units = f"{name} on tensor cores", "three FP16 products"
+        of_time = products * 1e3 / total
+        says = f"{leaves:.0%} reached in leaves, which take {of_time:.0%} of the time."
+        gained, fewer, in_leaves, faster = product_texts(
+            speeds[1] / speeds[0], 1 / left, of_time, leaves / before
         )
-        faster = f"{leaves / before:.2f} ({'faster' if leaves > before else 'slower'} leaves)"
         rows = [
-            ("Before", f"no levels: {part}, {before:.0%} of full rate."),
+            ("Before", f"no levels: {before:.0%} of the peak."),
             ("What changed",
              f"{what}: {left:.1%} of the multiply-adds, and additions that move "
              f"{bytes_moved_text(way.moved_bytes)}."),
-            (f"Why {speeds[1] / speeds[0]:.2f}×",
-             f"{speeds[1] / speeds[0]:.2f} = {1 / left:.2f} (fewer FLOP) × "
-             f"{products * 1e3 / total:.2f} (time left to leaves) × {faster}."),
+            (f"Why {gained}×",
+             f"{gained} = {fewer} (fewer FLOP) × {in_leaves} (time left to leaves) × "
+             f"{faster} ({'faster' if leaves > before else 'slower'} leaves)."),
         ]  # fmt: skip
         numbers = [
             ("Limit",
-             f"{part.capitalize()}: {self.peak:.1f} TFLOP/s by {units} ÷ {left:.3f} of the FLOP = "
+             f"{self.peak:.1f} TFLOP/s by {units} ÷ {left:.3f} of the FLOP = "
              f"{limit:.1f} TFLOP/s"),
             ("Factor",
              f"{speeds[1]:.1f} ÷ {speeds[0]:.1f} TFLOP/s = {speeds[1] / speeds[0]:.2f}; "
@@ -220,7 +222,8 @@ class StrassenResults:
         bars = Bars(
             [("no levels", speeds[0]), (what, speeds[1])], limit, most / 1e3, multiply, "TFLOP/s"
         )
-        made = Box(name, (n, n, n), (part, says), rows, numbers, self.note, bars)
+        bound = f"the peak of {units}", says
+        made = Box(name, (n, n, n), bound, rows, numbers, self.note, bars)
         return Output(made.html(), made.text())
 
     @property

@@ -38,7 +38,7 @@ const PRESETS: [words: string, size: Size][] = [
   ["one row", [1, 4096, 4096]],
   ["one column", [4096, 1, 4096]],
   ["long K", [300, 500, 7000]],
-  ["thin K", [4096, 4096, 8]],
+  ["K = 1", [4096, 4096, 1]],
 ];
 const LONGEST = 4; // times that the fastest takes: what goes beyond is cut
 /** Terms that kernels without tiles count in other units. */
@@ -157,8 +157,8 @@ function wordsOf(order: Row[], shown: Row, size: Size, gpu: string) {
   const times = shown.time / first.time;
   if (shown !== first) return [pick, sentence("choice.wrong", { label: shown.best.label, times })];
   const values = { second: next.best.label, worst: last.best.label };
-  const over = { next: next.time / first.time, last: last.time / first.time };
-  return [pick, sentence("choice.others", { ...values, ...over })];
+  const us = { next: 1e6 * next.time, last: 1e6 * last.time };
+  return [pick, sentence("choice.others", { ...values, ...us })];
 }
 
 /** All terms in the same order, so that nothing moves. */

@@ -238,7 +238,7 @@ function rowWords(plan: Plan) {
 
 function measuredWords({ measured }: Plan) {
   if (!measured.length) return "";
-  return `Marks: measured speeds, divided by that of SMs that always work${measured[0].note ? ` (${measured[0].note})` : ""}.`;
+  return `Marks: measured speed, as a share of that with all SMs busy${measured[0].note ? ` (${measured[0].note})` : ""}.`;
 }
 
 function curveWords({ product, sms }: Plan) {

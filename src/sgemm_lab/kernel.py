@@ -26,13 +26,12 @@ import difflib
 import hashlib
 import re
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.expression import UnreadableError, compiled, whole_number
+from sgemm_lab.expression import UnreadableError, compiled
 from sgemm_lab.tensor_map import ELEMENT_BYTES, TensorMap
 from sgemm_lab.text import filled, templates
 
@@ -77,7 +76,6 @@ _CONSTANT = re.compile(
     r"(?:[ ]*//[ ]*(?P<label>.*?))?[ ]*$",
     re.M,
 )
-_COMPUTED = re.compile(r"^constexpr int (\w+) = ([^;]+);", re.M)
 _REQUIRED = ("title", "parent", "chapter", "grid", "block")
 _SENTENCES = templates(Path(__file__).with_suffix(".json"))
 """Error messages of head comments, shared with ``kernel.ts``."""
@@ -189,15 +187,6 @@ class Kernel:
     def values(self) -> dict[str, int]:
         """The constants as a dictionary, name to value."""
         return {constant.name: constant.value for constant in self.constants}
-
-    @cached_property
-    def computed_constants(self) -> dict[str, int]:
-        """All integer constants by name, including computed ones."""
-        found: dict[str, int] = {}
-        for name, text in _COMPUTED.findall(self.source):
-            with suppress(UnreadableError):
-                found[name] = whole_number(text, found, floor=True)
-        return found
 
     @property
     def input_bytes(self) -> int:

@@ -352,6 +352,13 @@ def test_headers_may_bring_what_no_standard_says_they_bring() -> None:
     assert followed(text.replace("return bad != 0;", sums))["status"] == 1
 
 
+def test_kernels_that_take_too_long_to_compile_are_left_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("sgemm_lab.external_cuda.program.COMPILING_SECONDS", 0.0)
+    assert followed(SCALE)["stopped"].startswith("it launches scale, and compiling its kernels")
+
+
 def test_a_launch_that_changes_nothing_runs_once_more() -> None:
     program = followed(PRODUCTS.replace("2048", "64"))
     assert (program["stopped"], program["launched"]) == ("", {"naive": 1000})

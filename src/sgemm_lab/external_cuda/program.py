@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
+from time import monotonic
 from typing import Any
 
 from sgemm_lab.clang.package import SCRIPT, package_files
@@ -16,6 +17,9 @@ MOST_KERNELS = 24
 
 MOST_LAUNCHED = 64
 """Kernels that are compiled for one program; after the first ones only those that it launches."""
+
+COMPILING_SECONDS = 30.0
+"""After so long no further kernel of a program is compiled."""
 
 SECONDS = 4.0
 """Processor time of one attempt to follow a program."""
@@ -85,7 +89,7 @@ def _plain(kernel: str) -> str:
 
 def _follow(pasted: Pasted, target: str, is_sketch: bool) -> Program:
     """Follow a program; the kernels that it has are compiled as it names them."""
-    sources = read_sources(pasted)
+    sources, began = read_sources(pasted), monotonic()
     kernels: dict[str, dict[str, str]] = {}
     clang = (package_files() / SCRIPT).as_uri()
     while True:
@@ -99,16 +103,12 @@ def _follow(pasted: Pasted, target: str, is_sketch: bool) -> Program:
         needs = done["needs"]
         if needs is None:
             return {**given, **done, "text": pasted.text}
-        kernels[needs] = _compiled(replace(pasted, entry=needs), target, len(kernels))
-
-
-def _compiled(pasted: Pasted, target: str, number: int) -> dict[str, str]:
-    """Compile a kernel, or say why there is none: it may be one that is never launched."""
-    if number >= MOST_LAUNCHED:
-        refused = f"after {MOST_LAUNCHED} kernels it launches {pasted.entry}"
-        return {"ptx": "", "entry": "", "refused": refused}
-    try:
-        opened = open_file(pasted, target)
-    except LabError as refused:
-        return {"ptx": "", "entry": "", "refused": str(refused)}
-    return {"ptx": opened.ptx, "entry": opened.symbol}
+        try:
+            if len(kernels) >= MOST_LAUNCHED:
+                raise LabError(f"after {MOST_LAUNCHED} kernels it launches {needs}")
+            if monotonic() - began > COMPILING_SECONDS:
+                raise LabError(f"it launches {needs}, and compiling its kernels takes too long")
+            opened = open_file(replace(pasted, entry=needs), target)
+            kernels[needs] = {"ptx": opened.ptx, "entry": opened.symbol}
+        except LabError as refused:  # it may be one that is never launched
+            kernels[needs] = {"ptx": "", "entry": "", "refused": str(refused)}

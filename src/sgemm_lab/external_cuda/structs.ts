@@ -175,12 +175,6 @@ function compiledOf(tokens: Token[], { macros }: CudaFile) {
   });
 }
 
-/** The names of a struct's fields, in order; none if there is no such struct. */
-export function fieldNames(type: string, file: CudaFile) {
-  const body = bodyOf(type, file);
-  return body ? membersOf(body, file).map(([{ name }]) => name) : [];
-}
-
 /** Whether a struct has a field that is a pointer. */
 export function hasPointers(type: string, file: CudaFile) {
   const body = bodyOf(type, file);

@@ -104,12 +104,3 @@ export function split(tokens: Token[]): Token[][] {
   }
   return parts.filter((part) => part.length);
 }
-
-/** Where a sign stands first outside of all brackets; -1 where it does not. */
-export function outsideBrackets(tokens: Token[], sign: string) {
-  let depth = 0;
-  return tokens.findIndex(({ text }) => {
-    depth += depthOf(text);
-    return text === sign && depth === 0;
-  });
-}

@@ -40,6 +40,15 @@ def test_every_kernel_compiles_for_every_target_without_spills(kernel: Kernel, t
     assert compiled.cubin.startswith(b"\x7fELF")
 
 
+def test_the_registers_that_decide_over_chapter_5s_k_tiles() -> None:
+    def taken(name: str) -> int:
+        kernel = load_kernel(name)
+        return compile_kernel(kernel).registers * kernel.launch_shape(64, 64, 64).threads
+
+    assert taken("thread_tile_1d:BK=64") > 65536
+    assert (65536 // taken("thread_tile"), 65536 // taken("thread_tile:BK=16")) == (4, 3)
+
+
 def test_static_shared_memory_is_what_the_tiles_take() -> None:
     assert compile_kernel(TILED).shared_bytes == 2 * 4 * 32 * 32
     assert compile_kernel(load_kernel("tiled:TILE=16")).shared_bytes == 2 * 4 * 16 * 16

@@ -266,11 +266,11 @@ def _losses(one: MeasuredBound) -> _Losses:
     # Rounded, so that what the reader sees adds up.
     us, least, slowed = map(round, (exact, exact * one.share, exact * one.share * full / clock))
     by_clock, by_waits = slowed - least, us - slowed
-    costs = [(by_clock, f"a lower clock costs {by_clock:,}"),
+    costs = [(by_clock, f"a clock below {full:,.0f} MHz costs {by_clock:,}"),
              (by_waits, f"waiting costs {by_waits:,}")]  # fmt: skip
     more, less = (text for _, text in sorted(costs, reverse=True))
     return _Losses(
-        f"Of {us:,} µs, {more}, {less}.",
+        f"Of {us:,} µs, full rate takes {least:,}, {more}, {less}.",
         f"At its limit {least:,} µs. It takes {us:,}: {by_clock:,} more because the clock falls "
         f"from {full:,.0f} to {clock:,.0f} MHz, {by_waits:,} more because tensor cores wait.",
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -37,6 +38,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     # Machine code of earlier runs is used again, but none of the user's.
     os.environ[FOLDER] = str(config.rootpath / ".pytest_cache" / "machine_code")
+    gc.disable()  # thousands of tests and their modules are made, and all stay
     if not hasattr(config, "workerinput"):
         build_bundles()
     config.stash[GPU] = has_gpu()
@@ -93,6 +95,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if config.stash[GPU]:
         return
     config.stash[LEFT_OUT] = choose(config, items, lambda it: not it.get_closest_marker("gpu"))
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_report_collectionfinish(config: pytest.Config) -> str:

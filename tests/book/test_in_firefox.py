@@ -6,6 +6,7 @@ import pytest
 from page_kinds import CHAPTERS, covering
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 from sites import Site, Visit, widgets_that_stay_still
+from turns import TODAY
 
 pytestmark = pytest.mark.browser
 
@@ -37,6 +38,7 @@ def visit(windows: dict[int, BrowserContext]) -> Iterator[Callable[[int], Visit]
 
 
 @pytest.mark.parametrize("chapter", covering()[::2])
+@pytest.mark.sampled(every=2, first=TODAY)
 def test_a_page_is_quiet_and_fits_and_its_widgets_live(
     book: Site, visit: Callable[[int], Visit], chapter: str
 ) -> None:

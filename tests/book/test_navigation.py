@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from sites import Site
-from turns import in_turn
+from turns import TODAY, in_turn
 
 SEARCHED = ["sliding_window", "__syncthreads", "wavefront", "float4"]
 
@@ -35,6 +35,7 @@ def test_search_finds_the_names_of_kernels_and_terms(
 
 @pytest.mark.browser
 @pytest.mark.parametrize("term", ["Stream-K", "TMA", "NVLink", "occupancy", "swizzle"])
+@pytest.mark.sampled(every=3, first=TODAY)
 def test_search_finds_a_term_on_few_pages_and_first_where_it_is_explained(
     book: Site, contexts: Any, term: str
 ) -> None:

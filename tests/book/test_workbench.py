@@ -115,7 +115,7 @@ def test_each_example_has_a_fault() -> None:
 
 
 @pytest.mark.parametrize("name", FAULTS)
-@pytest.mark.sampled(every=3, first=TODAY)
+@pytest.mark.sampled(every=6, first=TODAY)
 def test_an_example_is_clean_and_its_fault_is_found_at_its_lines(name: str) -> None:
     one = examples()[name]
     before, after = one.fault

@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from turns import TODAY
 
 from sgemm_lab.external_cuda.count import count_external
 from sgemm_lab.external_cuda.cuda_file import Pasted
@@ -47,6 +48,7 @@ def kernel(source: str, entry: str | None = None, args: str | None = None) -> Ex
          "8", "128"),
     ],
 )  # fmt: skip
+@pytest.mark.sampled(every=2, first=TODAY)
 def test_a_thread_for_each_element(source: str, grid: str, block: str) -> None:
     """The block is the file's own where it can be told; the grid fits the longest array."""
     done = count_external(kernel(source, args="x:in:1000 y:out:1000 n=1000"), (1, 1, 1),

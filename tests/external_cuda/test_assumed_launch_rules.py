@@ -264,6 +264,7 @@ def test_rows_of_pitched_memory_are_as_far_apart_as_it_makes_them() -> None:
         ("n", "fill(x);", set()),
     ],
 )
+@pytest.mark.sampled(every=2, first=TODAY)
 def test_what_a_memset_leaves_out_holds_nothing(bytes_: str, more: str, kinds: set[str]) -> None:
     done = counted(
         "__global__ void count(float* x, int n) { atomicAdd(x + threadIdx.x % n, 1.0f); }"

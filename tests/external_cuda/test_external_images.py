@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from turns import TODAY
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.external_cuda.count import ExternalRun, count_external
@@ -81,6 +82,7 @@ def test_what_a_file_says_of_its_textures_is_assumed() -> None:
         ("x[i] = tex1Dfetch<float2>(t, i).x;", "t:texture:4096:float2"),
     ],
 )
+@pytest.mark.sampled(every=2, first=TODAY)
 def test_element_and_sides_are_those_of_the_call(body: str, image: str) -> None:
     done = counted(
         "__global__ void k(float* x, cudaTextureObject_t t, int n) {"

@@ -2,6 +2,7 @@
 
 import pytest
 from file_reports import followed, program_text
+from turns import TODAY
 
 OWN_KERNEL = program_text("own_kernel")
 EVERY_CALL = program_text("every_call")
@@ -23,6 +24,7 @@ def test_products_and_random_numbers_are_what_the_libraries_document() -> None:
         ("b, N, a, K, &beta", "b, N, a, K + 1, &beta", "cublasSgemm takes 796 bytes of a"),
     ],
 )
+@pytest.mark.sampled(every=3, first=TODAY)
 def test_an_own_kernel_is_compared_with_cublas(right: str, wrong: str, says: str) -> None:
     assert right in OWN_KERNEL
     program = followed(OWN_KERNEL.replace(right, wrong) if right else OWN_KERNEL)

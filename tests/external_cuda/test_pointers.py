@@ -10,6 +10,7 @@ PITCHED = program_text("pitched")
 
 
 @pytest.mark.parametrize("text", [BATCHED, EVERY_PLACE, PITCHED])
+@pytest.mark.sampled(every=3, first=TODAY)
 def test_pointers_lead_to_what_the_host_allocated(text: str) -> None:
     program = followed(text)
     assert (program["stopped"], errors(program)) == ("", [])

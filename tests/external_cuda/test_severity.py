@@ -131,9 +131,9 @@ __global__ void rows(const float* q, const float* k, float* o, int n, int d, int
     extern __shared__ float s[];
     float *one = s, *other = s + Bc * d;
     int t = threadIdx.x;
-    for (int x = 0; x < d; x++) one[t * d + x] = q[t * d + x], other[t * d + x] = k[t * d + x];
+    one[t * d] = q[t * d], other[t * d] = k[t * d];
     BARRIER
-    for (int x = 0; x < d; x++) o[t * d + x] = one[t * d + x] + other[(t ^ 1) * d + x];
+    o[t * d] = one[t * d] + other[(t ^ 1) * d];
 }
 """
 

@@ -106,5 +106,6 @@ def test_what_a_reduction_leaves_out_is_named(text: str, right: str, wrong: str,
 
 
 @pytest.mark.parametrize("text", [BLUR, CHOSEN, FEW, LATE])
+@pytest.mark.sampled(every=2, first=TODAY)
 def test_what_others_use_or_a_condition_leaves_is_not(text: str) -> None:
     assert messages(text) == []

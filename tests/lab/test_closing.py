@@ -279,4 +279,4 @@ def test_a_factor_within_two_percent_is_no_difference() -> None:
     for box in boxes:
         assert box.measured is not None
         why = next(text for term, text in box.rows if term.startswith("Why"))
-        assert why.startswith("No difference") == (abs(box.measured.value - 1) < 0.02)
+        assert why.startswith("About the same") == (abs(box.measured.value - 1) < 0.02)

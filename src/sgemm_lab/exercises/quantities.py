@@ -17,7 +17,7 @@ from sgemm_lab.gpu import find_gpu
 from sgemm_lab.hardware import FLOAT_BYTES, FLOP_PER_WARP_FMA, WARP
 from sgemm_lab.kernel import Size
 from sgemm_lab.models.bound import PEAK, rates
-from sgemm_lab.models.difference import comparison, differ
+from sgemm_lab.models.difference import differ
 from sgemm_lab.multi_gpu.queries import RecordQueries, findings, median
 from sgemm_lab.multi_gpu.queries import flop_per_link_byte as flop_per_link_byte
 from sgemm_lab.records.multi_gpu import NCCL
@@ -115,8 +115,8 @@ def times_as_fast(
 
 
 def _times(ratio: float) -> str:
-    """Return "1.37 times the speed", with the rule of no difference where it applies."""
-    equal = "" if differ(ratio) else f", {comparison(ratio)}"
+    """Return "1.37 times the speed", with "about the same" where that rule applies."""
+    equal = "" if differ(ratio) else ", about the same"
     return f"{factor_text(ratio)} times the speed{equal}"
 
 

@@ -156,7 +156,7 @@ class Closing:
         rows = [("What changed", self.changed), ("Measured here", self.here)]
         if self.measured:
             times = self.measured.value
-            said = ["" if differ(times) else "No difference.", self.gap]
+            said = ["" if differ(times) else "About the same.", self.gap]
             said += [] if " = " in self.gap else [self.product_text]
             rows.insert(1, (f"Why {factor_text(times)}×", " ".join(filter(None, said))))
         if self.before:

@@ -167,7 +167,10 @@ def test_32_bit_integers(body: str) -> None:
 
 
 SIGNED = "cvt.s64.s32 %x, %a; cvt.s64.s32 %y, %b;"
+AT_A = "mul.wide.u32 %x, %t, 4; ld.param.u64 %y, [A]; add.s64 %y, %y, %x;"
 U64: dict[str, Model] = {
+    f"{AT_A} ld.global.s32 %e, [%y];": lambda a, b, c: signed(a),
+    f"{AT_A} mov.b64 %e, -1; ld.global.u32 %e, [%y];": lambda a, b, c: a,
     "mul.wide.s32 %e, %a, %b;": lambda a, b, c: signed(a) * signed(b),
     "mul.wide.u32 %e, %a, %b;": lambda a, b, c: a * b,
     "cvt.s64.s32 %e, %c; mad.wide.s32 %e, %a, 4, %e;": lambda a, b, c: signed(a) * 4 + signed(c),

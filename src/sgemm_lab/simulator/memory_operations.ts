@@ -151,11 +151,9 @@ function loadParameter(group: ThreadGroup, instruction: Instruction, match: Matc
   const { kind, bytes } = typeOf(match.type);
   if (kind === "f" && bytes < 4) return slowly(group, instruction, match.type, () => Number(value));
   const bits = bitsOfNumber(value, kind, bytes);
-  if (!extends_(match.type)) {
-    const out = group.registers.row(target(instruction), bytes);
-    if (!out || bytes < 4) return slowly(group, instruction, `b${8 * bytes}`, () => bits);
-    return copied(group, out, group.registers.constant(bits, bytes).i32);
-  }
+  const out = bytes < 4 ? null : group.registers.row(target(instruction), bytes);
+  if (out) return copied(group, out, group.registers.constant(bits, bytes).i32);
+  if (!extends_(match.type)) return slowly(group, instruction, `b${8 * bytes}`, () => bits);
   return lanewise(group, group.registers.wholeWriter(target(instruction)), () => bits);
 }
 
@@ -171,8 +169,8 @@ function bitsOfNumber(value: number | bigint, kind: string, bytes: number) {
 /** Moves what an access loads or stores. */
 type Move = (access: Access) => void;
 
-/** Whether a load of a type fills the whole register. */
-const extends_ = (type: string) => typeOf(type).bytes < 4 && "su".includes(type[0]);
+/** Whether a load of a type fills the whole register, which may be wider. */
+const extends_ = (type: string) => typeOf(type).bytes < 8 && "su".includes(type[0]);
 
 /**
  * What moves 32-bit words into registers of that width; null where elements or registers differ.

@@ -155,7 +155,7 @@ class Estimate(Question):
         """By how much an estimate may miss."""
         if not self.close:
             return "A whole number."
-        also = ", and so does the text's best estimate" if self.predicted else ""
+        also = "; the text's estimate is a good one too" if self.predicted else ""
         return f"Within {percent(self.close)} counts as right{also}."
 
     def judging(self, machine: Machine) -> JudgingData:

@@ -382,15 +382,15 @@ class StepsPicture {
     acting.forEach(({ thread: other, value, meant, row, column }, i) => {
       const from = this.walkthrough.origin.get(value);
       if (!from) return;
-      const [at, box] = [
-        mine?.[from.matrix].findIndex((one) => one?.meant === meant) ?? -1,
-        flying[from.matrix],
-      ];
+      const to = boxes[now.array.name];
+      const box = flying[from.matrix];
+      const own = other === thread && mine?.[from.matrix].some((one) => one?.meant === meant);
+      // Registers are left at a corner, so that no line crosses the labels between their rows.
       const start =
-        other === thread && box && at >= 0
-          ? middle(box, 0, at)
+        own && box
+          ? `${box.x} ${box.y + (to.y + row * to.s > box.y ? box.s : 0)}`
           : middle(boxes[from.matrix], from.row, from.column);
-      const d = `M${start}L${middle(boxes[now.array.name], row, column)}`;
+      const d = `M${start}L${middle(to, row, column)}`;
       this.scene.draw(`copy${i}`, "path", { class: "lab-copy lab-shared", d });
     });
   }

@@ -5,7 +5,7 @@ from file_reports import checked, reports
 from turns import TODAY
 
 STREAMS = """
-__global__ void fill(float* x, const float* from, int n) {
+__global__ void fill(float* x, CONST float* from, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) x[i] = from[i];
 }
 __global__ void twice(const float* x, float* y, int n) {
@@ -25,6 +25,7 @@ void run(float* a, float* b, const float* from, int n) {
     ("between", "stream", "array", "found"),
     [
         ("", "t", "a", True),
+        ("cudaEventRecord(e, s);", "t", "a", True),
         ("", "s", "a", False),
         ("", "t", "from", False),
         ("cudaEventRecord(e, s); cudaStreamWaitEvent(t, e, 0);", "t", "a", False),
@@ -33,11 +34,13 @@ void run(float* a, float* b, const float* from, int n) {
         ("chain(s, t);", "t", "a", False),
     ],
 )
+@pytest.mark.parametrize("const", ["const", ""])
 @pytest.mark.sampled(every=3, first=TODAY)
 def test_a_stream_reads_what_another_writes(
-    between: str, stream: str, array: str, found: bool
+    between: str, stream: str, array: str, found: bool, const: str
 ) -> None:
     source = STREAMS.replace("BETWEEN", between).replace("STREAM", stream).replace("ARRAY", array)
+    source = source.replace("CONST", const)
     _, report = reports(source)
     assert [one.severity for one in report.findings] == ["error"] * found
     assert not found or "may still write" in report.findings[0].message

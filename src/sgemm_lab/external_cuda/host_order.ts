@@ -5,7 +5,10 @@ import type { Opened } from "./open_kernel.ts";
 import { joined, type Token, textsOf } from "./tokens.ts";
 
 /** Calls that order no launches. */
-const PLAIN = /^(dim3|sizeof|cudaStreamCreate\w*)$/;
+const PLAIN =
+  /^(dim3|sizeof|cudaStreamCreate\w*|cudaEvent(Create\w*|Record)|cuda(Get|PeekAt)LastError)$/;
+/** What stands behind the name of an array that is set. */
+const ASSIGNED = String.raw`\[(?:[^[\]=;]|\[[^[\]=;]*\])*\][-+*/|&^]?=[^=]`;
 /** Place of the stream among what stands between `<<<` and `>>>`. */
 const STREAM = 3;
 
@@ -58,11 +61,13 @@ function areSideBySide(before: FoundLaunch, after: FoundLaunch) {
 }
 
 /** The arrays that a launch passes as pointers to what may, or may not, be written. */
-function arraysOf(launch: FoundLaunch, { parameters }: FoundFunction, constant: boolean) {
-  // Without any const the source does not say what is only read.
-  if (!parameters.some((one) => one.pointer && one.constant)) return [];
+function arraysOf(launch: FoundLaunch, kernel: FoundFunction, constant: boolean) {
+  // Without any const only assignments in the source say what is not just read.
+  const isTold = kernel.parameters.some((one) => one.pointer && one.constant);
+  const text = joined(textsOf(kernel.declaration.tokens));
   return launch.arguments.flatMap((tokens, at) => {
-    const [name, one] = [joined(textsOf(tokens)), parameters[at]];
-    return one?.pointer && one.constant === constant && /^[A-Za-z_]\w*$/.test(name) ? name : [];
+    const [name, one] = [joined(textsOf(tokens)), kernel.parameters[at]];
+    if (!one?.pointer || one.constant !== constant || !/^[A-Za-z_]\w*$/.test(name)) return [];
+    return isTold || new RegExp(`\\b${one.name}${ASSIGNED}`).test(text) ? name : [];
   });
 }

@@ -51,7 +51,7 @@ class MultiGpuResults(RecordQueries):
     @property
     def note(self) -> str:
         """Where the numbers come from."""
-        return f"{self.record.gpu.name}s of one host, recorded on {self.runs[0].date[:10]}."
+        return f"{self.record.gpu.name}s in one server, recorded on {self.runs[0].date[:10]}."
 
     @staticmethod
     def ms(samples: tuple[float, ...] | None) -> float:
@@ -85,8 +85,8 @@ class MultiGpuResults(RecordQueries):
              f"{gpus} GPUs share the tiles, and the next ones travel during a product."),
             (f"Why {before / now:.2f}×",
              f"{before / now:.2f} = {gpus} × {part:.3f} (a part of C has fewer tiles) × "
-             f"{more.efficiency:.3f} ({gpus} GPUs at once are slower than one alone; why was not "
-             f"measured). Transfers are hidden: without any it takes {without:.1%} of the time."),
+             f"{more.efficiency:.3f} (the efficiency: {gpus} GPUs at once are slower than one "
+             f"alone). Transfers are hidden: without any it takes {without:.1%} of the time."),
         ]  # fmt: skip
         numbers = [
             ("Limit", f"{gpus} × {most / gpus:.1f} TFLOP/s, the speed of cuBLAS on a part of C"),

@@ -12,7 +12,7 @@ def test_a_stage_changes_hands_when_a_barrier_completes(show: Opener) -> None:
     told, on = page.locator(".lab-told"), page.get_by_role("slider", name="Step")
     stage = page.locator(".lab-stage")
     expect(told).to_have_text(
-        "From 0 clocks: producers wait for emptied[0]; multiplying warps wait for filled[0]."
+        "From 0 clocks: producers wait for emptied[0]; consumers wait for filled[0]."
     )
     names = page.locator("svg .lab-barrier", has_text="[")
     expect(names.first).to_have_text("▲ emptied[0] wait")
@@ -22,7 +22,7 @@ def test_a_stage_changes_hands_when_a_barrier_completes(show: Opener) -> None:
     expect(stage.first).to_have_class("lab-stage lab-copied")
     on.press("ArrowRight")  # K tile 0 is there
     expect(stage.first).to_have_class("lab-stage lab-multiplied")
-    expect(told).to_contain_text("multiplying warps multiply K tile 0")
+    expect(told).to_contain_text("consumers multiply K tile 0")
     for _ in range(3):
         on.press("ArrowRight")  # so are the three behind it
     expect(told).to_contain_text("producers wait for emptied[0]")

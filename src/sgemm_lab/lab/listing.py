@@ -88,6 +88,8 @@ def _listing(
     body = "".join(
         _html_line(html_lines[line.number - 1], line.number, line.changed) for line in shown
     )
+    if sum(line.text.count("{") - line.text.count("}") for line in shown) > 0:
+        body += _html_line("…", end + 1, changed=False)
     caption = f"<b>{escape(kernel.title)}</b> · {escape(file)}"
     if any(line.changed for line in shown):
         called = parent.display_name if parent else "no kernel"

@@ -1,4 +1,4 @@
-"""The ring of stages between producer warps and multiplying warps, over time."""
+"""The ring of stages between producer warps and consumer warps, over time."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,7 +11,7 @@ from sgemm_lab.widgets.base import LabWidget, html_table
 
 
 class BarrierRing(LabWidget):
-    """Which stages belong to the producers and which to the multiplying warps, at any moment.
+    """Which stages belong to the producers and which to the consumer warps, at any moment.
 
     The schedule is that of ``formulas/overlap.ts``.
 

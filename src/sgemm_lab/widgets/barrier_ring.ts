@@ -1,4 +1,4 @@
-// The ring of stages between producer warps and multiplying warps: which of them owns a stage, over time.
+// The ring of stages between producer warps and consumers: which of them owns a stage, over time.
 
 import "./barrier_ring.css";
 import { type Pipeline, schedule, type TimedWindow } from "../formulas/overlap.ts";
@@ -90,7 +90,7 @@ function doesAt({ there, begins }: TimedWindow, time: number) {
   return time < begins ? "ready" : "multiplied";
 }
 
-/** The barriers that must complete before producers and multiplying warps go on, if they wait. */
+/** The barriers that must complete before producers and consumers go on, if they wait. */
 function waitsOf({ tiles }: Ring, time: number) {
   const toCopy = tiles.find(({ asked }) => asked > time);
   const toRead = tiles.find(({ done }) => done > time);
@@ -109,7 +109,7 @@ function momentWords(ring: Ring, time: number) {
   const copy = producers ? waitWords(producers) : "have started their last copy";
   const busy = ring.tiles.find((tile) => tile.begins <= time && time < tile.done);
   const multiply = readers ? waitWords(readers) : `multiply K tile ${busy?.number}`;
-  return `${from}: producers ${copy}; multiplying warps ${multiply}.`;
+  return `${from}: producers ${copy}; consumers ${multiply}.`;
 }
 
 /** Where the words of a barrier stand, between the lanes. */
@@ -138,7 +138,7 @@ class Drawing extends OverTime {
   draw(picture: SVGSVGElement) {
     const { ring, width } = this;
     this.lane("copy", "Producers", "copy", TOP, "producers");
-    this.lane("read", "Multiplying", "warps read", TOP + LANE, "readers");
+    this.lane("read", "Consumers", "read", TOP + LANE, "readers");
     for (const stage of range(0, ring.stages - 1)) this.drawStage(stage);
     if (this.narrow) {
       this.scene.text("key-stage", "lab-barrier", GUTTER - 12, 11, "stage", "end");

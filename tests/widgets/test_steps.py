@@ -178,6 +178,11 @@ def test_without_the_first_barrier_a_thread_reads_too_early(show: Opener, state:
         )
     )
     assert "with no barrier between" in page.locator(".lab-order").inner_text()
+    page.get_by_role("button", name="One step on").click()
+    while state(page, "thread") == 0:
+        page.get_by_role("button", name="One step on").click()
+    expect(page.locator(".lab-said")).to_contain_text("Thread (1, 0) ")
+    expect(page.locator(".lab-said")).not_to_contain_text("does nothing")
     page.get_by_role("slider", name="Step").press("End")
     expect(danger).to_contain_text("of the block's 4 elements of C are wrong.")
     page.get_by_role("radio", name="none").check()

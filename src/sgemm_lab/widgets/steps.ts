@@ -46,7 +46,7 @@ class Steps {
     root: (): Element => this.root,
     at: () => this.at,
     last: () => this.walkthrough.steps.length,
-    show: (step) => this.change("step", step),
+    show: (step) => this.showStep(step),
     redraw: this.redraw,
     pace: () => Math.min(PACE, WHOLE / this.walkthrough.steps.length),
   });
@@ -63,8 +63,9 @@ class Steps {
     "lab-steps",
     this.drive.bar,
     html("div", { class: "lab-scrub" }, this.ribbon, this.drive.scrub.element),
+    this.barriers.element,
     [this.readout.element, this.code.element, this.picture, this.key],
-    [this.barriers.element, this.choices.element],
+    this.choices.element,
   );
   scene = new Scene(this.picture);
   ribbonScene = new Scene(this.ribbon);
@@ -97,6 +98,16 @@ class Steps {
 
   change<K extends keyof State>(name: K, value: State[K]) {
     put(this.model, name, value);
+  }
+
+  /** A step; without a barrier, of a thread that acts in it. */
+  showStep(step: number) {
+    const { model, walkthrough } = this;
+    const acting = walkthrough.steps[step - 1]?.entries.map(({ thread }) => thread) ?? [];
+    if (walkthrough.line && acting.length && !acting.includes(model.get("thread"))) {
+      put(model, "thread", acting[0]);
+    }
+    this.change("step", step);
   }
 
   go(step: number) {

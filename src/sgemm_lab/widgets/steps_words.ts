@@ -200,6 +200,6 @@ export function orderWords({ left }: Walkthrough) {
   const one = left.order === "warps" ? "warp" : "thread";
   const order =
     `Without the barrier of line ${left.line}, one ${one} after the other runs on to its next ` +
-    "barrier. The GPU may choose this order, or another one.";
+    "barrier, one possible order of many. Red: a wrong value. “?”: a value not written yet.";
   return left.problem ? `${order} The checker says: ${left.problem}` : order;
 }

@@ -129,8 +129,8 @@ class Card:
         """Draw DRAM bandwidth over the width of a load, for one and four loads on their way."""
         four = self.wide[4]
         conclusion = (
-            "What counts is how many bytes are in flight, not the width of a load. Four loads of 4 "
-            f"bytes get {four[4] / four[16]:.0%} of what four of 16 get. {self.device.name}."
+            "A wide load puts more bytes in flight, and so do more loads: four of 4 bytes "
+            f"at a time get {four[4] / four[16]:.0%} of what four of 16 get. {self.device.name}."
         )
         title = "Bandwidth over the width of a load"
         return Picture(partial(_draw_width, self), title, conclusion, (7.0, 3.0), 3.2)

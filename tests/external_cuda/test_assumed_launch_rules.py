@@ -234,6 +234,18 @@ def test_a_block_that_is_too_large_for_shared_arrays_is_halved() -> None:
         counted(source.replace("BARRIER", ""))
 
 
+def test_a_race_in_a_block_is_shown_though_no_arguments_fit() -> None:
+    source = (
+        "__global__ void keep(const float3* x, float* y, int n) { __shared__ float s[512];"
+        "  int t = threadIdx.x; s[t] = x[10000000 + blockIdx.x].x; BARRIER y[t] = s[255 - t]; }"
+    )
+    found = checked(source.replace("BARRIER", "")).findings
+    assert {one.severity for one in found} == {"warning"}
+    assert {"race", "out of bounds"} <= {one.kind for one in found}
+    with pytest.raises(LabError, match="No arguments that were tried keep 'keep' inside"):
+        checked(source.replace("BARRIER", "__syncthreads();"))
+
+
 PITCHED = """
 __global__ void scale(float* x, size_t pitch, int w, int h) {
     int i = threadIdx.x, j = blockIdx.x;

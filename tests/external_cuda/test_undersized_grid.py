@@ -80,6 +80,20 @@ def test_a_loop_over_the_grid_leaves_nothing_out() -> None:
     assert messages(STRIDE.replace("(n + 255) / 256", "n / 256")) == []
 
 
+def test_rows_that_no_float4_reaches_are_misaligned_at_odd_sizes() -> None:
+    rows = """
+__global__ void copy(const float* x, float* y, int n, int d) {
+    const float* from = x + blockIdx.x * d;
+    for (int i = 4 * threadIdx.x; i < d / 4 * 4; i += 4 * blockDim.x)
+        *(float4*)(y + blockIdx.x * d + i) = make_float4(from[i], from[i + 1], from[i + 2], 0);
+}
+void run(const float* x, float* y, int n, int d) { copy<<<n, 128>>>(x, y, n, d); }
+"""
+    (found,) = messages(rows)
+    assert "not at a multiple of 16 bytes" in found
+    assert "It happens with " in found
+
+
 SUM = """
 __global__ void sum(const float* x, float* y, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -17,6 +17,7 @@ import { launchByTrial } from "./launch_search.ts";
 import { madeLaunches } from "./made_launch.ts";
 import type { Done, Expectations } from "./one_launch.ts";
 import { countPrepared, isWrong, NOTHING, runAndWeigh } from "./one_launch.ts";
+import { ofTheBlock } from "./severity.ts";
 import { isSize } from "./signatures.ts";
 import { usualNumber } from "./usual_numbers.ts";
 
@@ -96,6 +97,7 @@ export function countAssumed(
   const left = () => end - secondsNow();
   let [outside, fault, waiting]: (LabError | null)[] = [null, null, null];
   let endless: NeverEndsError | null = null;
+  let racing: Done | null = null;
   const said = unknown instanceof NoLaunchError ? NOT_RIGHT : "";
   for (const { prepared, ...one } of triesOf(unknown.prepared, said, most)) {
     if (left() < 0) break;
@@ -114,6 +116,7 @@ export function countAssumed(
         return { ...done, odd, inOneWarp };
       }
       if (found) outside ??= leavingError(done, found);
+      if (!one.isNarrowed && racesAnyway(done)) racing ??= { ...done, inOneWarp: [] };
     } catch (error) {
       if (!(error instanceof LabError)) throw error;
       if (isStuck(error)) {
@@ -125,8 +128,17 @@ export function countAssumed(
       fault ??= error;
     }
   }
+  if (racing && !waiting) return racing;
   throw waiting ?? outside ?? fault ?? unknown;
 }
+
+/** Whether threads of a block race, and only arrays of unknown size are too small. */
+const racesAnyway = ({ prepared, result: { hazards } }: Done) =>
+  hazards.some((one) => ofTheBlock(one, prepared)) &&
+  hazards.every(
+    ({ kind, array }) =>
+      kind !== OUT_OF_BOUNDS || prepared.given.some(({ name }) => name && name === array),
+  );
 
 /** The sizes of a launch by their names, which are assumed. */
 const sizesOf = ({ prepared: { given, fields } }: Done) =>

@@ -5,7 +5,7 @@
 import { LabError } from "../errors.ts";
 import type { Size } from "../kernel.ts";
 import { secondsNow } from "../simulator/clock.ts";
-import { BARRIER, EXCHANGE, RACE } from "../simulator/hazard_log.ts";
+import { BARRIER, EXCHANGE, MISALIGNED, RACE } from "../simulator/hazard_log.ts";
 import type { Hazard } from "../simulator/hazard_types.ts";
 import { comma, plural } from "../text.ts";
 import { textsOf } from "./arguments.ts";
@@ -101,8 +101,11 @@ export function checkLaunched(
   return { ...reportOf(kernel), said: [`No other order was tried: ${why}`] };
 }
 
-/** A report without findings: the program alone says what is found. */
-export const reportOf = (kernel: Kernel) => reported(bare(kernel), [], []);
+/** A report of what the text of a file shows; the program says the rest. */
+export function reportOf(kernel: Kernel) {
+  const prepared = bare(kernel);
+  return reported(prepared, ofHost(prepared), []);
+}
 
 /**
  * Check a compiled kernel, all but a comparison with references in its file. Throws a LabError where it
@@ -231,14 +234,16 @@ export function ofLaunch(done: Done, settings: Settings, end: number, suspicions
   return { ...report, comparable: { launch: plainLaunch(prepared), size } };
 }
 
-/** Lanes that miss in a warp, and elements that a grid leaves out, only at sizes that no block divides. */
+/** Threads that miss at a barrier or in a warp, misaligned rows, and elements that a grid leaves out, only
+ * at sizes that no block divides. */
 function atOddSizes(
   { done, launched }: NonNullable<Done["odd"]>,
   known: Finding[],
   settings: Settings,
 ) {
-  const missing = done.result.hazards.filter(({ kind }) => kind === EXCHANGE);
-  const found = missing.map((one) => findingOf(one, done.prepared, "warning"));
+  const ofSize = [BARRIER, EXCHANGE, MISALIGNED];
+  const shown = done.result.hazards.filter(({ kind }) => ofSize.includes(kind));
+  const found = shown.map((one) => findingOf(one, done.prepared, "warning"));
   found.push(...withMoreBlocks(done, settings, launched));
   return found
     .filter(({ kind, line }) => !known.some((one) => one.kind === kind && one.line === line))

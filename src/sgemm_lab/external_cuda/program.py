@@ -19,7 +19,7 @@ MOST_LAUNCHED = 64
 """Kernels that are compiled for one program; after the first ones only those that it launches."""
 
 COMPILING_SECONDS = 30.0
-"""After so long no further kernel of a program is compiled."""
+"""After compiling for so long, no further kernel of a program is compiled."""
 
 SECONDS = 4.0
 """Processor time of one attempt to follow a program."""
@@ -89,7 +89,7 @@ def _plain(kernel: str) -> str:
 
 def _follow(pasted: Pasted, target: str, is_sketch: bool) -> Program:
     """Follow a program; the kernels that it has are compiled as it names them."""
-    sources, began = read_sources(pasted), monotonic()
+    sources, compiling = read_sources(pasted), 0.0
     kernels: dict[str, dict[str, str]] = {}
     clang = (package_files() / SCRIPT).as_uri()
     while True:
@@ -103,12 +103,14 @@ def _follow(pasted: Pasted, target: str, is_sketch: bool) -> Program:
         needs = done["needs"]
         if needs is None:
             return {**given, **done, "text": pasted.text}
+        began = monotonic()
         try:
             if len(kernels) >= MOST_LAUNCHED:
                 raise LabError(f"after {MOST_LAUNCHED} kernels it launches {needs}")
-            if monotonic() - began > COMPILING_SECONDS:
+            if compiling >= COMPILING_SECONDS:
                 raise LabError(f"it launches {needs}, and compiling its kernels takes too long")
             opened = open_file(replace(pasted, entry=needs), target)
             kernels[needs] = {"ptx": opened.ptx, "entry": opened.symbol}
         except LabError as refused:  # it may be one that is never launched
             kernels[needs] = {"ptx": "", "entry": "", "refused": str(refused)}
+        compiling += monotonic() - began

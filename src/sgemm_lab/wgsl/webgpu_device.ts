@@ -166,7 +166,8 @@ export class Card {
       this.goOn();
       return value;
     } catch (fault) {
-      await new Promise((done) => setTimeout(done)); // a lost device is reported a moment later
+      // A lost device is reported a moment later.
+      await Promise.race([this.device.lost, new Promise((done) => setTimeout(done, 1000))]);
       this.goOn();
       throw fault;
     }

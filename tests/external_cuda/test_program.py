@@ -1,8 +1,13 @@
 """The file's own main is followed: what it launches, compares and prints."""
 
+from pathlib import Path
+
 import pytest
 from file_reports import checked, errors, followed, program_text, reports
 from turns import TODAY
+
+from sgemm_lab.external_cuda import Pasted
+from sgemm_lab.external_cuda.cuda_file import read_sources
 
 SCALE = program_text("scale")
 LINES = program_text("lines")
@@ -363,11 +368,11 @@ def test_launches_that_a_program_did_not_come_to_are_named() -> None:
     assert "It did not come to line 24." in said
 
 
-def test_smaller_sizes_that_leave_a_grid_empty_say_nothing() -> None:
-    small = PRODUCTS.replace("2048", "1024")
-    program = followed(small.replace("dim3(n / 16, n / 16)", "dim3(n / 512, n / 16)"))
-    assert program["stopped"]
-    assert errors(program) == []
+@pytest.mark.parametrize(("parts", "changed"), [(16, "n is 256 for 2,048"), (512, "")])
+def test_sizes_stay_where_a_smaller_one_makes_a_quotient_0(parts: int, changed: str) -> None:
+    text = f"int main() {{ const int n = 2048; const int parts = n / {parts}; return parts; }}"
+    sources = read_sources(Pasted("a.cu", text, Path()))
+    assert sources.ask("smaller_sizes", halvings=8, least=256)["changed"] == changed
 
 
 WAITS = "    cudaStreamSynchronize(s);\n"

@@ -136,7 +136,7 @@ def test_a_loop_without_an_end_stays_one_and_is_told(
     monkeypatch.setattr(launch_limits, "MAX_BASIC_BLOCKS", 200)
     (verdict,) = check_simulated(kernel, [(9, 10, 11)])
     told = re.fullmatch(
-        r"The kernel does not come to an end, now at mine\.cu, line (\d+)\. Look at the loop "
+        r"The kernel does not come to an end \(mine\.cu, line (\d+)\)\. Look at the loop "
         r"around that line: does its condition ever become false\?",
         verdict.fault or "",
     )

@@ -242,7 +242,7 @@ def test_a_loop_without_end_is_a_fault_with_its_line(name: str, step: str, stuck
     kernel = parse_kernel("mine", load_kernel(name).source.replace(step, stuck))
     (result,) = check_simulated(kernel, [(5, 5, 5)])
     assert result.fault is not None
-    assert re.search(r"does not come to an end, now at mine\.cu, line \d+\. Look", result.fault)
+    assert re.search(r"does not come to an end \(mine\.cu, line \d+\)\. Look", result.fault)
     with pytest.raises(LabError, match="does not come to an end"):
         trace_steps(kernel.with_constants(TILE=2) if name == "tiled" else kernel, (4, 4, 4))
     with pytest.raises(LabError, match="does not come to an end"):

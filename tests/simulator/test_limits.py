@@ -88,7 +88,7 @@ def test_a_simulation_ends_when_its_time_is_up_and_says_how_far_it_came() -> Non
     assert time.monotonic() - start < 10
     said = str(caught.value)
     assert said.startswith("The simulation was stopped after 1.5 seconds: ")
-    assert " of 1,000 blocks were done, now at test.cu, line 3." in said
+    assert " of 1,000 blocks were done (test.cu, line 3)." in said
     assert "time_limit=" in said
 
 

@@ -219,7 +219,7 @@ def test_a_box_is_text_too_and_marks_code() -> None:
     assert "It fills <code>As</code> &lt;first&gt;." in box._repr_html_()
     said = repr(box)
     assert said.startswith("Where tiled stands: 17 % of cuBLAS. naive")
-    assert "Nearest limit: shared memory, " in said
+    assert "Limit: shared memory, " in said
     assert ", limit 10," in said
     assert all(f"{term}: " in said for term in lines(box))
     assert "Recorded on NVIDIA H200" in said

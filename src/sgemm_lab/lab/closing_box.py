@@ -126,7 +126,7 @@ class Box(NamedTuple):
     @property
     def _lead(self) -> str:
         what, rest = self.bound
-        return f"Nearest limit: {what}, {with_spaced_percents(rest)}" if what else ""
+        return f"Limit: {what}, {with_spaced_percents(rest)}" if what else ""
 
     def html(self) -> str:
         """Return the box as HTML."""

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from sgemm_lab.lab.output import Output
 from sgemm_lab.lab.pictures.frame import PANEL_WIDTH, box, outline, panel, words
+from sgemm_lab.text import number
 
 _BAR = 26
 _ROW = _BAR + 44
@@ -11,12 +12,15 @@ _NARROWEST = 40
 """A piece narrower than this, in px, has its word below."""
 
 
-def time_bars(title: str, rows: Mapping[str, Sequence[tuple[str, float]]]) -> Output:
+def time_bars(
+    title: str, rows: Mapping[str, Sequence[tuple[str, float]]], *, unit: str = "clocks"
+) -> Output:
     """Draw a bar per row, all to one scale.
 
     Args:
-        rows: by what stands above each bar, its pieces: what is done, and for how many clocks. A
-            piece called "wait" is empty, all others are filled.
+        rows: by what stands above each bar, its pieces: what is done, and for how long. A piece
+            called "wait" is empty, all others are filled.
+        unit: of the times.
     """
     scale = PANEL_WIDTH / max(sum(clocks for _, clocks in pieces) for pieces in rows.values())
     parts: list[str] = []
@@ -27,8 +31,8 @@ def time_bars(title: str, rows: Mapping[str, Sequence[tuple[str, float]]]) -> Ou
         for what, clocks in pieces:
             parts += _piece(what, x, y + 20, clocks * scale)
             x += clocks * scale
-        done = ", ".join(f"{what} {clocks:,.0f}" for what, clocks in pieces)
-        said.append(f"{name}: {done} clocks")
+        done = ", ".join(f"{what} {number(clocks)}".lstrip() for what, clocks in pieces)
+        said.append(f"{name}: {done} {unit}")
     described = "; ".join(said) + "."
     return panel(title, parts, len(rows) * _ROW, described)
 

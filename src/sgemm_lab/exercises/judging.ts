@@ -7,7 +7,8 @@ interface Hint {
   near?: number;
   above?: number;
   below?: number;
-  right?: boolean;
+  /** the page's own estimate */
+  estimated?: boolean;
 }
 
 interface NumberData {
@@ -53,9 +54,11 @@ interface OtherGpus {
 
 export type JudgingData = NumberData | EstimateData | ChoiceData;
 
-/** null: there is nothing to judge */
 interface Verdict {
+  /** null: there is nothing to judge */
   right: boolean | null;
+  /** The page's own estimate, which misses the measurement: neither praised nor blamed. */
+  estimated?: boolean;
   text: string;
 }
 
@@ -72,8 +75,11 @@ function spelled(value: number) {
   return (Math.abs(value) >= 100 ? wholeNumbers : digits).format(value);
 }
 
+/** The number that the reader sees, so that its printed tolerance can be checked. */
+const printed = (value: number) => Number(spelled(value).replaceAll(",", ""));
+
 const near = (given: number, value: number, tolerance: number): boolean =>
-  Math.abs(given - value) <= tolerance * Math.abs(value);
+  Math.abs(given - value) <= (tolerance + 1e-9) * Math.abs(value);
 
 function fits(hint: Hint, given: number, tolerance: number): boolean {
   if (hint.near !== undefined) return near(given, hint.near, tolerance);
@@ -104,14 +110,15 @@ function judgeEstimate(data: EstimateData, given: number): Verdict {
   if (given <= 0) {
     return { right: null, text: `${spelled(given)} cannot be. Give a number above 0.` };
   }
-  const measured = near(given, data.expected, data.tolerance);
-  const fitting = data.hints.find((one) => fits(one, given, data.tolerance));
-  const hint = measured ? undefined : fitting;
-  const right = measured || hint?.right === true;
-  const you = measured ? "Right: you" : right ? "A good estimate: you" : "You";
-  const said = `${you} said ${spelled(given)}, it is ${spelled(data.expected)}`;
-  const missed = `${said}: ${miss(given, data.expected)}.`;
-  return { right, text: [missed, hint?.says, data.says].filter(Boolean).join(" ") };
+  const value = printed(data.expected);
+  const right = near(given, value, data.tolerance);
+  const hint = right ? undefined : data.hints.find((one) => fits(one, given, data.tolerance));
+  const estimated = hint?.estimated === true;
+  const you = right ? "Right: you" : "You";
+  const said = estimated
+    ? `That is about what the estimate gives. Measured: ${spelled(value)}, because`
+    : `${you} said ${spelled(given)}, it is ${spelled(value)}: ${miss(given, value)}.`;
+  return { right, estimated, text: [said, hint?.says, data.says].filter(Boolean).join(" ") };
 }
 
 /** What judges an answer on a GPU. */

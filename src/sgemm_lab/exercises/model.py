@@ -147,7 +147,7 @@ class Estimate(Question):
     close: float = 0.1
     """The share by which an estimate may miss and still counts as right; 0 for whole numbers."""
     predicted: tuple[Hint, ...] = ()
-    """The page's prediction; it counts as right although the measurement differs."""
+    """The page's own estimate: where the measurement differs, neither right nor wrong."""
     hints: tuple[Hint, ...] = ()
 
     @property
@@ -155,8 +155,7 @@ class Estimate(Question):
         """By how much an estimate may miss."""
         if not self.close:
             return "A whole number."
-        also = "; the text's estimate is a good one too" if self.predicted else ""
-        return f"Within {percent(self.close)} counts as right{also}."
+        return f"Within {percent(self.close)} counts as right."
 
     def judging(self, machine: Machine) -> JudgingData:
         """Return what judges an answer."""
@@ -180,7 +179,7 @@ class Estimate(Question):
             "tolerance": self.close,
             "says": found.says,
             "hints": [
-                *({**_hint_data(wrong, says), "right": True} for wrong, says in self.predicted),
+                *({**_hint_data(wrong, says), "estimated": True} for wrong, says in self.predicted),
                 *(_hint_data(wrong, says) for wrong, says in self.hints),
             ],
             "source": found.source,

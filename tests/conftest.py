@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 GPU = pytest.StashKey[bool]()
 LEFT_OUT = pytest.StashKey[int]()
 CHROMIUM_ONLY = "chromium_only(why): Firefox can't be asked for what this needs"
-SAMPLED = "sampled(every, first=0): one case of so many; the others run with -m whole"
+SAMPLED = (
+    "sampled(every, first=0, of='test'): one case of so many, or with of='module' one test of so "
+    "many; the others run with -m whole"
+)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -60,14 +63,15 @@ def build_bundles() -> None:
 
 
 def mark_what_a_sample_leaves_out(items: list[pytest.Item]) -> None:
-    """Mark as ``whole`` the cases that ``sampled`` does not choose."""
+    """Mark as ``whole`` the cases and tests that ``sampled`` does not choose."""
     cases: Counter[str] = Counter()
     for item in items:
         if sampled := item.get_closest_marker("sampled"):
-            test = item.nodeid.partition("[")[0]
-            if (cases[test] - sampled.kwargs.get("first", 0)) % sampled.kwargs["every"]:
+            among = "::" if sampled.kwargs.get("of") == "module" else "["
+            counted = item.nodeid.partition(among)[0]
+            if (cases[counted] - sampled.kwargs.get("first", 0)) % sampled.kwargs["every"]:
                 item.add_marker("whole")
-            cases[test] += 1
+            cases[counted] += 1
 
 
 def reads_in_either(item: pytest.Item) -> bool:

@@ -19,7 +19,7 @@ from sgemm_lab.book.exercises import lines_data, lines_form
 from sgemm_lab.clang.package import write_site
 from sgemm_lab.exercises import Lines, find_exercise
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.sampled(every=2, first=TODAY, of="module")]
 
 FOUND = find_exercise("2.2")
 assert isinstance(FOUND, Lines)

@@ -21,6 +21,8 @@ from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.clang.package import SCRIPT, package_files, write_site
 from sgemm_lab.errors import LabError
 
+pytestmark = pytest.mark.sampled(every=2, first=TODAY, of="module")
+
 ASSETS = ("panel.css", "book.js")
 MODULES = {
     "cuda": "external_cuda/cuda_file.ts",
@@ -177,12 +179,6 @@ int main() {{
     cudaMemcpy(y, h, n * sizeof(float), cudaMemcpyHostToDevice);
     saxpy<<<2, 256>>>(x, y, 3.0f, n);
 }}
-"""
-
-
-REFERENCE = """void saxpy_cpu(const float* x, float* y, float a, int n) {
-    for (int i = 0; i < n; ++i) y[i] += FACTOR * x[i];
-}
 """
 
 
@@ -374,19 +370,16 @@ def test_a_pasted_file_is_compiled_run_and_judged_in_the_page(
     take(ALONE, "saxpy")
     page.locator(".lab-launch summary").first.click()
     field = page.get_by_label("Expected result")
-    for text, says in (
-        ("y = x", "elements differ from what is expected. The first is y["),
-        ("<img src=x>", "Not run"),
-    ):
-        field.fill(text)
-        field.press("Enter")
-        expect(verdict).to_contain_text(says, timeout=60_000)
-        expect(page.locator('[data-lab="run"]')).to_have_text("Run", timeout=60_000)
-        field = page.get_by_label("Expected result")
+    field.fill("y = x")
+    field.press("Enter")
+    differs = "elements differ from what is expected. The first is y["
+    expect(verdict).to_contain_text(differs, timeout=60_000)
+    expect(page.locator('[data-lab="run"]')).to_have_text("Run", timeout=60_000)
+    field = page.get_by_label("Expected result")
+    field.fill("<img src=x>")
+    field.press("Enter")
+    expect(verdict).to_contain_text("Not run", timeout=60_000)
     assert page.locator("img").count() == 0
-    take(SAXPY + REFERENCE.replace("FACTOR", "2"), "saxpy")
-    page.locator('[data-lab="run"]').click()
-    expect(verdict).to_contain_text("y is wrong: ", timeout=60_000)
     assert complaints == []
     page.close()
 

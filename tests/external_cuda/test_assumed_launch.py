@@ -10,6 +10,8 @@ from sgemm_lab.external_cuda.count import count_external
 from sgemm_lab.external_cuda.cuda_file import Pasted
 from sgemm_lab.external_cuda.launch import ExternalKernel
 
+pytestmark = pytest.mark.sampled(every=2, first=TODAY, of="module")
+
 TWICE = """__global__ void {bounds} twice(const float* x, float* y, int n) {{
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) y[i] = 2.0f * x[i];

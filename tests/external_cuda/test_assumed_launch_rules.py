@@ -11,6 +11,8 @@ from sgemm_lab.external_cuda import ExternalKernel, Pasted
 from sgemm_lab.external_cuda.count import ExternalRun, count_external
 from sgemm_lab.simulator.hazards import OUT_OF_BOUNDS, UNWRITTEN
 
+pytestmark = pytest.mark.sampled(every=2, first=TODAY, of="module")
+
 ADD = """
 #define THREADS 128
 __global__ void add(const float* x, float* y, int n) {

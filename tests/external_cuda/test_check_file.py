@@ -12,6 +12,8 @@ from sgemm_lab.cli.main import main
 from sgemm_lab.external_cuda import ExternalKernel, KernelReport, Options, Pasted, check_file
 from sgemm_lab.external_cuda.findings import Finding
 
+pytestmark = pytest.mark.sampled(every=2, first=TODAY, of="module")
+
 MANY = """
 __global__ void twice(const float* x, float* y, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -4,6 +4,8 @@ import pytest
 from file_reports import followed, program_text
 from turns import TODAY
 
+pytestmark = pytest.mark.sampled(every=2, first=TODAY, of="module")
+
 OWN_KERNEL = program_text("own_kernel")
 EVERY_CALL = program_text("every_call")
 BLOCK_SUMS = program_text("block_sums")

@@ -4,6 +4,8 @@ import pytest
 from file_reports import checked, reports
 from turns import TODAY
 
+pytestmark = pytest.mark.sampled(every=2, first=TODAY, of="module")
+
 STREAMS = """
 __global__ void fill(float* x, CONST float* from, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) x[i] = from[i];

@@ -4,6 +4,8 @@ import pytest
 from file_reports import checked, errors, followed, program_text
 from turns import TODAY
 
+pytestmark = pytest.mark.sampled(every=2, first=TODAY, of="module")
+
 BATCHED = program_text("batched")
 EVERY_PLACE = program_text("every_place")
 PITCHED = program_text("pitched")

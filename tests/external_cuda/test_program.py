@@ -3,11 +3,13 @@
 from pathlib import Path
 
 import pytest
-from file_reports import checked, errors, followed, program_text, reports
+from file_reports import checked, errors, followed, program_text
 from turns import TODAY
 
-from sgemm_lab.external_cuda import Pasted
+from sgemm_lab.external_cuda import ExternalKernel, Pasted, check_file
 from sgemm_lab.external_cuda.cuda_file import read_sources
+
+pytestmark = pytest.mark.sampled(every=2, first=TODAY, of="module")
 
 SCALE = program_text("scale")
 LINES = program_text("lines")
@@ -362,7 +364,7 @@ def test_a_launch_that_changes_nothing_runs_once_more() -> None:
 def test_launches_that_a_program_did_not_come_to_are_named() -> None:
     more = "busy<<<1, 1>>>(c); cudaDeviceSynchronize();\nnaive<<<1, 1>>>(1, a, b, c);"
     text = PRODUCTS.replace("2048", "64").replace('printf("done', f'{more} printf("done')
-    naive = next(one for one in reports(text) if one.kernel == "naive")
+    naive = next(check_file(ExternalKernel(Pasted("a.cu", text, Path()))))
     said = " ".join(naive.said)
     assert "it launches naive 1,000 times" in said
     assert "It did not come to line 24." in said

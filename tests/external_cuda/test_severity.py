@@ -13,6 +13,8 @@ from sgemm_lab.external_cuda import (
     read_kernel,
 )
 
+pytestmark = pytest.mark.sampled(every=2, first=TODAY, of="module")
+
 OVERLAP = """
 __global__ void edge(float* c, int n) {
     c[blockIdx.x * 4 + threadIdx.x] = n + blockIdx.x;

@@ -4,6 +4,8 @@ import pytest
 from file_reports import checked
 from turns import TODAY
 
+pytestmark = pytest.mark.sampled(every=2, first=TODAY, of="module")
+
 SCALE = """
 __global__ void scale(const float *x, float *y, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;

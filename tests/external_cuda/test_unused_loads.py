@@ -4,6 +4,8 @@ import pytest
 from file_reports import checked
 from turns import TODAY
 
+pytestmark = pytest.mark.sampled(every=2, first=TODAY, of="module")
+
 ROWS = """
 __global__ void rows(const float* x, float* y, int cols) {
     __shared__ float part[6];

@@ -39,19 +39,22 @@ def rounded_to(value: float, digits: int) -> float:
 
 
 def factor_text(value: float, more: int = 0) -> str:
-    """Return two decimals; from 10 on one, and near 1, where a percent counts, three. And more."""
+    """Return two decimals; from 10 on one, and near 1, where a percent counts, three."""
     digits = 1 if value >= 10 else 3 if abs(value - 1) < 0.06 else 2
-    return f"{value:.{digits + more}f}"
+    return f"{value:.{min(digits + more, 3)}f}"
 
 
 def product_texts(product: float, *factors: float) -> list[str]:
-    """Write a product and its factors, with enough digits that the reader's own product agrees."""
+    """Write a product, "=" or "≈", and the factors, with the fewest digits that multiply to it.
+
+    Factors have at most three decimals; "≈" where the reader's own product of them differs.
+    """
     shown = factor_text(product)
     for more in range(3):
         texts = [factor_text(factor, more) for factor in factors]
         if factor_text(math.prod(map(float, texts))) == shown:
-            break
-    return [shown, *texts]
+            return [shown, "=", *texts]
+    return [shown, "≈", *texts]
 
 
 def four_digits(value: float) -> str:

@@ -141,14 +141,14 @@ class Closing:
         both = {self.before.bound.cap.unit, self.now.bound.cap.unit}
         if both == {ISSUE}:
             limit = f"{'fewer' if ratio > 1 else 'more'} instructions"
-            closer = f"{'more' if reached > 1 else 'fewer'} per clock"
+            closer = f"{'more' if reached > 1 else 'fewer'} of them per clock"
         else:
             was, unit = self.before.bound.unit, self.now.bound.unit
             limit = f"{'higher' if ratio > 1 else 'lower'} limit"
             limit += "" if was == unit else f", now {unit}"
             closer = f"{'closer to' if reached > 1 else 'further from'} it"
-        product, *factors = product_texts(self.measured.value, ratio, reached)
-        return f"{product} = {factors[0]} ({limit}) × {factors[1]} ({closer})."
+        product, equals, *factors = product_texts(self.measured.value, ratio, reached)
+        return f"{product} {equals} {factors[0]} ({limit}) × {factors[1]} ({closer})."
 
     @property
     def rows(self) -> Rows:

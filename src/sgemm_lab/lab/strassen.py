@@ -193,7 +193,7 @@ class StrassenResults:
             name, units = f"{name} on tensor cores", "three FP16 products"
         of_time = products * 1e3 / total
         says = f"{leaves:.0%} reached in leaves, which take {of_time:.0%} of the time."
-        gained, fewer, in_leaves, faster = product_texts(
+        gained, equals, fewer, in_leaves, faster = product_texts(
             speeds[1] / speeds[0], 1 / left, of_time, leaves / before
         )
         rows = [
@@ -202,7 +202,7 @@ class StrassenResults:
              f"{what}: {left:.1%} of the multiply-adds, and additions that move "
              f"{bytes_moved_text(way.moved_bytes)}."),
             (f"Why {gained}×",
-             f"{gained} = {fewer} (fewer FLOP) × {in_leaves} (time left to leaves) × "
+             f"{gained} {equals} {fewer} (fewer FLOP) × {in_leaves} (time left to leaves) × "
              f"{faster} ({'faster' if leaves > before else 'slower'} leaves)."),
         ]  # fmt: skip
         numbers = [

@@ -8,7 +8,7 @@ from sgemm_lab.lab.pictures.frame import PALE, PANEL_WIDTH, box, panel, words
 _BAR = 22
 _ROW = _BAR + 26
 _OPACITIES = {"multiply-adds": 1.0, "other instructions": PALE, "empty": 0.0}
-_NARROWEST = 48
+_NARROWEST = 34
 """A part narrower than this, in px, has its number above."""
 
 

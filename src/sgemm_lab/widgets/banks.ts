@@ -92,7 +92,8 @@ export function render({ model, el }: View<State>) {
 /** The reader's own pattern as a line of source; words of `s` lie in the banks. */
 function ownSource(model: Model<State>) {
   const type = WIDTHS[model.get("bits")];
-  return `${type} v = s[${model.get("stride")} * lane];`;
+  const each = type === FLOAT4 ? "  // four floats for each lane" : "";
+  return `${type} v = s[${model.get("stride")} * lane];${each}`;
 }
 
 function painted(model: Model<State>): Painted {
@@ -131,7 +132,7 @@ function drawBanks(scene: Scene, picture: SVGSVGElement, now: Painted, width: nu
     const waits = ({ words }: Wavefront) =>
       [...words.keys()].some((word) => Math.floor((word % BANKS) / inRow) === half);
     tops.push(height + (wavefronts.findLastIndex(waits) + 1) * tall + 20);
-    height = tops[half] + box + 22;
+    height = tops[half] + box + 34;
   }
   fit(picture, width, height);
   /** the left edge and the top of a bank */

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.gpu import Gpu
-from sgemm_lab.hardware import BANKS, FLOAT_BYTES
+from sgemm_lab.hardware import BANKS, FLOAT_BYTES, WARP
 from sgemm_lab.lab.card import Card, measured_card
 from sgemm_lab.lab.each_gpu import each_gpu
 from sgemm_lab.lab.output import Output
@@ -104,7 +104,7 @@ def _parts(card: Card, gpu: Gpu | None, *, tensor_cores: bool) -> list[_Part]:
     y = 2 * (_BOX + _GAP) + 26
     step = _BOX + 8
     lanes = f"{gpu.fp32_lanes} multiply-adds" if gpu else "multiply-adds"
-    operands = "two factors and a sum per multiply-add"
+    operands = f"{2 * gpu.fp32_lanes} factors, {gpu.fp32_lanes} sums" if gpu else "factors and sums"
     banks = f"{BANKS} numbers"
     found = [
         _Part("DRAM", dram, "dram", 0, 0, PANEL_WIDTH),
@@ -112,7 +112,7 @@ def _parts(card: Card, gpu: Gpu | None, *, tensor_cores: bool) -> list[_Part]:
         _Part("L1", banks, "shared", _INSET, y, half),
         _Part("shared memory", "L1's banks", "shared", right, y, half),
         _Part("registers", operands, "register", _INSET, y + step, inner),
-        _Part("schedulers", f"{SCHEDULERS} instructions", "kernel", _INSET, y + 2 * step, half),
+        _Part("schedulers", f"{SCHEDULERS} instructions × {WARP}", "kernel", _INSET, y + 2 * step, half),
         _Part("multiply-add units", lanes, "kernel", right, y + 2 * step, half),
     ]
     if tensor_cores:

@@ -15,13 +15,14 @@ def page(show: Opener) -> Page:
     return show(LatencyHiding(CASES))
 
 
-def test_a_second_block_fills_the_gap_of_the_first(show: Opener) -> None:
+@pytest.mark.parametrize(("kind", "unit"), [("block", "banks"), ("warp group", "tensor cores")])
+def test_a_second_one_fills_the_gap_of_the_first(show: Opener, kind: str, unit: str) -> None:
     one, two = (
-        show(LatencyHiding(BLOCKS, kind="block", workers=many)).locator(".lab-verdict")
+        show(LatencyHiding(BLOCKS, kind=kind, workers=many)).locator(".lab-verdict")
         for many in (1, 2)
     )
-    expect(one).to_contain_text("The banks are idle 43 % of the time")
-    expect(two).to_contain_text("In this picture the banks are never idle.")
+    expect(one).to_contain_text(f"The {unit} are idle 43 % of the time: a {kind} cannot")
+    expect(two).to_contain_text(f"In this picture the {unit} are never idle.")
 
 
 def test_the_book_shows_the_latencies_of_its_card_and_the_instructions_of_naive() -> None:

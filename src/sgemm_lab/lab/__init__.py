@@ -26,7 +26,7 @@ Figures
 Widgets
     ``banks``, ``barrier_ring``, ``block_turns``, ``coalescing``, ``fragment_map``, ``frames``,
     ``kernel_choice``, ``ladder``, ``latency_hiding``, ``occupancy``,
-    ``scoreboard``, ``speed_over_error``, ``tile_waves``, ``timeline``.
+    ``scoreboard``, ``speed_over_error``, ``tile_waves``, ``timeline``, ``warp_group_turns``.
 Products
     ``matmul``, ``choice``; Strassen's: ``strassen``, ``seven_products``, ``strassen_results``; on
     several GPUs: ``multi_gpu_results``, ``gpu_tiles``, ``gpu_timeline``, ``many_gpus``,
@@ -65,7 +65,7 @@ from sgemm_lab.lab.fragment_map import fragment_map
 from sgemm_lab.lab.hardware_counters import Hardware, bytes_moved, hardware, issue_slots
 from sgemm_lab.lab.kernel_parts import part, power
 from sgemm_lab.lab.ladders import ladder
-from sgemm_lab.lab.latency_hiding import block_turns, latency_hiding
+from sgemm_lab.lab.latency_hiding import block_turns, latency_hiding, warp_group_turns
 from sgemm_lab.lab.listing import show, wgsl
 from sgemm_lab.lab.machine_code import machine_code
 from sgemm_lab.lab.methods import effects

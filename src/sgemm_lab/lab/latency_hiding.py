@@ -1,4 +1,4 @@
-"""Latency hidden by warps, and by blocks: the widget filled with what was measured."""
+"""Latency hidden by warps, blocks and warp groups: the widget filled with what was measured."""
 
 from sgemm_lab.formulas.occupancy import limits_of
 from sgemm_lab.hardware import WARP
@@ -66,3 +66,15 @@ def block_turns(name: str | Kernel = "tiled") -> LatencyHiding:
         most=blocks_per_sm(kernel, _CUBE, card.record),
     )
     return LatencyHiding([case], kind="block")
+
+
+def warp_group_turns(name: str | Kernel, *, work: int, wait: int, most: int) -> LatencyHiding:
+    """Slide the warp groups of a block, and see them take turns at the tensor cores.
+
+    Args:
+        work: clocks in which the tensor cores multiply a K tile of one warp group.
+        wait: clocks from there to its next product, where it is alone.
+        most: warp groups that the slider offers.
+    """
+    case = Case(name=kernel_of(name).name, work=work, wait=wait, most=most)
+    return LatencyHiding([case], kind="warp group")

@@ -1,4 +1,4 @@
-"""Warps or blocks that take turns at one unit: how many of them keep it busy."""
+"""Warps, blocks or warp groups that take turns at one unit: how many of them keep it busy."""
 
 from collections.abc import Sequence
 from typing import Any, TypedDict
@@ -8,7 +8,8 @@ import traitlets
 from sgemm_lab.text import percent
 from sgemm_lab.widgets.base import LabWidget, html_table
 
-KINDS = ("warp", "block")
+UNITS = {"warp": "scheduler", "block": "banks", "warp group": "tensor cores"}
+"""What takes turns, and at what."""
 
 
 def busy(work: float, wait: float, workers: int) -> float:
@@ -26,17 +27,17 @@ class Case(TypedDict):
 
 
 class LatencyHiding(LabWidget):
-    """Who uses a unit when: the idle clocks that more warps, or more blocks, fill.
+    """Who uses a unit when: the idle clocks that more of them fill.
 
     Args:
         cases: see :class:`Case`.
-        kind: "warp", of warps at a scheduler, or "block", of blocks at the banks of an SM.
+        kind: what takes turns, of ``UNITS``.
         chosen: which case is drawn.
-        workers: how many warps or blocks there are.
+        workers: how many of them there are.
     """
 
     cases: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)
-    kind = traitlets.Enum(KINDS, KINDS[0]).tag(sync=True)
+    kind = traitlets.Enum([*UNITS], "warp").tag(sync=True)
     chosen = traitlets.Int(0, min=0).tag(sync=True)
     workers = traitlets.Int(1, min=1).tag(sync=True)
 
@@ -63,6 +64,5 @@ class LatencyHiding(LabWidget):
             ]
             for workers in range(1, most + 1)
         ]
-        unit = "the scheduler" if self.kind == "warp" else "the banks"
         heads = [f"{self.kind}s", *(case["name"] for case in self.cases)]
-        return html_table(f"Share of the time that {unit} can be busy", heads, rows)
+        return html_table(f"Share of the time that the {UNITS[self.kind]} can be busy", heads, rows)

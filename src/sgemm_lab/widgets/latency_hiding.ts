@@ -1,4 +1,4 @@
-// Warps or blocks that take turns at one unit: a row of time for each of them, and one for the unit.
+// Warps, blocks or warp groups that take turns at one unit: a row of time for each of them, and one for the unit.
 
 import "./latency_hiding.css";
 import { busy } from "../formulas/latency_hiding.ts";
@@ -21,22 +21,36 @@ interface Case {
 
 interface State {
   cases: Case[];
-  kind: "warp" | "block";
+  kind: keyof typeof KINDS;
   chosen: number;
   workers: number;
 }
 
-const UNITS = { warp: "scheduler", block: "banks" };
-const GUTTER = 70; // px beside the rows
-const ROW = { warp: 13, block: 30 }; // px, where there is no room for more workers
+/** Of each kind: the unit, the slider's name, what bars mean, px of a row where there is no room for more. */
+const KINDS = {
+  warp: ["scheduler", "Warps of one scheduler", "starts instructions", "waits for its loads", 13],
+  block: [
+    "banks",
+    "Blocks on the SM",
+    "multiplies from shared memory",
+    "waits for tiles, at barriers",
+    30,
+  ],
+  "warp group": [
+    "tensor cores",
+    "Warp groups that multiply",
+    "multiplies",
+    "waits for copies, reads B, starts wgmma",
+    30,
+  ],
+} as const;
+const GUTTER = 92; // px beside the rows
 const TALLEST = 24; // px, of a bar
 
 export function render({ model, el }: View<State>) {
   const kind = model.get("kind");
-  const workers = choiceSlider(
-    kind === "warp" ? "Warps of one scheduler" : "Blocks on the SM",
-    (many) => put(model, "workers", many),
-  );
+  const [, slider, work, wait] = KINDS[kind];
+  const workers = choiceSlider(slider, (many) => put(model, "workers", many));
   const names = model.get("cases").map(({ name }, i) => [`${i}`, name]);
   const cases = segments("A load is answered by", Object.fromEntries(names), (i) =>
     put(model, "chosen", Number(i)),
@@ -45,8 +59,8 @@ export function render({ model, el }: View<State>) {
   const verdict = html("div", { class: "lab-verdict", role: "status" }, html("p"));
   const chosen = controls(names.length > 1 ? [workers, cases] : [workers]);
   const legend = key([
-    ["lab-k-work", kind === "warp" ? "starts instructions" : "multiplies from shared memory"],
-    ["lab-k-wait", kind === "warp" ? "waits for its loads" : "waits for tiles, at barriers"],
+    ["lab-k-work", work],
+    ["lab-k-wait", wait],
     ["lab-k-queue", "waits its turn"],
     ["lab-k-gap", "idle"],
   ]);
@@ -71,13 +85,15 @@ function words(now: Case, kind: State["kind"], workers: number): string {
   const share = busy(work, wait, workers);
   const enough = Math.ceil((work + wait) / work);
   const state = share >= 1 ? "full" : enough <= most ? "idle" : "never";
-  return sentence(`latency-hiding.${kind}.${state}`, { ...now, workers, idle: 1 - share, enough });
+  const which = kind === "warp" ? kind : "others";
+  const values = { ...now, kind, unit: KINDS[kind][0], workers, idle: 1 - share, enough };
+  return sentence(`latency-hiding.${which}.${state}`, values);
 }
 
 /** A row for each worker, and below them the unit. */
 class Drawing extends OverTime {
   period = Math.max(this.workers * this.turn.work, this.turn.work + this.turn.wait);
-  rows = this.turn.most * ROW[this.kind];
+  rows = this.turn.most * KINDS[this.kind][4];
   /** px; few workers share the height of many */
   row = this.rows / this.workers;
 
@@ -98,7 +114,7 @@ class Drawing extends OverTime {
     const { turn, workers, width, row } = this;
     const unit = this.rows + 8;
     for (let worker = 0; worker < workers; worker++) this.drawWorker(worker, worker * row);
-    this.name("unit-name", unit + 17, UNITS[this.kind]);
+    this.name("unit-name", unit + 17, KINDS[this.kind][0]);
     let idle = 0;
     for (const start of this.turnsOfAll()) {
       if (start - idle > 1e-6) this.drawIdle(idle, start, unit);

@@ -38,13 +38,7 @@ class _Part(NamedTuple):
     width: float
 
 
-def machine_map(
-    now: str = "",
-    *,
-    was: str = "",
-    tensor_cores: bool = False,
-    says: str = "",
-) -> Output:
+def machine_map(now: str = "", *, was: str = "", says: str = "") -> Output:
     """Draw the map of the machine and mark the limit that a chapter moves, for each GPU.
 
     A chapter that moves the limit shows it near its top. Rates are per clock and SM: of DRAM and
@@ -52,23 +46,22 @@ def machine_map(
 
     Args:
         now: the part that limits the chapter's last kernel: "DRAM", "L2", "L1", "shared memory",
-            "registers", "schedulers", "multiply-add units", "tensor cores", or "SMs" where there
-            are too few blocks; without it nothing is marked.
+            "registers", "schedulers", "multiply-add units", or "SMs" where there are too few
+            blocks; without it nothing is marked.
         was: the part that limited the kernel before; the same part where the limit stays, none in
             the first chapter.
-        tensor_cores: whether to draw them where they are not the limit, too.
         says: what the caption adds to the first sentence.
 
     Raises:
         LabError: there is no such part; no record has microbenchmarks.
     """
-    return each_gpu(lambda: _map(now, was, tensor_cores, says))
+    return each_gpu(lambda: _map(now, was, says))
 
 
-def _map(now: str, was: str, tensor_cores: bool, says: str) -> Output:
+def _map(now: str, was: str, says: str) -> Output:
     card = measured_card()
     gpu = card.sheet
-    parts = _parts(card, gpu, tensor_cores=tensor_cores or "tensor cores" in (now, was))
+    parts = _parts(card, gpu)
     names = [*(part.name for part in parts), "SMs"]
     for name in (now, was):
         if name and name not in names:
@@ -92,7 +85,7 @@ def _map(now: str, was: str, tensor_cores: bool, says: str) -> Output:
     return Output(html, f"{described} {says}".rstrip())
 
 
-def _parts(card: Card, gpu: Gpu | None, *, tensor_cores: bool) -> list[_Part]:
+def _parts(card: Card, gpu: Gpu | None) -> list[_Part]:
     clocks = card.device.sms * card.clock_mhz / 1e3  # of all SMs, in 10⁹ a second
     dram, l2 = (
         f"{number(card.bandwidth[level] / clocks / FLOAT_BYTES)} numbers, measured"
@@ -106,7 +99,7 @@ def _parts(card: Card, gpu: Gpu | None, *, tensor_cores: bool) -> list[_Part]:
     lanes = f"{gpu.fp32_lanes} multiply-adds" if gpu else "multiply-adds"
     operands = f"{2 * gpu.fp32_lanes} factors, {gpu.fp32_lanes} sums" if gpu else "factors and sums"
     banks = f"{BANKS} numbers"
-    found = [
+    return [
         _Part("DRAM", dram, "dram", 0, 0, PANEL_WIDTH),
         _Part("L2", l2, "l2", 0, _BOX + _GAP, PANEL_WIDTH),
         _Part("L1", banks, "shared", _INSET, y, half),
@@ -115,13 +108,6 @@ def _parts(card: Card, gpu: Gpu | None, *, tensor_cores: bool) -> list[_Part]:
         _Part("schedulers", f"{SCHEDULERS} instructions × {WARP}", "kernel", _INSET, y + 2 * step, half),
         _Part("multiply-add units", lanes, "kernel", right, y + 2 * step, half),
     ]
-    if tensor_cores:
-        found.append(
-            _Part(
-                "tensor cores", "1,024 multiply-adds in TF32", "kernel", _INSET, y + 3 * step, inner
-            )
-        )
-    return found
 
 
 def _sentence(now: str, was: str) -> str:

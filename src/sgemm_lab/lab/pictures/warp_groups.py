@@ -159,7 +159,7 @@ def _tile_at_work(tile: Tile, groups: list[tuple[int, int]], step: int) -> Itera
     yield words(x, _TOP_OF_A - 8, "Aᵀ", bold=True, size=14)
     yield words(x + across, _TOP_OF_A - 8, f"{tile.bm} rows of A", anchor="end")
     yield words(x, y - 8, "Cᵀ", bold=True, size=14)
-    yield words(x + across, y - 8, f"{tile.bn} columns of C go down", anchor="end")
+    yield words(x + across, y - 8, f"{tile.bn} columns of C, drawn as rows", anchor="end")
     level = PALE if step else 0.0
     yield rectangle(_LETTER, y, deep, down, "shared", level)
     yield rectangle(x, _TOP_OF_A, across, deep, "shared", level)
@@ -248,7 +248,7 @@ def multicast(title: str, name: str | Kernel) -> Output:
         read += rows * tile.bk * FLOAT_BYTES
         y = top + begin * high
         middle = y + share * high / 2
-        label = f"block {part.block} copies" if share < 1 else "both copy all" * (not part.block)
+        label = f"block {part.block} copies" if share < 1 else "each copies all" * (not part.block)
         opacity = PALE if share < 1 else PALE / BLOCKS
         parts.append(box(left, y, wide, share * high, "l2", opacity))
         parts.append(words(left + wide / 2, middle + 4, label, anchor="middle"))

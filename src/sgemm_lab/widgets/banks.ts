@@ -10,7 +10,14 @@ import { boxWithText, button, html, say, setAttributes, svg, write } from "./sha
 import { textWidth } from "./shared/labels.ts";
 import { availableWidth, keepDrawn, put, redrawer, tool } from "./shared/model.ts";
 import type { PainterState } from "./shared/painter.ts";
-import { chosenRequest, ownPattern, requestChooser, tokenText, WIDTHS } from "./shared/painter.ts";
+import {
+  chosenRequest,
+  lanesText,
+  ownPattern,
+  requestChooser,
+  tokenText,
+  WIDTHS,
+} from "./shared/painter.ts";
 import { Player } from "./shared/player.ts";
 import { range, within } from "./shared/scale.ts";
 import { fit, Scene } from "./shared/scene.ts";
@@ -163,13 +170,15 @@ function drawBanks(scene: Scene, picture: SVGSVGElement, now: Painted, width: nu
       const y = isServed ? top + 2 : top - 8 - (wave - served + 1) * tall;
       const size = { width: (cell * bits) / WORD_BITS - 1, height: isServed ? TALLEST : tall - 1 };
       drawToken(scene, `${wave}-${word}`, lanes, { x, y, ...size }, isServed);
-      // Of a queue too long for numbers, the first and the last are named beside it.
+      // Lanes too many for a cell are named beside it, and of a queue too long for numbers its ends.
       const isEnd = wave === served || wave === wavefronts.length - 1;
-      if (tall > LETTERS || isServed || !isEnd || lanes.length > 1) continue;
-      const last = x > width - 60; // no room at its right
+      const many = lanes.length > 9 && lanes.length < WARP && bits === WORD_BITS;
+      if (!many && (tall > LETTERS || isServed || !isEnd || lanes.length > 1)) continue;
+      const last = x > width - 80; // no room at its right
       const at = last ? { x: x - 4, "text-anchor": "end" } : { x: x + cell + 4 };
       const beside = { class: "lab-tick", ...at, y: y + size.height / 2 + 4 };
-      scene.draw(`end${wave}-${word}`, "text", beside, `lane ${lanes[0]}`);
+      const text = `${many ? "lanes" : "lane"} ${lanesText(lanes)}`;
+      scene.draw(`end${wave}-${word}`, "text", beside, text);
     }
   });
   scene.finish();

@@ -105,6 +105,8 @@ def test_what_the_program_comes_to_is_an_error(
         ('"in 629 bad %d", bad', False),
         ('"size %d bad=%d", 4, bad', False),
         ('"0 errors %d", n', False),
+        ('"gpu 7 / 9, cpu 7"', False),
+        ('"gpu 8 / 9, cpu 7"', True),
         ('"%d bad", bad + 1', True),
         ('"n=%d bad: %d", 0, 3', True),
         ('"0 bad, errors 2"', True),

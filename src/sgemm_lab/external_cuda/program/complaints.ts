@@ -10,6 +10,7 @@ const EXPECTED = new RegExp(
   `${NUMBER}[^\\d\\n]*?\\b(?:expect(?:ed|s)?|want(?:ed)?|should be|reference|ref|cpu)\\b[:= ]*${NUMBER}`,
   "i",
 );
+const TOTAL = /(?:\/|\bof\b) *\d+/g;
 const TOLERANCE = 1e-3;
 
 /** The first line that says so; it is certain but for two floats, which may be off for a reason. */
@@ -23,7 +24,7 @@ export function complaint(output: string) {
     if (counts.some(Boolean)) return { text, isCertain: true };
     if (counts.length) continue;
     if (FAILED.test(line) && !NONE.test(line)) return { text, isCertain: true };
-    const [, one, other] = EXPECTED.exec(line) ?? [];
+    const [, one, other] = EXPECTED.exec(line.replace(TOTAL, "")) ?? [];
     if (one === undefined) continue;
     const [got, right] = [Number(one), Number(other)];
     if (Math.abs(got - right) > TOLERANCE * Math.max(1, Math.abs(right))) {

@@ -96,6 +96,7 @@ def _parts(card: Card, gpu: Gpu | None) -> list[_Part]:
     right = _INSET + half + 8
     y = 2 * (_BOX + _GAP) + 26
     step = _BOX + 8
+    last, issued = y + 2 * step, f"{SCHEDULERS} instructions × {WARP}"
     lanes = f"{gpu.fp32_lanes} multiply-adds" if gpu else "multiply-adds"
     operands = f"{2 * gpu.fp32_lanes} factors, {gpu.fp32_lanes} sums" if gpu else "factors and sums"
     banks = f"{BANKS} numbers"
@@ -105,8 +106,8 @@ def _parts(card: Card, gpu: Gpu | None) -> list[_Part]:
         _Part("L1", banks, "shared", _INSET, y, half),
         _Part("shared memory", "L1's banks", "shared", right, y, half),
         _Part("registers", operands, "register", _INSET, y + step, inner),
-        _Part("schedulers", f"{SCHEDULERS} instructions × {WARP}", "kernel", _INSET, y + 2 * step, half),
-        _Part("multiply-add units", lanes, "kernel", right, y + 2 * step, half),
+        _Part("schedulers", issued, "kernel", _INSET, last, half),
+        _Part("multiply-add units", lanes, "kernel", right, last, half),
     ]
 
 

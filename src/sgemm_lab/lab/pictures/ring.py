@@ -10,7 +10,11 @@ _OUTER, _INNER = 116, 36
 _MIDDLE = (PANEL_WIDTH / 2, _OUTER + 4)
 _GAP = 0.05
 """Radians between two stages."""
-_LOOKS = {"being multiplied": ("register", 1.0), "ready": ("shared", 0.55), "on its way": ("shared", 0.2)}
+_LOOKS = {
+    "being multiplied": ("register", 1.0),
+    "ready": ("shared", 0.55),
+    "on its way": ("shared", 0.2),
+}
 
 
 def ring_panel(title: str, pipeline: Pipeline, tile: int) -> Output:

@@ -138,7 +138,7 @@ function drawBanks(scene: Scene, picture: SVGSVGElement, now: Painted, width: nu
   for (const half of range(0, halves - 1)) {
     const waits = ({ words }: Wavefront) =>
       [...words.keys()].some((word) => Math.floor((word % BANKS) / inRow) === half);
-    tops.push(height + (wavefronts.findLastIndex(waits) + 1) * tall + 20);
+    tops.push(height + (wavefronts.findLastIndex(waits) + 1) * tall + (half ? 32 : 20));
     height = tops[half] + box + 34;
   }
   fit(picture, width, height);
@@ -173,7 +173,7 @@ function drawBanks(scene: Scene, picture: SVGSVGElement, now: Painted, width: nu
       // Lanes too many for a cell are named beside it, and of a queue too long for numbers its ends.
       const isEnd = wave === served || wave === wavefronts.length - 1;
       const many = lanes.length > 9 && lanes.length < WARP && bits === WORD_BITS;
-      if (!many && (tall > LETTERS || isServed || !isEnd || lanes.length > 1)) continue;
+      if (isServed || (!many && (tall > LETTERS || !isEnd || lanes.length > 1))) continue;
       const last = x > width - 80; // no room at its right
       const at = last ? { x: x - 4, "text-anchor": "end" } : { x: x + cell + 4 };
       const beside = { class: "lab-tick", ...at, y: y + size.height / 2 + 4 };

@@ -72,7 +72,7 @@ CASES = [
     limit(points(900.0, "predicted"), "takes 8 times fewer bytes"),
     limit(ABOVE, "1.25 times"),
     limit([point | {"gflops": 1250.0} for point in ABOVE], "it reaches 125 % of that"),
-    waves(False, "512 tiles on 132 SMs: 3 whole waves and a last one of 116 tiles. At its end "
+    waves(False, "512 tiles on 132 SMs: 3 whole waves and a last one of 116 tiles. In it "
           "16 SMs are idle. 97 % of the time of all SMs is used."),
     waves(True, "Every SM gets 1,986 K tiles or one less. 100 % of the time of all SMs is used. "
           "The price: 128 tiles are cut, and the parts of their sums must be added."),

@@ -26,9 +26,7 @@ def test_the_size_moves_everything(show: Opener, state: State) -> None:
     page.get_by_role("slider", name="M = N = K").fill("32")
     assert state(page, "size") == 2112
     assert (fact(page, "Busiest SM"), fact(page, "SM time used")) == ("2", "58 %")
-    expect(page.locator(".lab-verdict")).to_contain_text(
-        "a last one of 21 tiles. At its end 111 SM"
-    )
+    expect(page.locator(".lab-verdict")).to_contain_text("a last one of 21 tiles. In it 111 SM")
     assert page.locator(".lab-here").get_attribute("cx") != before
 
 

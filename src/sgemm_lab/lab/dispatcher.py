@@ -46,7 +46,8 @@ _TILES = ("BM", "BN", "WM", "WN", "TM", "TN")
 """Constants that the label of a candidate leaves out: its tile says which they are."""
 _WORDS = {
     "SPLIT": "K in {} parts",
-    "UNROLL": "{} k unrolled",
+    "PARTS": "K in {} parts",
+    "UNROLL": "loop unrolled by {}",
     "RESIDENT": "{} blocks per SM",
     "BLOCKS": "{} blocks per SM",
     "BAND": "bands of {} tiles",

@@ -145,12 +145,19 @@ export function render({ model, el }: View<State>) {
 /** What the reader can set. */
 function settings(model: Model<State>) {
   const size = choiceSlider("M = N = K", (value) => put(model, "size", value));
+  const kernels = model.get("kernels");
   const shares = segments(
     "Every SM gets",
     { whole: "whole tiles", even: "an even share (stream-K)" },
-    (value) => put(model, "even", value === "even"),
+    (value) => {
+      const [even, now] = [value === "even", kernelOf(model)];
+      const same = kernels.find(
+        (one) => one.even === even && one.bm === now.bm && one.bn === now.bn,
+      );
+      model.set("kernel", (same ?? now).name);
+      put(model, "even", even);
+    },
   );
-  const kernels = model.get("kernels");
   const tiles = kernels.map(({ name, bm, bn }): [string, string] => [
     name,
     `${bm} × ${bn}: ${name}`,
@@ -186,10 +193,15 @@ function namesOf(measured: Kernel[], even: boolean) {
   return names.length ? `; ${even ? "diamonds" : "squares"}: ${names.join(", ")}, measured` : "";
 }
 
+function kernelOf(model: Model<State>) {
+  const kernels = model.get("kernels");
+  return kernels.find(({ name }) => name === model.get("kernel")) ?? kernels[0];
+}
+
 function planOf(model: Model<State>): Plan {
   const [kernels, size] = [model.get("kernels"), model.get("size")];
   const [even, { id, sms }] = [model.get("even"), chosenGpu(model)];
-  const tile = kernels.find(({ name }) => name === model.get("kernel")) ?? kernels[0];
+  const tile = kernelOf(model);
   const product = productOf(tile, size);
   const measured = kernels.filter(
     (one) =>
@@ -238,7 +250,7 @@ function rowWords(plan: Plan) {
 
 function measuredWords({ measured }: Plan) {
   if (!measured.length) return "";
-  return `Marks: measured speed, as a share of that with all SMs busy${measured[0].note ? ` (${measured[0].note})` : ""}.`;
+  return `Squares and diamonds: measured, as a share of the speed with all SMs busy${measured[0].note ? ` (${measured[0].note})` : ""}.`;
 }
 
 function curveWords({ product, sms }: Plan) {

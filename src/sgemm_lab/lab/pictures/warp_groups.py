@@ -36,13 +36,11 @@ BLOCKS = 2
 """Blocks that are watched, neighbours in a row of tiles: a cluster, where the kernel has one."""
 _K = 8
 """k of one ``wgmma`` in TF32."""
-_HALVES = 64
-"""FP16 numbers in a row of the 128-byte swizzle: the width of a box of B."""
 _BAND = 16
 """Columns of C of a warp."""
 _LANE = 5
 """The lane whose numbers of B are marked."""
-_LETTER, _GAP = 16, 14
+_LETTER = 16
 _TOP_OF_A, _BETWEEN, _PER_K, _PER_COLUMN = 22, 34, 3, 2
 """px: above A, between the matrices, of a k, of a column of B."""
 
@@ -199,35 +197,6 @@ def _copies_in_words(seen: Watched) -> str:
         f"{'both blocks' if len(into) > 1 else 'itself'}."
         for part, into in seen.of_a.items()
     )
-
-
-def warp_group_rows(title: str, name: str | Kernel) -> Output:
-    """Draw the tiles of a block whose warp groups share the columns of C and part its rows."""
-    values = kernel_of(name).values
-    bm, bn, bk = (values[one] for one in ("BM", "BN", "BK"))
-    groups = values["THREADS"] // 128 - 1
-    rows = bm // groups
-    left = top = _LETTER
-    scale = (PANEL_WIDTH - left - _GAP - 1) / (bk + bn)
-    x, y = left + bk * scale + _GAP, top + bk * scale + _GAP
-    shapes = [
-        words(left - 14, y + 12, "A", bold=True, size=14),
-        words(x - 14, top + 12, "B", bold=True, size=14),
-    ]
-    for half in range(bn // _HALVES):
-        at, wide = x + half * _HALVES * scale, _HALVES * scale
-        shapes.append(box(at, top, wide, bk * scale, "shared", label=f"box {half}"))
-    for group in range(groups):
-        at, high = y + group * rows * scale, rows * scale
-        label = f"group {group}: {rows} rows of C"
-        shapes.append(box(left, at, bk * scale, high, "shared"))
-        shapes.append(box(x, at, bn * scale, high, "register", label=label))
-    described = (
-        f"A K tile: {bm} × {bk} of A and {bk} × {bn} of B, in {bn // _HALVES} boxes. Each of "
-        f"{groups} warp groups computes {rows} × {bn} of C."
-    )
-    says = f"A block computes **{bm} × {bn}** of C, a warp group **{rows}** of its rows"
-    return panel(title, shapes, y + bm * scale + 4, described, says)
 
 
 def multicast(title: str, name: str | Kernel) -> Output:

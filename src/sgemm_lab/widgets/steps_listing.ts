@@ -35,10 +35,10 @@ export class Listing {
     if (start) this.bringIntoView(start);
     for (const [at, line] of this.lines) {
       const lit = at === number;
+      if (lit) this.bringIntoView(line); // also after the pane has changed its size
       if (lit === line.classList.contains("lab-lit")) continue;
       line.classList.toggle("lab-lit", lit);
       setAttributes(line, { "aria-current": lit ? "step" : null });
-      if (lit) this.bringIntoView(line);
     }
   }
 

@@ -35,7 +35,7 @@ def test_even_shares_cut_tiles_and_leave_no_sm_idle(show: Opener, state: State) 
     assert page.locator(".lab-idle").count() == 1
     assert page.locator(".lab-cut").count() == 0
     page.get_by_role("radio", name="an even share").check()
-    assert state(page, "even") is True
+    assert (state(page, "even"), state(page, "kernel")) == (True, "even")
     assert page.locator(".lab-idle").count() == 0
     assert page.locator(".lab-cut, .lab-before").count() == 2
     expect(page.locator(".lab-verdict")).to_contain_text("128 tiles are cut")

@@ -57,7 +57,7 @@ def _table(ideas: Sequence[Idea]) -> Output:
         lines.append([idea.words, idea.compared or idea.before, *speeds, comparison(found / base)])
         sizes.append(size_text(size))
     return table(
-        ["idea", "compared with", "GFLOP/s of that", "with it", ""],
+        ["idea", "compared with", "GFLOP/s without", "with it", ""],
         lines,
         numbers=2,
         note=f"{record.gpu.name}, {' and '.join(dict.fromkeys(sizes))}, each pair in one run.",

@@ -106,7 +106,9 @@ function momentWords(ring: Ring, time: number) {
   if (time >= ring.end) return `${from}: all K tiles are multiplied.`;
   const { producers, readers } = waitsOf(ring, time);
   const waitWords = (at: At) => `wait for ${at.barrier}[${at.stage}]`;
-  const copy = producers ? waitWords(producers) : "have started their last copy";
+  const copy = producers
+    ? `${waitWords(producers)} before their next copy`
+    : "have started their last copy";
   const busy = ring.tiles.find((tile) => tile.begins <= time && time < tile.done);
   const multiply = readers ? waitWords(readers) : `multiply K tile ${busy?.number}`;
   return `${from}: producers ${copy}; consumers ${multiply}.`;

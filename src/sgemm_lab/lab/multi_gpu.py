@@ -86,7 +86,7 @@ class MultiGpuResults(RecordQueries):
             (f"Why {before / now:.2f}×",
              f"{before / now:.2f} = {gpus} × {part:.3f} (a part of C has fewer tiles) × "
              f"{more.efficiency:.3f} (efficiency: cuBLAS is faster with all of K in one product). "
-             f"Transfers are hidden: without any it takes {without:.1%} of the time."),
+             f"Transfers are hidden: without them it takes {without:.1%} as long."),
         ]  # fmt: skip
         numbers = [
             ("Limit", f"{gpus} × {most / gpus:.1f} TFLOP/s, the speed of cuBLAS on a part of C"),

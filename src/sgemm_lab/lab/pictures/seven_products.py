@@ -8,7 +8,7 @@ from sgemm_lab.lab.output import Output
 from sgemm_lab.lab.pictures.frame import frames, outline, panel, rectangle, words
 from sgemm_lab.widgets import Frames
 
-_SMALL, _LARGE, _APART = 15, 26, 22
+_SMALL, _LARGE, _APART = 10, 26, 9
 """Sides of a term in a product and in their sum, and between products, in px."""
 _PALE = 0.3
 _FACTORS = {one.name: (terms(one.left), terms(one.right)) for one in PRODUCTS}
@@ -16,21 +16,20 @@ _FACTORS = {one.name: (terms(one.left), terms(one.right)) for one in PRODUCTS}
 
 def seven_products() -> Frames:
     """Slide through the quadrants of C: the products that each is the sum of."""
-    return frames("Quadrant of C", {f"C{at}": _frame(f"C{at}") for at in QUADRANTS}, frame=1)
+    return frames("Quadrant of C", {f"C{at}": _frame(f"C{at}") for at in QUADRANTS}, frame=0)
 
 
 def _frame(name: str) -> Output:
     added, parts, total = terms(name), [], Counter[tuple[str, str]]()
-    for i, (product, sign) in enumerate(added):
-        left, right = _FACTORS[product]
-        found = {(a[1:], b[1:]): s * t for a, s in left for b, t in right}
-        x = i * (4 * _SMALL + _APART)
-        if i or sign < 0:
-            parts.append(words(x - _APART / 2, 56, _sign(sign), anchor="middle", size=18))
-        parts.append(words(x + 2 * _SMALL, 13, product, anchor="middle", bold=True))
+    for i, one in enumerate(PRODUCTS):
+        left, right = _FACTORS[one.name]
+        sign, x = dict(added).get(one.name, 0), i * (4 * _SMALL + _APART)
+        found = {(a[1:], b[1:]): sign * s * t for a, s in left for b, t in right if sign}
+        said, hue = f"{_sign(sign)} {one.name}" if sign else one.name, "fg" if sign else "muted"
+        parts.append(words(x + 2 * _SMALL, 13, said, hue=hue, anchor="middle", bold=bool(sign)))
         parts += _terms(x, 20, _SMALL, found)
-        total.update({term: sign * one for term, one in found.items()})
-    x, y = 60, 116
+        total.update(found)
+    x, y = 60, 96
     parts.append(words(0, y + 2 * _LARGE + 4, f"{name} =", bold=True))
     for i, at in enumerate(QUADRANTS):
         middle = (i + 0.5) * _LARGE
@@ -58,7 +57,7 @@ def _terms(
             if sign:
                 yield rectangle(x, y, side, side, "l2" if sign > 0 else "shared", _PALE)
             yield outline(x, y, side, side)
-            if sign is not None:
+            if sign is not None and side == _LARGE:
                 text, hue = (_sign(sign), "fg") if sign else ("0", "muted")
                 yield words(x + side / 2, y + side / 2 + 4, text, hue=hue, anchor="middle")
 

@@ -165,10 +165,8 @@ class Steps {
     this.root.classList.toggle("lab-failed", Boolean(now?.fault || wrong));
     const label = `A, B, C, shared memory and registers after step ${at}. ${words}`;
     setAttributes(this.picture, { "aria-label": label });
-    // Last: it asks for the layout. Before the first step the first product is in sight, not lit.
-    const first =
-      walkthrough.steps.find(({ entries }) => entries[0]?.factors) ?? walkthrough.steps[0];
-    this.code.light(now?.line, first?.line);
+    // Last: it asks for the layout. Before the first step its line is in sight, not lit.
+    this.code.light(now?.line, walkthrough.steps[0]?.line);
   }
 
   /** The walkthrough of the block and the barriers shown; those of one trace are kept. */

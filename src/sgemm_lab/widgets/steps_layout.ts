@@ -28,6 +28,10 @@ export const READABLE = 11; // px, of letters from which a whole name is written
 export const INDEX = 16; // px for a row of indices
 export const NAMES = 14; // px for a name below the sums
 
+/** "As[2][2]" */
+export const titleOf = ({ name, shape }: TracedArray) =>
+  `${name}${shape.map((side) => `[${side}]`).join("")}`;
+
 /** The side of a cell, in px, that has room for the indices of any element: "7,11". */
 function spelled({ m, n, k }: Walkthrough) {
   const longest = Math.max(`${m - 1},${k - 1}`.length, `${k - 1},${n - 1}`.length);
@@ -110,7 +114,7 @@ export function layOut(walkthrough: Walkthrough, thread: number, width: number) 
   let x = start;
   for (const tile of tiles) {
     boxes[tile.name] = { x, y, s: c };
-    x += tile.columns * c + GAP;
+    x += Math.max(tile.columns * c, inside ? textWidth(titleOf(tile), 13) : 0) + GAP;
   }
   const at = sideBySide ? { x, y } : { x: start, y: y + tall.tiles + HEAD + GAP };
   const height = Math.max(bottom, (sideBySide ? y : at.y) + tall.registers + 4);

@@ -170,10 +170,11 @@ export function phasesOf(steps: Step[], together: number) {
   return phases;
 }
 
-/** "Product 3 of 16": where a step stands in its phase. */
+/** "Product 3 of 16": where a step stands in its phase, if it has several. */
 export function placeInPhase({ first, last, action }: Phase, step: number) {
-  const words = { copy: "Copy", read: "Read", multiply: "Product", store: "Store", fail: "Step" };
-  return `${words[action]} ${step - first} of ${last - first}`;
+  const words = { copy: "Access", read: "Read", multiply: "Product", store: "Store", fail: "Step" };
+  const count = last - first;
+  return count > 1 ? `${words[action]} ${step - first} of ${count}` : words[action];
 }
 
 /** What the steps of a phase do, in a word or two: "16 products". */

@@ -5,7 +5,7 @@ import type { TracedArray } from "../counting/step_trace.ts";
 import { boxWithText, setAttributes, write } from "./shared/dom.ts";
 import { textWidth } from "./shared/labels.ts";
 import { fit, type Scene } from "./shared/scene.ts";
-import { INDEX, layOut, NAMES, type Place, READABLE } from "./steps_layout.ts";
+import { INDEX, layOut, NAMES, type Place, READABLE, titleOf } from "./steps_layout.ts";
 import { isWrong, type Matrix, type Register } from "./steps_model.ts";
 import { cellKey, placeName, type Seen, type Walkthrough } from "./steps_trace.ts";
 import { registerName, valueName } from "./steps_words.ts";
@@ -18,7 +18,8 @@ const [TITLE, LETTERS] = [14, 11]; // px, of letters of titles, which are bold, 
 export function keyOf({ trace, rooms, left, unsafe }: Walkthrough): [string, string][] {
   const fails = trace.blocks.some((steps) => steps.some(({ fault }) => fault));
   const entries: [string, string][] = [
-    ["lab-k-used lab-dram", "used in this step: global memory"],
+    ["", "used in this step:"],
+    ["lab-k-used lab-dram", "global memory"],
     ["lab-k-used lab-shared", "shared memory"],
     ["lab-k-used lab-register", "registers"],
     ["lab-k-other", "by other threads"],
@@ -209,10 +210,11 @@ class StepsPicture {
     return count ? `${count}/${this.walkthrough.k}` : "";
   }
 
-  drawTile({ name, shape, rows, columns }: TracedArray) {
+  drawTile(tile: TracedArray) {
     const { walkthrough, seen } = this;
+    const { name, rows, columns } = tile;
     const box = this.layout.boxes[name];
-    this.title(name, box, `${name}${shape.map((side) => `[${side}]`).join("")}`, "shared");
+    this.title(name, box, titleOf(tile), "shared");
     const dangers = new Set(seen.racing.map(({ key }) => key));
     const reads = seen.now?.store ? [] : seen.acting;
     const wrong = new Set(reads.filter(isWrong).map(({ key: at }) => at));

@@ -19,7 +19,7 @@ def time_bars(
 
     Args:
         rows: by what stands above each bar, its pieces: what is done, and for how long. A piece
-            called "wait" is empty, all others are filled.
+            called "wait" or "wait?" is empty, all others are filled.
         unit: of the times.
     """
     scale = PANEL_WIDTH / max(sum(clocks for _, clocks in pieces) for pieces in rows.values())
@@ -40,6 +40,6 @@ def time_bars(
 def _piece(what: str, x: float, y: float, width: float) -> list[str]:
     middle, base = x + width / 2, y + (39 if width < _NARROWEST else 17)
     label = words(middle, base, what, anchor="middle")
-    if what == "wait":
+    if what.startswith("wait"):
         return [outline(x + 0.5, y + 0.5, width - 1, _BAR - 1, "shared", dashed=True), label]
     return [box(x, y, width, _BAR, "shared", 0.36), label]

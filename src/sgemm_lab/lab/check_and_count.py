@@ -22,7 +22,7 @@ def _external_verdict(kernels: Sequence[ExternalKernel]) -> Output:
         for report in check_file(kernel):
             texts = (*report.findings[:MOST_FINDINGS], *report.said)
             rows.append([report.kernel, " ".join([f"{report.verdict}.", *map(str, texts)])])
-    note = "Checked here without a GPU: the compiled kernel ran on this machine's processor."
+    note = "Simulated, without a GPU: the compiled kernel ran on a processor."
     return table(["kernel", "verdict"], rows, note=note, numbers=2)
 
 

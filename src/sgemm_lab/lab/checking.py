@@ -29,7 +29,7 @@ def verdict(kernels: list[Kernel], *, simulated: bool = False) -> Output:
         else:
             found = (check if is_builtin(kernel) else check_sandboxed)(kernel, sizes)
         rows.append([kernel.title, judgement(list(found))])
-    note = "Checked here without a GPU: the compiled kernel ran on this machine's processor."
+    note = "Simulated, without a GPU: the compiled kernel ran on a processor."
     if live:
         note = f"Checked here, on {current_device().name}, against float64."
     if live and lacking:

@@ -193,6 +193,7 @@ def test_every_target_is_understood(name: str, target: str) -> None:
         ("cp_async_shared_global.h", {"file": "kernel.cu", "line": 49}),
         ("memcpy_async.h", {"file": "kernel.cu", "line": 49}),
         ("barrier", {"file": "kernel.cu", "line": 49}),
+        ("cuda_pipeline_helpers.h", {"file": "kernel.cu", "line": 49}),
         ("mma.hpp", {"file": "kernel.cu", "line": 49}),
         ("my_tiles.h", {"file": "my_tiles.h", "line": 60}),
     ],

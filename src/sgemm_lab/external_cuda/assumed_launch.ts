@@ -9,7 +9,7 @@ import { type HostLaunch, trimmed } from "./host_launch.ts";
 import { assumedImage, type ImageUse } from "./images.ts";
 import type { Opened } from "./open_kernel.ts";
 import { isSize, productArguments } from "./signatures.ts";
-import type { Field, Slot } from "./structs.ts";
+import { bytesOfType, type Field, type Slot } from "./structs.ts";
 import { sizeOf, usualNumber } from "./usual_numbers.ts";
 
 /** What the compiler made of a kernel. */
@@ -96,6 +96,8 @@ export interface Attempt extends GivenLaunch {
   assumed: string;
   /** the block was shrunk to stay inside the kernel's arrays */
   narrowed: boolean;
+  /** integers hold zeros */
+  isZero: boolean;
   /** assumed sizes that the launch depends on, by name */
   sizes: Map<string, number>;
 }
@@ -142,7 +144,11 @@ export function assumedBlock(
   const isPlane = compiled.usesY && opened.file.files.some(({ text }) => DOWN.test(text));
   const usual = (isPlane ? [16, 16] : [256]).map((side) => side >> narrowed);
   if (host) return trimmed(host.call.block);
-  return compiled.mostThreads.length ? compiled.mostThreads : usual;
+  const [threads = 0, ...others] = compiled.mostThreads;
+  const side = 2 ** Math.ceil(Math.log2(threads) / 2);
+  if (isPlane && threads % side === 0 && Math.max(...others, 1) === 1)
+    return [side, threads / side];
+  return threads ? compiled.mostThreads : usual;
 }
 
 /** Builds one attempt. */
@@ -191,6 +197,7 @@ class Assuming {
         `Launch, assumed: a grid of ${used.join(" × ")} blocks of ${threads.join(" × ")} threads. ` +
         "Say --grid and --block where it is another.",
       narrowed: Boolean(plan.narrowed),
+      isZero: Boolean(plan.zeros),
       sizes: this.#sizes,
     };
   }
@@ -248,9 +255,9 @@ class Assuming {
     const { element } = field;
     const { plan } = this;
     this.#roomy = true;
-    const size = Math.min(this.most.elements, most * (plan.roomy ? roomOf(this.#fields) : 1));
-    const count = Math.max(1, Math.floor(size / (element?.lanes ?? 1)));
-    const isZero = isWhole(element) && plan.zeros;
+    const size = most * (plan.roomy ? roomOf(this.#fields) : 1);
+    const count = countOf(field, size, this.unknown.opened, this.most);
+    const isZero = plan.zeros && (isWhole(element) || !(element || field.constant));
     const use = isZero ? "zero" : field.constant ? "in" : "inout";
     const text = `${name}:${use}:${count}${element ? "" : ":float"}`;
     return { field, text, count, value: null };
@@ -262,6 +269,17 @@ class Assuming {
     const said = `Arguments, assumed: ${text}. Say --args where they are others.`;
     return this.#roomy ? `${said} ${SIZES_ASSUMED}` : said;
   }
+}
+
+/** As many elements, or words of structs, as an array of some elements may have. */
+export function countOf(
+  { element, type }: Field,
+  size: number,
+  { file, values }: Opened,
+  most = MOST,
+) {
+  if (element) return Math.max(1, Math.min(size, Math.floor(most.elements / element.lanes)));
+  return Math.min(most.elements, size * Math.ceil((bytesOfType(type, file, values) ?? 1) / 4));
 }
 
 /** The elements of an array of unknown size: as many as sizes and threads say. */

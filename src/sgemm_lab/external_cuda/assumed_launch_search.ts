@@ -1,7 +1,7 @@
 // Run a kernel of which the launch is not known: the first assumed launch without an access outside
 // its arrays is taken. With assumed sizes an index out of bounds is no fault of the kernel.
 
-import { LabError } from "../errors.ts";
+import { LabError, orNull } from "../errors.ts";
 import { WARP } from "../hardware.py";
 import type { Size } from "../kernel.ts";
 import { secondsNow } from "../simulator/clock.ts";
@@ -9,31 +9,24 @@ import { DeadlockError, EndlessLoopError } from "../simulator/divergence.ts";
 import { OUT_OF_BOUNDS } from "../simulator/hazard_log.ts";
 import type { Hazard } from "../simulator/hazard_types.ts";
 import { readArguments, textsOf } from "./arguments.ts";
-import { type Attempt, attempts, type Most, type Unknown } from "./assumed_launch.ts";
+import { type Attempt, attempts, MOST, type Most, type Unknown } from "./assumed_launch.ts";
 import { arraysAt, otherContents, withEmptyRows } from "./initial_values.ts";
 import type { Prepared, Settings, UnknownLaunchError } from "./launch.ts";
-import { blockIsFree, NoLaunchError } from "./launch.ts";
+import { blockIsFree, NoLaunchError, product } from "./launch.ts";
 import { launchByTrial } from "./launch_search.ts";
 import { madeLaunches } from "./made_launch.ts";
-import type { Done, Expectations } from "./one_launch.ts";
-import { countPrepared, isWrong, NOTHING, runAndWeigh } from "./one_launch.ts";
+import type { Done, Expectations, OtherSizes } from "./one_launch.ts";
+import { countPrepared, isWrong, NeverEndsError, NOTHING, runAndWeigh } from "./one_launch.ts";
 import { ofTheBlock } from "./severity.ts";
 import { isSize } from "./signatures.ts";
 import { usualNumber } from "./usual_numbers.ts";
 
 const NOT_RIGHT = "No launch that was tried makes C right, so C was not judged. ";
-/** Seconds of one assumed launch, and of all. */
+/** Seconds of one assumed launch, and of all; of one at larger sizes, and of what they are tried for. */
 const [TRY_SECONDS, TRIES_SECONDS] = [4, 20];
-
-/** A launch that never ends. */
-export class NeverEndsError extends LabError {
-  constructor(
-    public prepared: Prepared,
-    public reason: EndlessLoopError | DeadlockError,
-  ) {
-    super(reason.message);
-  }
-}
+const [LARGER_SECONDS, QUICK] = [3, 0.5];
+/** How much larger a size is that no block divides; sizes that need not be larger. */
+const [ODD, ENOUGH] = [3, 1024];
 
 export const isStuck = (error: unknown): error is EndlessLoopError | DeadlockError =>
   error instanceof EndlessLoopError || error instanceof DeadlockError;
@@ -60,8 +53,8 @@ interface Tried {
   isLaunched: boolean;
   /** the block was shrunk to stay inside the kernel's arrays */
   isNarrowed: boolean;
-  /** an access outside an array whose size is told is a fault of the kernel */
-  isLast: boolean;
+  /** integers hold zeros: of host code, an access outside an array of known size is a fault */
+  isZero: boolean;
 }
 
 /** The launches of host code first, which may be too large; then those that are assumed. */
@@ -69,15 +62,17 @@ function* triesOf(
   unknown: Prepared,
   said = "",
   most?: Most,
-  sizes: Map<string, number> | null = null,
+  change?: (size: number) => number,
+  sizes: [string, number][] = [],
 ): Generator<Tried> {
-  for (const one of madeLaunches(unknown, most, sizes !== null)) {
+  for (const one of madeLaunches(unknown, most, change)) {
     yield { ...one, isLaunched: true, isNarrowed: false };
   }
-  if (unknown.host?.made && sizes) return;
-  for (const one of attempts(unknownOf(unknown), most, sizes ?? undefined)) {
+  if (unknown.host?.made && change) return;
+  const edits = new Map(sizes.map(([name, value]) => [name, change?.(value) ?? value]));
+  for (const one of attempts(unknownOf(unknown), most, edits)) {
     const prepared = preparedBy(unknown, one, said);
-    yield { prepared, isLaunched: false, isNarrowed: one.narrowed, isLast: false };
+    yield { prepared, isLaunched: false, isNarrowed: one.narrowed, isZero: one.isZero };
   }
 }
 
@@ -96,7 +91,7 @@ export function countAssumed(
   const end = secondsNow() + Math.min(TRIES_SECONDS, settings.timeLimit);
   const left = () => end - secondsNow();
   let [outside, fault, waiting]: (LabError | null)[] = [null, null, null];
-  let endless: NeverEndsError | null = null;
+  let [endless, alwaysWaiting]: (NeverEndsError | undefined)[] = [];
   let racing: Done | null = null;
   const said = unknown instanceof NoLaunchError ? NOT_RIGHT : "";
   for (const { prepared, ...one } of triesOf(unknown.prepared, said, most)) {
@@ -109,11 +104,12 @@ export function countAssumed(
     };
     try {
       const done = countPrepared(prepared, size, expectations, limited);
-      const found = leaving(done, one.isLaunched, one.isLast);
+      const found = leaving(done, one.isLaunched, one.isZero);
       if (!found && !(one.isNarrowed && done.result.hazards.length)) {
-        const odd = oddOf(unknown.prepared, done, size, limited);
+        const odd = withSizes(unknown.prepared, done, size, limited, isEven, anOdd);
+        const larger = withLarger(unknown.prepared, done, size, limited);
         const inOneWarp = one.isLaunched ? undefined : inWarp(unknown.prepared, done, limited);
-        return { ...done, odd, inOneWarp };
+        return { ...done, odd, larger, inOneWarp, waits: alwaysWaiting };
       }
       if (found) outside ??= leavingError(done, found);
       if (!one.isNarrowed && racesAnyway(done)) racing ??= { ...done, inOneWarp: [] };
@@ -123,7 +119,10 @@ export function countAssumed(
         const never = new NeverEndsError(prepared, error);
         if (one.isLaunched) endless ??= never;
         // Threads that wait in vain for each other do so with other sizes, too.
-        if (error instanceof DeadlockError && !blockIsFree(unknown.prepared)) waiting ??= never;
+        if (error instanceof DeadlockError && !blockIsFree(unknown.prepared)) {
+          waiting ??= never;
+          if (one.isZero) alwaysWaiting ??= never;
+        }
       }
       fault ??= error;
     }
@@ -148,23 +147,48 @@ const sizesOf = ({ prepared: { given, fields } }: Done) =>
       : [],
   );
 
-/** The first launch that stays inside its arrays, with each assumed size that is even one more. */
-function oddOf(unknown: Prepared, done: Done, size: Size, settings: Settings): Done["odd"] {
-  const even = sizesOf(done).filter(([, value]) => value % 2 === 0);
-  if (!even.length) return undefined;
-  const edits = new Map(even.map(([name, value]) => [name, value + 1]));
+const isEven = (size: number) => size % 2 === 0;
+const anOdd = (size: number) => size + (isEven(size) ? ODD : 0);
+
+/** Sizes at which the loops over tiles run more often, and the grid has more blocks. */
+function withLarger(unknown: Prepared, done: Done, size: Size, settings: Settings) {
+  const sides = sizesOf(done).map(([, value]) => value);
+  const isQuick = done.seconds < QUICK && !done.result.hazards.length;
+  if (!isQuick || !sides.length || Math.min(...sides) >= ENOUGH) return null;
+  const factors = [4, 2].filter(
+    (factor) => product(sides) * factor ** sides.length <= MOST.threads,
+  );
+  const [factor = 1] = factors;
+  const limited = { ...settings, timeLimit: Math.min(LARGER_SECONDS, settings.timeLimit) };
+  return withSizes(
+    unknown,
+    done,
+    size,
+    limited,
+    () => factor > 1,
+    (side) => factor * side,
+  );
+}
+
+/** The first launch that stays inside its arrays, with each assumed size of a kind changed. */
+function withSizes(
+  unknown: Prepared,
+  done: Done,
+  size: Size,
+  settings: Settings,
+  isKind: (size: number) => boolean,
+  change: (size: number) => number,
+): OtherSizes | null {
+  const sizes = sizesOf(done).filter(([, value]) => isKind(value));
+  if (!sizes.length) return null;
   const end = secondsNow() + settings.timeLimit;
-  for (const other of triesOf(unknown, "", undefined, edits)) {
+  for (const other of triesOf(unknown, "", undefined, change, sizes)) {
     if (secondsNow() > end) break;
-    try {
-      const done = countPrepared(other.prepared, size, NOTHING, settings);
-      const launched = other.isLaunched;
-      if (!leaving(done, launched, false)) return { done, launched };
-    } catch (error) {
-      if (!(error instanceof LabError)) throw error;
-    }
+    const done = orNull(() => countPrepared(other.prepared, size, NOTHING, settings));
+    const launched = other.isLaunched;
+    if (done && !leaving(done, launched, false)) return { done, launched };
   }
-  return undefined;
+  return null;
 }
 
 /**
@@ -211,23 +235,17 @@ export function atEmptyRows({ prepared, size }: Done, settings: Settings): Hazar
   return atEnd.filter((one) => !before.some((other) => isSameHazard(one, other)));
 }
 
-function hazardsWith(...launch: Parameters<typeof runAndWeigh>) {
-  try {
-    return runAndWeigh(...launch).result.hazards;
-  } catch (error) {
-    if (!(error instanceof LabError)) throw error;
-    return null;
-  }
-}
+const hazardsWith = (...launch: Parameters<typeof runAndWeigh>) =>
+  orNull(() => runAndWeigh(...launch).result.hazards);
 
 /**
  * An access outside an array whose size is assumed. Shared arrays have known sizes, but an assumed block
  * may be too large for them: they count unless the launch is known. Arrays of known sizes count too,
  * until nothing else can be the reason.
  */
-function leaving(done: Done, isLaunched: boolean, isLast: boolean) {
+function leaving(done: Done, isLaunched: boolean, isZero: boolean) {
   const made = done.prepared.host?.made;
-  const assumed = isLaunched && isLast && made ? made.arrays : assumedArrays(done);
+  const assumed = isLaunched && isZero && made ? made.arrays : assumedArrays(done);
   const found = done.result.hazards.find(
     ({ kind, array }) => kind === OUT_OF_BOUNDS && (!isLaunched || assumed.has(array as string)),
   );

@@ -5,23 +5,24 @@
 import { LabError } from "../errors.ts";
 import type { Size } from "../kernel.ts";
 import { secondsNow } from "../simulator/clock.ts";
-import { BARRIER, EXCHANGE, MISALIGNED, RACE } from "../simulator/hazard_log.ts";
+import {
+  BARRIER,
+  EXCHANGE,
+  MISALIGNED,
+  OUT_OF_BOUNDS,
+  RACE,
+  SPLIT_BARRIER,
+} from "../simulator/hazard_log.ts";
 import type { Hazard } from "../simulator/hazard_types.ts";
 import { comma, plural } from "../text.ts";
 import { textsOf } from "./arguments.ts";
 import type { Most } from "./assumed_launch.ts";
-import {
-  atEmptyRows,
-  countAssumed,
-  isStuck,
-  lasting,
-  launchOf,
-  NeverEndsError,
-} from "./assumed_launch_search.ts";
+import { atEmptyRows, countAssumed, isStuck, lasting, launchOf } from "./assumed_launch_search.ts";
 import { checkProduct, takesSizes } from "./check_product.ts";
 import { type CompiledReference, compare } from "./compare.ts";
 import type { HostLaunch } from "./host_launch.ts";
 import { streamFaults } from "./host_order.ts";
+import { atOwnSizes } from "./index_overflow.ts";
 import type { Kernel, Prepared, Settings } from "./launch.ts";
 import {
   bare,
@@ -35,7 +36,15 @@ import {
   resumed,
   UnknownLaunchError,
 } from "./launch.ts";
-import { type Compared, countPrepared, type Done, NOTHING } from "./one_launch.ts";
+import {
+  type Compared,
+  countPrepared,
+  type Done,
+  NeverEndsError,
+  NOTHING,
+  type OtherSizes,
+} from "./one_launch.ts";
+import { inOtherBranches } from "./other_branches.ts";
 import { countRecorded } from "./recorded_launch.ts";
 import type { KernelReport, Options } from "./report.ts";
 import {
@@ -46,14 +55,18 @@ import {
   SETTINGS,
   sentencesOf,
 } from "./report.ts";
-import { otherOrders, skippedPlace } from "./schedules.ts";
+import { aloneInWarps, otherOrders, skippedPlace } from "./schedules.ts";
 import type { Finding, Severity } from "./severity.ts";
-import { ENDLESS, findingOf, verdictOf, WRONG_RESULT } from "./severity.ts";
+import { ENDLESS, findingOf, OF_THREADS, verdictOf, WRONG_RESULT } from "./severity.ts";
 import { withMoreBlocks } from "./undersized_grid.ts";
 import { unusedLoads } from "./unused_loads.ts";
 
 /** M, N and K of a kernel whose arguments name them but which is no product. */
 const SIZE: Size = [64, 64, 64];
+/** What shows at sizes that no block divides: threads that miss, and misaligned rows. */
+const OF_SIZE = [BARRIER, EXCHANGE, MISALIGNED, SPLIT_BARRIER];
+/** Seconds of a launch that may run at three sizes more. */
+const QUICK = 3;
 const EMPTY_ROWS = "It happens where the last rows, of equal offsets, are empty.";
 export const NO_PRODUCT =
   "It looks like a matrix product, but no launch that was tried makes C the product.";
@@ -88,7 +101,7 @@ export function checkLaunched(
     : "its arrays are too large, or not known.";
   try {
     const done = countRecorded(kernel, launch, isSketch, SIZE, NOTHING, settings);
-    if (done) return ofLaunch(done, settings, end);
+    if (done) return withOwnSizes(ofLaunch(done, settings, end), done, launch, settings);
   } catch (error) {
     if (isSketch && isStuck(error)) {
       return neverEnding({ ...bare(kernel), certain: false }, error);
@@ -99,6 +112,26 @@ export function checkLaunched(
   }
   if (isSketch) return checkKernel(kernel, options);
   return { ...reportOf(kernel), said: [`No other order was tried: ${why}`] };
+}
+
+/** Add an index that has too few bits at the program's own sizes, where smaller ones ran. */
+function withOwnSizes(
+  report: KernelReport,
+  { prepared, size, result, seconds }: Done,
+  { smaller = "" }: HostLaunch,
+  settings: Settings,
+): KernelReport {
+  if (!smaller || result.hazards.length || seconds > QUICK) return report;
+  const found = atOwnSizes(prepared, size, smaller, settings);
+  if (!found) return report;
+  const { bits, location } = found;
+  const message =
+    `${location}: an index has ${bits} bits here, which are too few at the sizes that the file ` +
+    "says. Count it in size_t.";
+  const place = { file: location.file, line: location.line };
+  const finding = { ...ofKernel(prepared, "warning", OUT_OF_BOUNDS, message), ...place };
+  const findings = [...report.findings, finding];
+  return { ...report, findings, verdict: verdictOf(findings, report.verdict) };
 }
 
 /** A report of what the text of a file shows; the program says the rest. */
@@ -173,10 +206,12 @@ function reported(prepared: Prepared, findings: Finding[], said: string[], isCom
   return { kernel, file, line, verdict, findings, said, sizes: [], limits: [] };
 }
 
-function neverEnding(prepared: Prepared, { message, location }: NeverEndsError["reason"]) {
+const neverEnding = (prepared: Prepared, reason: NeverEndsError["reason"]) =>
+  reported(prepared, [waitingIn(prepared, reason)], assumedOf(prepared));
+
+function waitingIn(prepared: Prepared, { message, location }: NeverEndsError["reason"]) {
   const found = ofKernel(prepared, prepared.certain ? "error" : "warning", ENDLESS, message);
-  const place = location ? { file: location.file, line: location.line } : {};
-  return reported(prepared, [{ ...found, ...place }], assumedOf(prepared));
+  return location ? { ...found, file: location.file, line: location.line } : found;
 }
 
 /**
@@ -196,6 +231,11 @@ export function ofLaunch(done: Done, settings: Settings, end: number, suspicions
     ...done.harmless.map((one) => adding(findingOf(one, prepared, "information"), SAME_VALUE)),
   );
   findings.push(...ofHost(prepared));
+  if (done.waits) {
+    const { prepared: other, reason } = done.waits;
+    const found = adding(waitingIn(other, reason), happensWith(other));
+    findings.push({ ...found, severity: "warning" });
+  }
   if (verdictOf(findings, "right") !== "wrong") {
     findings.push(...suspicions.map((text) => ofKernel(prepared, "warning", WRONG_RESULT, text)));
   }
@@ -221,9 +261,16 @@ export function ofLaunch(done: Done, settings: Settings, end: number, suspicions
   if (secondsNow() < end) {
     const [found, tried] = otherOrders(done, settings);
     findings.push(...found, ...skippedPlace(done, settings));
+    if (!findings.some(({ severity }) => severity !== "information")) {
+      findings.push(...aloneInWarps(done, found, settings));
+    }
     if (!found.length) findings.push(...withMoreBlocks(done, settings, prepared.certain));
     findings.push(...unusedLoads(done, settings));
-    if (done.odd) findings.push(...atOddSizes(done.odd, findings, settings));
+    if (!findings.length) findings.push(...inOtherBranches(done, settings));
+    for (const one of [done.odd, done.larger]) {
+      const kinds = one === done.odd ? OF_SIZE : OF_THREADS;
+      if (one) findings.push(...atOtherSizes(one, kinds, findings, settings));
+    }
     said.push(...inOtherOrders(tried));
   }
   const isLate = secondsNow() >= end;
@@ -234,21 +281,23 @@ export function ofLaunch(done: Done, settings: Settings, end: number, suspicions
   return { ...report, comparable: { launch: plainLaunch(prepared), size } };
 }
 
-/** Threads that miss at a barrier or in a warp, misaligned rows, and elements that a grid leaves out, only
- * at sizes that no block divides. */
-function atOddSizes(
-  { done, launched }: NonNullable<Done["odd"]>,
+/** Hazards of some kinds, and elements that a grid leaves out, only at other sizes. */
+function atOtherSizes(
+  { done, launched }: OtherSizes,
+  kinds: string[],
   known: Finding[],
   settings: Settings,
 ) {
-  const ofSize = [BARRIER, EXCHANGE, MISALIGNED];
-  const shown = done.result.hazards.filter(({ kind }) => ofSize.includes(kind));
+  const { hazards, warnings } = done.result;
+  const shown = [...hazards, ...warnings].filter(({ kind }) => kinds.includes(kind));
   const found = shown.map((one) => findingOf(one, done.prepared, "warning"));
-  found.push(...withMoreBlocks(done, settings, launched));
+  if (kinds === OF_SIZE) found.push(...withMoreBlocks(done, settings, launched));
   return found
     .filter(({ kind, line }) => !known.some((one) => one.kind === kind && one.line === line))
-    .map((one) => adding(one, `It happens with ${textsOf(done.prepared.given)}.`));
+    .map((one) => adding(one, happensWith(done.prepared)));
 }
+
+const happensWith = ({ given }: Prepared) => `It happens with ${textsOf(given)}.`;
 
 const adding = (finding: Finding, text: string): Finding => ({
   ...finding,

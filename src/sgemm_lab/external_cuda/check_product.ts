@@ -4,7 +4,7 @@ import { QUICK_SIZES } from "../checking/judge.py";
 import { type CheckResult, Judge, passed, WrongResultError } from "../checking/judge.ts";
 import { sentence } from "../checking/sentences.ts";
 import { checkSize, type Matrix } from "../counting/kernel_counts.ts";
-import { LabError } from "../errors.ts";
+import { LabError, orNull } from "../errors.ts";
 import type { Size } from "../kernel.ts";
 import { secondsNow } from "../simulator/clock.ts";
 import { TimeLimitError } from "../simulator/divergence.ts";
@@ -320,12 +320,10 @@ function roundsDown(prepared: Prepared, tile: Size) {
   if (host && !host.made && !follows) return true;
   if (!follows || grid.length) return false;
   const ragged = tile.map((side) => 2 * side - 1) as Size;
-  try {
-    return `${rawShape(prepared, tile).grid}` === `${rawShape(prepared, ragged).grid}`;
-  } catch (error) {
-    if (error instanceof LabError) return false;
-    throw error;
-  }
+  const [own, other] = [tile, ragged].map((size) =>
+    orNull(() => `${rawShape(prepared, size).grid}`),
+  );
+  return own !== null && own === other;
 }
 
 /**
@@ -379,19 +377,15 @@ function guardedSizes(prepared: Prepared) {
  * does not say how much of C a block covers.
  */
 function sizesOfTiles(prepared: Prepared): Size[] {
-  const grids: number[][] = [];
-  try {
-    for (const [m, n] of [
-      [1, 1],
-      [2, 1],
-      [1, 2],
-    ]) {
-      grids.push(rawShape(prepared, [m * LARGE, n * LARGE, LARGE]).grid);
-    }
-  } catch (error) {
-    if (!(error instanceof LabError)) throw error;
-    return [];
-  }
+  const sides = [
+    [1, 1],
+    [2, 1],
+    [1, 2],
+  ];
+  const grids = orNull(() =>
+    sides.map(([m, n]) => rawShape(prepared, [m * LARGE, n * LARGE, LARGE]).grid),
+  );
+  if (!grids) return [];
   const [base, ...larger] = grids;
   const [m, n] = larger.map((grid) => {
     const axis = base.findLastIndex((count, at) => grid[at] > count);

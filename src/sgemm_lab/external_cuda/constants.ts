@@ -1,6 +1,6 @@
 // The values of constant expressions in a file: numbers, macros, constants, `sizeof`. Nothing is run.
 
-import { LabError } from "../errors.ts";
+import { orNull } from "../errors.ts";
 import { type Names, whole } from "./arguments.ts";
 import type { CudaFile } from "./cuda_file.ts";
 import { bytesOf, elementOf } from "./elements.ts";
@@ -28,12 +28,7 @@ export function constantOf(
 function numberOf(text: string | null, names: Names): number | null {
   if (text === null) return null;
   if (text !== "" && Number.isFinite(Number(text))) return Number(text);
-  try {
-    return whole(text, names, "number");
-  } catch (error) {
-    if (error instanceof LabError) return null;
-    throw error;
-  }
+  return orNull(() => whole(text, names, "number"));
 }
 
 class Reader {

@@ -4,10 +4,11 @@
 // the size. The kernel runs at three small sizes, in the blocks at the corners of its grid; three values
 // of each narrow number in an address determine its quadratic.
 
-import { LabError } from "../errors.ts";
+import { orNull } from "../errors.ts";
 import type { Size } from "../kernel.ts";
 import { MOST_BLOCKS_YZ } from "../simulator/limits.py";
 import { comma } from "../text.ts";
+import type { Given, GivenNumber } from "./arguments.ts";
 import { arraysAt } from "./initial_values.ts";
 import { multiplies, type Prepared, type Ran, rawShape, run, type Settings } from "./launch.ts";
 
@@ -39,13 +40,8 @@ export function indexOverflow(prepared: Prepared, settings: Settings): IndexOver
 /** The first size at which the grid has too many blocks along y or z. */
 function ofGrid(prepared: Prepared): IndexOverflow[] {
   const isTooMany = (side: number) => {
-    try {
-      const [, ...more] = rawShape(prepared, [side, side, side]).grid;
-      return Math.max(...more) > MOST_BLOCKS_YZ;
-    } catch (error) {
-      if (!(error instanceof LabError)) throw error;
-      return false;
-    }
+    const [, ...more] = orNull(() => rawShape(prepared, [side, side, side]).grid) ?? [];
+    return Math.max(...more) > MOST_BLOCKS_YZ;
   };
   if (!isTooMany(LARGEST)) return [];
   const side = firstAbove(0, LARGEST, isTooMany);
@@ -66,25 +62,54 @@ function firstAbove(low: number, high: number, holds: (one: number) => boolean) 
   return above;
 }
 
-/** The narrow numbers in addresses, and where each leaves what its type holds. */
-function ofIndices(prepared: Prepared, settings: Settings): IndexOverflow[] {
+/**
+ * The first narrow number in an address of a program that leaves what its type holds at the program's own
+ * sizes, which were made smaller; null if none does.
+ * @param told "n is 1,000 for 64,000", as sizes.ts has it
+ */
+export function atOwnSizes(prepared: Prepared, size: Size, told: string, settings: Settings) {
+  const own = new Map<number, number>();
+  for (const [, now, before] of told.matchAll(/ is ([\d,]+) for ([\d,]+)/g)) {
+    own.set(...([now, before].map((text) => Number(text.replaceAll(",", ""))) as [number, number]));
+  }
+  const isScaled = (one: Given): one is GivenNumber =>
+    one.kind === "number" && own.has(Number(one.text));
+  const scaled = prepared.given.filter(isScaled).map(({ text }) => Number(text));
+  if (!scaled.length) return null;
+  const runs = narrowIn(
+    SIDES.map((side) => {
+      const smaller = (value: number) => `${Math.max(1, Math.floor((value * side) / SIDES[2]))}`;
+      const given = prepared.given.map((one) =>
+        isScaled(one) ? { ...one, text: smaller(Number(one.text)) } : one,
+      );
+      return [{ ...prepared, given }, size, null];
+    }),
+    settings,
+  );
+  const most = SIDES[2] * Math.min(...scaled.map((now) => (own.get(now) ?? now) / now));
+  return leavingIn(runs).find(({ side }) => side <= most) ?? null;
+}
+
+type Narrow = NonNullable<Ran["result"]["watched"]["widest_indices"]>;
+
+/** The narrow numbers in the addresses of some launches; none where one cannot be run. */
+function narrowIn(launches: [Prepared, Size, number[] | null][], settings: Settings): Narrow[] {
   const quiet = {
     ...{ ...settings, checkHazards: false, countRequests: false, progress: null },
     ...{ watch: ["widest_indices" as const], timeLimit: Math.min(SECONDS, settings.timeLimit) },
   };
-  const runs: NonNullable<Ran["result"]["watched"]["widest_indices"]>[] = [];
-  for (const side of SIDES) {
-    const size: Size = [side, side, side];
-    try {
-      const only = cornersOf(rawShape(prepared, size).grid);
-      const { result } = run(prepared, size, arraysAt(prepared, size), { ...quiet, only });
-      runs.push(result.watched.widest_indices ?? []);
-    } catch (error) {
-      if (!(error instanceof LabError)) throw error;
-      return [];
-    }
-  }
-  const found = runs[0].flatMap((narrow) => {
+  const found = orNull(() =>
+    launches.map(([prepared, size, only]) => {
+      const ran = run(prepared, size, arraysAt(prepared, size), { ...quiet, only });
+      return ran.result.watched.widest_indices ?? [];
+    }),
+  );
+  return found ?? [];
+}
+
+/** Where each narrow number leaves what its type holds. */
+const leavingIn = (runs: Narrow[]) =>
+  (runs[0] ?? []).flatMap((narrow) => {
     const { location, bits, most, readAs } = narrow;
     const values = runs.map((all) => {
       const same = all.find(
@@ -99,6 +124,14 @@ function ofIndices(prepared: Prepared, settings: Settings): IndexOverflow[] {
     const side = leaving(values, most);
     return side === null ? [] : { location, bits, side };
   });
+
+/** The narrow numbers in addresses, and where the first leaves what its type holds. */
+function ofIndices(prepared: Prepared, settings: Settings): IndexOverflow[] {
+  const launches = SIDES.map((side): [Prepared, Size, number[]] => {
+    const size: Size = [side, side, side];
+    return [prepared, size, cornersOf(rawShape(prepared, size).grid)];
+  });
+  const found = leavingIn(narrowIn(launches, settings));
   if (!found.length) return [];
   const first = found.reduce((one, other) => (other.side < one.side ? other : one));
   const { file, line } = first.location;

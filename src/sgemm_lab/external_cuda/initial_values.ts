@@ -15,12 +15,15 @@ import type { Arrays, Prepared } from "./launch.ts";
 import { elementIn, everyArray, hasBeta, multiplies, namesAt, numbersOf } from "./launch.ts";
 import { lettersOf } from "./open_kernel.ts";
 import { exactOf, pack, unpack } from "./packing.ts";
+import { fieldsOf } from "./structs.ts";
 
 /** The numbers of an array lie between this and its negative. */
 export const SPREAD = 8;
 /** Sums of this many standard deviations still fit exactly into the elements of C. */
 const SIGMAS = 6;
 const EXACT_FLOAT = 2 ** 24;
+/** The bytes of a float, and the one whose bits are those of 1. */
+const [WORD, SMALLEST_FLOAT] = [4, 2 ** -149];
 /** What C holds before the launch, where a kernel does not add to it: never a right result. */
 const NEVER = { brief: 100, long: -(2 ** 30) };
 
@@ -123,6 +126,7 @@ export function ownArrays(prepared: Prepared, size: Size, random: Drawing): Arra
     const numbers = leads
       ? leading(role, count, length, bound, random)
       : random.integers(...spreadOf(prepared, element), count);
+    if (!prepared.argumentsGiven) fillStructs(prepared, one, numbers, random);
     if (one.use === "out" || one.use === "zero") {
       numbers.fill(one.use === "out" && !isWhole(element) ? Number.NaN : 0);
     }
@@ -133,6 +137,25 @@ export function ownArrays(prepared: Prepared, size: Size, random: Drawing): Arra
 }
 
 const flat = (numbers: Float64Array): Values => ({ sides: [numbers.length], numbers });
+
+/** In structs of an unnamed type put small numbers, which may be indices; 0 where the kernel writes. */
+function fillStructs(
+  { fields, given, opened }: Prepared,
+  one: Given,
+  words: Float64Array,
+  random: Drawing,
+) {
+  const field = fields[given.indexOf(one)];
+  const { file, values } = opened;
+  const found = field && !field.element && fieldsOf({ ...field, pointer: false }, file, values, 8);
+  for (const { element, pointer, offset } of found ? found.fields : []) {
+    if (element && !pointer && !isWhole(element) && bytesOf(element) === WORD) continue;
+    const isIndex = field.constant && element && !pointer && bytesOf(element) === WORD;
+    for (let at = Math.floor(offset / WORD); found && at < words.length; at += found.size / WORD) {
+      words[at] = isIndex ? random.integers(0, SPREAD, 1)[0] * SMALLEST_FLOAT : 0;
+    }
+  }
+}
 
 /**
  * The least and the largest number that an array is filled with. Text is filled with letters from one
@@ -205,12 +228,12 @@ export function otherContents(prepared: Prepared, start: Arrays): Arrays[] {
 export function changed(
   start: Arrays,
   prepared: Prepared,
-  change: (element: Element, numbers: Float64Array) => Float64Array,
+  change: (element: Element, numbers: Float64Array, use: string) => Float64Array,
 ): Arrays {
   const values = new Map(start.values);
   for (const one of prepared.given) {
     if (!isArray(one) || one.use === "out") continue;
-    const numbers = change(elementIn(prepared, one), numbersOf(start, one.name));
+    const numbers = change(elementIn(prepared, one), numbersOf(start, one.name), one.use);
     values.set(one.name, { sides: [numbers.length], numbers });
   }
   return { ...start, values };

@@ -2,7 +2,7 @@
 // come from the file, and those for the tile from block, template and shared arrays. The first launch
 // with a correct C and no hazard is taken; a kernel that is wrong with all candidates has none.
 
-import { LabError } from "../errors.ts";
+import { orNull } from "../errors.ts";
 import { WARP } from "../hardware.py";
 import type { Size } from "../kernel.ts";
 import { secondsNow } from "../simulator/clock.ts";
@@ -41,11 +41,8 @@ export function launchByTrial(
       `Launch, found by trial: a grid of ${grid.join(" × ")} blocks of ${block.join(" × ")} threads ` +
       `makes C right at ${sizeText(size)}. Say --grid and --block where it is another.`;
     const tried = { ...prepared, grid, block };
-    try {
-      if (isRight(tried, size, TRY_SECONDS)) return { ...tried, assumed, certain: false };
-    } catch (error) {
-      if (!(error instanceof LabError)) throw error;
-    }
+    if (orNull(() => isRight(tried, size, TRY_SECONDS)))
+      return { ...tried, assumed, certain: false };
   }
   return null;
 }

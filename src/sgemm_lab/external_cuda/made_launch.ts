@@ -18,15 +18,12 @@ const PLANS: (MadePlan & { shrunk: number })[] = [
 const LEAST = 8;
 /** Most sizes of a function that are made as large as a block. */
 const MOST_RAISED = 2;
-/** How much larger a size is that no block divides. */
-const ODD = 3;
-
 /** The launches of a kernel by host code, the most likely first; none where no function of it is called. */
 export function* madeLaunches(
   unknown: Prepared,
   most: Most = MOST,
-  isOdd = false,
-): Generator<{ prepared: Prepared; isLast: boolean }> {
+  change = (size: number) => size,
+): Generator<{ prepared: Prepared; isZero: boolean }> {
   const made = unknown.host?.made;
   if (!made) return;
   // A row that is shorter than its block leaves threads without work.
@@ -36,13 +33,13 @@ export function* madeLaunches(
     if (shrunk && !made.sizes.size) continue;
     const sizes = [...made.sizes].map((name): [string, number] => {
       const size = Math.max(LEAST, Math.max(made.numbers.get(name) ?? 1, least) >> (2 * shrunk));
-      return [name, size + (isOdd && size % 2 === 0 ? ODD : 0)];
+      return [name, change(size)];
     });
     const numbers = new Map([...made.numbers, ...sizes]);
     const isOwn = sizes.every(([name, size]) => made.numbers.get(name) === size);
     const host = isOwn ? (unknown.host ?? null) : made.again(numbers);
     const prepared = host && prepareMade(unknown, host, plan);
-    if (prepared && isSmall(prepared, host, most)) yield { prepared, isLast: plan.isZero };
+    if (prepared && isSmall(prepared, host, most)) yield { prepared, isZero: plan.isZero };
   }
 }
 

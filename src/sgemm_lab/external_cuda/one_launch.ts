@@ -4,8 +4,10 @@ import { checkSize } from "../counting/kernel_counts.ts";
 import { LabError } from "../errors.ts";
 import type { Size } from "../kernel.ts";
 import { secondsNow } from "../simulator/clock.ts";
-import { RACE, UNSET } from "../simulator/hazard_log.ts";
+import type { DeadlockError, EndlessLoopError } from "../simulator/divergence.ts";
+import { UNSET } from "../simulator/hazard_log.ts";
 import type { Hazard } from "../simulator/hazard_types.ts";
+import { weighed } from "../simulator/watches/same_values.ts";
 import { comma } from "../text.ts";
 import { isArray } from "./arguments.ts";
 import type { Element } from "./elements.ts";
@@ -43,6 +45,22 @@ export interface Compared {
   expected: number;
 }
 
+/** A launch that never ends. */
+export class NeverEndsError extends LabError {
+  constructor(
+    public prepared: Prepared,
+    public reason: EndlessLoopError | DeadlockError,
+  ) {
+    super(reason.message);
+  }
+}
+
+/** A launch at other sizes, and whether its grid and block are those of the file. */
+export interface OtherSizes {
+  done: Done;
+  launched: boolean;
+}
+
 /** One simulated launch: counts and verdicts. */
 export interface Done extends Ran {
   prepared: Prepared;
@@ -56,10 +74,13 @@ export interface Done extends Ran {
   before: Arrays;
   /** races of threads that write the same value; they are not among the hazards */
   harmless: Hazard[];
-  /** the same at sizes that no block divides, and whether its grid and block are those of the file */
-  odd?: { done: Done; launched: boolean };
+  /** the same at sizes that no block divides, and at larger ones */
+  odd?: OtherSizes | null;
+  larger?: OtherSizes | null;
   /** how long it took */
   seconds: number;
+  /** a larger launch whose threads wait for ever */
+  waits?: NeverEndsError;
   /** the hazards that show with a block of one warp too, where the block is assumed */
   inOneWarp?: Hazard[];
 }
@@ -145,13 +166,11 @@ export function runAndWeigh(
   if (!settings.checkHazards) return { ...run(prepared, size, arrays, settings), harmless: [] };
   const watch = [...settings.watch, "same_values" as const];
   const ran = run(prepared, size, arrays, { ...settings, watch });
-  const harmful = new Set(ran.result.watched.same_values);
-  const harmless = ran.result.hazards.filter(
-    ({ kind, location, otherLocation }) =>
-      kind === RACE && otherLocation && !harmful.has(location) && !harmful.has(otherLocation),
-  );
-  const hazards = ran.result.hazards.filter((one) => !harmless.includes(one));
-  return { ...ran, result: { ...ran.result, hazards }, harmless };
+  const harmful = ran.result.watched.same_values ?? [];
+  const found = weighed(ran.result.hazards, harmful, prepared.ptx, prepared.symbol);
+  const { harmless, mild, rest: hazards } = found;
+  const warnings = [...ran.result.warnings, ...mild];
+  return { ...ran, result: { ...ran.result, hazards, warnings }, harmless };
 }
 
 function refuseOddSquare(prepared: Prepared, size: Size) {

@@ -108,7 +108,7 @@ async function recordedOf(given: Given, program: Given) {
   if (!program) return null;
   const { calls, isSketch } = await watched({ ...given, ...program });
   const launch = calls.get(program.name);
-  return launch ? { launch, isSketch } : null;
+  return launch ? { launch: { ...launch, smaller: program.sizes }, isSketch } : null;
 }
 
 /** What Python sends of a compiled kernel: see launch.py. */

@@ -5,7 +5,7 @@ import { OUT_OF_BOUNDS } from "../simulator/hazard_log.ts";
 import { WRITTEN } from "../simulator/memory.ts";
 import type { Argument, Call } from "../simulator/simulation.ts";
 import { type Given, type GivenArray, type GivenNumber, isArray, textsOf } from "./arguments.ts";
-import { elementsOf, MOST, roomOf, SIZES_ASSUMED } from "./assumed_launch.ts";
+import { countOf, elementsOf, roomOf, SIZES_ASSUMED } from "./assumed_launch.ts";
 import { bytesOf, type Element, isWhole, width } from "./elements.ts";
 import type { Values } from "./expected.ts";
 import { type HostLaunch, trimmed } from "./host_launch.ts";
@@ -83,7 +83,7 @@ function prepareRecorded(kernel: Kernel, host: HostLaunch, plan: MadePlan | null
       ? madeArray(
           field,
           name,
-          Math.min(count * (plan.isRoomy ? roomOf(fields) : 1), MOST.elements),
+          countOf(field, count * (plan.isRoomy ? roomOf(fields) : 1), unknown.opened),
           start,
           plan,
         )
@@ -242,14 +242,14 @@ function madeArray(
 ): GivenArray {
   const at = element ? Math.floor(start / width(element)) : 0;
   // Integers that are changed may be counters or marks.
-  const isCleared = isWhole(element) && (isZero || !constant);
+  const isCleared = isWhole(element) ? isZero || !constant : isZero && !element && !constant;
   const use = isCleared ? "zero" : constant ? "in" : "inout";
   return {
     ...{
       kind: "array",
       name,
       use,
-      size: `${Math.max(1, Math.floor(count / (element?.lanes ?? 1))) + at}`,
+      size: `${count + at}`,
     },
     ...{ type: element ? "" : "float", start: at ? `${at}` : "", modes: null },
   };

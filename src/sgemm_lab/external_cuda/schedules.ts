@@ -2,7 +2,7 @@
 // blocks, nor of warps between barriers. A result that depends on it, or a hazard that shows in one
 // order only, is reported with the options that reproduce it.
 
-import { LabError } from "../errors.ts";
+import { orNull } from "../errors.ts";
 import { comma, plural } from "../text.ts";
 import { arraysAt } from "./initial_values.ts";
 import type { Prepared, Ran, Settings } from "./launch.ts";
@@ -20,6 +20,12 @@ const TOLERANCE = 1e-3;
 const LEAST = 0.01;
 /** Seeds: of the order of blocks alone, and of blocks and warps. */
 const [BLOCKS, WARPS] = [1, 2];
+/** How the lanes that run find each other, and how threads of a block work together. */
+const ACTIVE = /\bactivemask\b/;
+const TOGETHER = /\.shared\b|\bbar(?:rier)?\./;
+const OTHER_TARGETS =
+  " holds something else where each thread is alone in its warp. Do lanes that act together all have " +
+  "the same target? labeled_partition and __match_any_sync find those that have.";
 /** An atomic and the register for what it found. */
 const ATOMIC = /\batom\.\S+\s+(%\w+)/g;
 
@@ -34,13 +40,8 @@ export function otherOrders(done: Done, settings: Settings): [Finding[], string[
   const isTried = !result.hazards.length && seconds <= SECONDS;
   for (const one of isTried ? ordersOf(done, settings) : []) {
     const options = optionsOf(one);
-    let ran: Ran;
-    try {
-      ran = runAndWeigh(prepared, size, arraysAt(prepared, size), one);
-    } catch (error) {
-      if (!(error instanceof LabError)) throw error;
-      continue;
-    }
+    const ran = orNull(() => runAndWeigh(prepared, size, arraysAt(prepared, size), one));
+    if (!ran) continue;
     tried.push(options);
     const hazards = ran.result.hazards.map((hazard) =>
       findingOf(hazard, prepared, undefined, options),
@@ -111,6 +112,26 @@ const takesPlaces = ({ ptx }: Prepared) =>
   [...ptx.matchAll(ATOMIC)].some(
     ([, register]) => ptx.split(new RegExp(`${register}\\b`)).length > 2,
   );
+
+/**
+ * Warnings about arrays that hold something else where each thread is alone in its warp: the lanes that
+ * run may then have acted as if they had one target. Empty where threads of a block work together.
+ * @param found what other orders showed
+ */
+export function aloneInWarps(done: Done, found: Finding[], settings: Settings): Finding[] {
+  const { prepared, size, result } = done;
+  const { grid, block } = shapeAt(prepared, size);
+  const threads = product([...grid, ...block]);
+  const isAlone = ACTIVE.test(prepared.ptx) && !TOGETHER.test(prepared.ptx);
+  const isFlat = grid.length + block.length === 2 && prepared.compiled.specials.has("%ntid.x");
+  if (!isAlone || !isFlat || result.hazards.length || threads > MOST_THREADS) return [];
+  const single = { ...prepared, grid: [`${threads}`], block: ["1"], follows: false };
+  const quick = { ...settings, timeLimit: Math.min(SECONDS, settings.timeLimit) };
+  const ran = orNull(() => runAndWeigh(single, size, arraysAt(prepared, size), quick));
+  return (ran ? differencesOf(done, ran, "") : [])
+    .filter(({ array }) => !found.some((one) => one.array === array))
+    .map((one) => ({ ...one, severity: "warning", message: `${one.array}${OTHER_TARGETS}` }));
+}
 
 /** The finding that places counted by an atomic are filled from the second on. */
 export function skippedPlace(done: Done, settings: Settings): Finding[] {

@@ -35,8 +35,8 @@ export interface Finding {
 
 export type Verdict = "right" | "wrong" | "would be wrong" | "no fault found" | "not run";
 
-/** Kinds that follow from how the threads of one block share memory. */
-const OF_THE_BLOCK = [RACE, IN_FLIGHT, BARRIER];
+/** Kinds that follow from how threads share memory. */
+export const OF_THREADS = [RACE, IN_FLIGHT, BARRIER];
 /** Kinds that follow in shared memory from the launch and the numbers that the kernel is given. */
 const OF_SHARED_ARRAYS = [OUT_OF_BOUNDS, MISALIGNED, UNWRITTEN];
 
@@ -45,7 +45,7 @@ const OF_SHARED_ARRAYS = [OUT_OF_BOUNDS, MISALIGNED, UNWRITTEN];
  * that were assumed, that is not known.
  */
 export const ofTheBlock = (hazard: Hazard, prepared: Prepared) =>
-  OF_THE_BLOCK.includes(hazard.kind) && !isInGlobal(hazard, prepared) && !prepared.templateAssumed;
+  OF_THREADS.includes(hazard.kind) && !isInGlobal(hazard, prepared) && !prepared.templateAssumed;
 
 const isInGlobal = ({ array }: Hazard, { given, variables }: Prepared) =>
   [...given, ...variables.map((one) => one.array)].some(({ name }) => name && name === array);

@@ -1,7 +1,7 @@
 // Run blocks behind those that a launch has. A guard stops them: all, or else the first just as the
 // others. If the first does what is left to do, the launch has a block too few.
 
-import { LabError } from "../errors.ts";
+import { orNull } from "../errors.ts";
 import { OUT_OF_BOUNDS } from "../simulator/hazard_log.ts";
 import { comma } from "../text.ts";
 import { arraysAt } from "./initial_values.ts";
@@ -37,12 +37,8 @@ export function withMoreBlocks(done: Done, settings: Settings, launched: boolean
     if (product([...larger, ...block]) > MOST_THREADS) continue;
     const texts = { grid: larger.map(String), block: block.map(String), follows: false };
     const more = { ...prepared, ...texts, sharedBytes: `${sharedBytes}` };
-    try {
-      const found = compareAlong(done, more, { grid, larger, axis, launched }, quick);
-      if (found.length) return found;
-    } catch (error) {
-      if (!(error instanceof LabError)) throw error;
-    }
+    const found = orNull(() => compareAlong(done, more, { grid, larger, axis, launched }, quick));
+    if (found?.length) return found;
   }
   return [];
 }

@@ -1,6 +1,6 @@
 // Lanes or warps of a block that load what reaches no result: a step of a reduction leaves them out.
 
-import { LabError } from "../errors.ts";
+import { orNull } from "../errors.ts";
 import { arraysAt } from "./initial_values.ts";
 import { multiplies, run, type Settings } from "./launch.ts";
 import type { Done } from "./one_launch.ts";
@@ -24,21 +24,19 @@ export function unusedLoads({ prepared, size, result }: Done, settings: Settings
     ["unused_lanes", "lane", "each warp"],
     ["unused_warps", "warp", "the block"],
   ] as const) {
-    try {
+    const unused = orNull(() => {
       const ran = run(prepared, size, arraysAt(prepared, size), { ...quick, watch: [watch] });
-      const unused = ran.result.watched[watch];
-      if (!unused) continue;
-      const { location, numbers } = unused;
-      const { file, line } = location;
-      const names = `${who}${numbers.length > 1 ? "s" : ""} ${numbers.join(", ")}`;
-      const message =
-        `${location}: nothing of what ${names} of ${of} load reaches a result, what the others load ` +
-        "does. Does a step of a reduction leave them out?";
-      const place = { file, line, otherLine: null, array: null, order: "" };
-      return [{ severity: "warning", kind: WRONG_RESULT, message, ...place }];
-    } catch (error) {
-      if (!(error instanceof LabError)) throw error;
-    }
+      return ran.result.watched[watch];
+    });
+    if (!unused) continue;
+    const { location, numbers } = unused;
+    const { file, line } = location;
+    const names = `${who}${numbers.length > 1 ? "s" : ""} ${numbers.join(", ")}`;
+    const message =
+      `${location}: nothing of what ${names} of ${of} load reaches a result, what the others load ` +
+      "does. Does a step of a reduction leave them out?";
+    const place = { file, line, otherLine: null, array: null, order: "" };
+    return [{ severity: "warning", kind: WRONG_RESULT, message, ...place }];
   }
   return [];
 }

@@ -76,6 +76,7 @@ function openBarriers(batch: BlockBatch, programs: Program[], tally: Tally) {
     if (!complete.includes(1)) continue;
     checkSameBarrier(complete, waiting);
     checkCount(batch, number, waiting);
+    checkReturned(complete, waiting, programs);
     resume(batch, complete, waiting, programs, tally);
     opened = true;
   }
@@ -135,6 +136,17 @@ function checkCount(batch: BlockBatch, number: number, waiting: Waiting[]) {
   const came = perSlot(batch, waiting)[slot] + arrived[slot];
   if (lane < 0) return;
   group.launch.hazards.barrierMiscounts(group, lane, wait.instruction, came, threads);
+}
+
+/** Report a barrier of all threads of a block that opens without some that have returned. */
+function checkReturned(complete: Mask, [{ wait }]: Waiting[], programs: Program[]) {
+  if (wait.threads !== null || wait.number === CLUSTER_BARRIER) return;
+  for (const { group } of programs) {
+    const lane = group.exists.findIndex(
+      (one, at) => one === 1 && !group.alive[at] && complete[group.slot[at]] === 1,
+    );
+    if (lane >= 0) group.launch.hazards.barrierSkipped(group, lane, wait.instruction);
+  }
 }
 
 /** Report threads that wait at one barrier by different instructions. */

@@ -6,7 +6,7 @@
 // another block has such an access of the same word later, before it reads. Barriers carry this on
 // to other threads of both blocks. A store of the value that is already there is not reported.
 // Volatile accesses race only if a flag says to one thread that the other is done, and no fence makes that
-// true.
+// true, or the flag is set before the word.
 
 import { WARP_BITS } from "./block_barrier_races.ts";
 import type { Access, Kind, Observer, ThreadGroup } from "./group.ts";
@@ -16,7 +16,7 @@ import { flagLoads, guessingLoads, updatingStores } from "./loaded_values.ts";
 import type { Memory } from "./memory.ts";
 import { type Instruction, TYPE_BYTES } from "./ptx.ts";
 import type { Mask } from "./registers.ts";
-import { Releases } from "./releases.ts";
+import { type Doer, doerOf, Releases } from "./releases.ts";
 import { losers, type Stored, wordStored } from "./write_conflicts.ts";
 
 /** Parts of the opcode of an access that others may make at the same time. */
@@ -137,7 +137,7 @@ export class GlobalRaceDetector implements Observer {
     this.updates = updatingStores(instructions);
     this.flags = flagLoads(instructions);
     const isVolatile = instructions.some(({ parts }) => parts.includes("volatile"));
-    if (isVolatile && !this.fences) this.told = new Releases();
+    if (isVolatile) this.told = new Releases();
   }
 
   /** Check one access of global memory against those before it. */
@@ -240,7 +240,7 @@ export class GlobalRaceDetector implements Observer {
       const site = uses.site[index];
       const other = { block, warp: thread >> WARP_BITS, epoch: uses.epoch[index] };
       const time = uses.time[index];
-      const isTold = this.told?.ordered(other, time + 1, group, lane) ?? false;
+      const isTold = this.isTold(uses, use, other, time, lane);
       if (this.meantForOthers(use, how, site, block !== here, isTold)) return;
       if (this.fences && this.releases.ordered(other, time, group, lane)) return;
       found.set(i, { block, thread, site });
@@ -249,11 +249,24 @@ export class GlobalRaceDetector implements Observer {
   }
 
   /**
+   * Whether a flag says that an earlier access was made; with fences, whether the reader of a word has
+   * heard of its writer by some flag, which may have come before the word.
+   */
+  isTold(uses: Uses, { group, site }: Use, other: Doer, time: number, lane: number) {
+    if (!this.fences) return this.told?.ordered(other, time + 1, group, lane) ?? false;
+    const own = doerOf(group, lane);
+    const reads = this.instructions[site].parts[0] === "ld";
+    if (!reads && uses === this.writers) return false;
+    const [writer, reader] = reads ? [other, own] : [own, other];
+    return this.told?.heard(writer.block, reader) ?? false;
+  }
+
+  /**
    * Whether two accesses are such that others may have the word at the same time.
    * @param how the earlier of the two
    * @param site its instruction
    * @param apart whether they are of two blocks
-   * @param isTold whether a flag says that the earlier one was made, and no fence
+   * @param isTold whether a flag says that one was made, as `isTold` has it
    */
   meantForOthers(use: Use, how: number, site: number, apart: boolean, isTold: boolean) {
     if (apart && (use.how | how) & IN_BLOCK) return false;
@@ -262,8 +275,7 @@ export class GlobalRaceDetector implements Observer {
     if (how & IS_ATOMIC) return true;
     const bothUpdate = this.updates.has(use.site) && this.updates.has(site);
     const isFlag = this.flags.has(use.site) || this.flags.has(site);
-    const isFree = this.fences || isFlag || !isTold;
-    return isFree && (how & IS_VOLATILE) !== 0 && !bothUpdate;
+    return (isFlag || !isTold) && (how & IS_VOLATILE) !== 0 && !bothUpdate;
   }
 
   read(use: Use) {

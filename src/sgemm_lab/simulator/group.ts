@@ -6,7 +6,7 @@ import type { TensorMap } from "../tensor_map.ts";
 import { placeName } from "../text.ts";
 import { secondsNow } from "./clock.ts";
 import { getOrInsert } from "./get_or_insert.ts";
-import type { Dim3, Suspect } from "./hazard_types.ts";
+import type { Dim3, OddKind, Suspect } from "./hazard_types.ts";
 import type { Image } from "./images.ts";
 import type { NamedArray, TypedArray } from "./memory.ts";
 import { layOut, Memory, sharedBase, sourceName } from "./memory.ts";
@@ -166,6 +166,7 @@ export interface HazardSink {
   confirm: (suspect: Suspect) => void;
   earlyUse: (group: ThreadGroup, lane: number, site: Instruction, key: EarlyUse) => void;
   unset: (group: ThreadGroup, lane: number, site: Instruction) => Suspect;
+  odd: (kind: OddKind, group: ThreadGroup, lane: number, site: Instruction) => void;
   barrierMissed: (group: ThreadGroup, site: Instruction, missing: Mask) => void;
   barrierOverflows: (group: ThreadGroup, lane: number, site: Instruction, expected: number) => void;
   exchangeMissed: (

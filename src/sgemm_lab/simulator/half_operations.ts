@@ -8,12 +8,15 @@ import { holds } from "./arithmetic.ts";
 import { FLOAT, FLOAT_BITS } from "./float_bits.ts";
 import { oddSum } from "./fma.ts";
 import type { ThreadGroup } from "./group.ts";
+import { OVERFLOW } from "./hazard_types.ts";
 import { type Match, operations, perLane, reader, type Step, slowly } from "./operations.ts";
 import type { Instruction } from "./ptx.ts";
 import { fromHalf, toHalf, type Value } from "./registers.ts";
 import { lesser } from "./row_loops.ts";
 
 const NAN = 0x7fff;
+/** The bits of a half without the sign, and those of infinity. */
+const [MAGNITUDE, INFINITE] = [0x7fff, 0x7c00];
 
 const COMPUTE: Record<string, (...values: number[]) => number> = {
   // Rounded to odd, so that rounding once more is right.
@@ -54,8 +57,15 @@ function byHalves(
 ) {
   const half = (by: number) =>
     compute(...words.map((word) => widened((word >>> by) & 0xffff, type)));
-  return BigInt((pair ? (half(16) << 16) | half(0) : half(0)) >>> 0);
+  return (pair ? (half(16) << 16) | half(0) : half(0)) >>> 0;
 }
+
+/** Whether a result of half precision is infinite, and its operands are not. */
+const overflows = (words: number[], result: number) =>
+  [0, 16].some((by) => {
+    const isInfinite = ((result >>> by) & MAGNITUDE) === INFINITE;
+    return isInfinite && words.every((word) => ((word >>> by) & MAGNITUDE) < INFINITE);
+  });
 
 /** A step that works out the bits of each half from the numbers in those of the operands. */
 function halfwise(
@@ -70,7 +80,11 @@ function halfwise(
     .map((_, at) => reader(group, instruction, at + 1, pair ? "b32" : "b16"));
   return slowly(group, instruction, result, (lane) => {
     const words = operands.map((read) => Number(read(lane)));
-    return byHalves(words, type, pair !== undefined, compute);
+    const found = byHalves(words, type, pair !== undefined, compute);
+    if (type === "f16" && overflows(words, found)) {
+      group.launch.hazards.odd(OVERFLOW, group, lane, instruction);
+    }
+    return BigInt(found);
   });
 }
 
@@ -97,9 +111,8 @@ export function fusedHalves(
 /** The sum of two 16-bit floats, or of pairs, as bits. */
 export function addSmall(old: Value, added: Value, type: string) {
   const plain = type.replace("x2", "");
-  return byHalves([Number(old), Number(added)], plain, type !== plain, (a, b) =>
-    narrowed(oddSum(a, b), plain),
-  );
+  const words = [Number(old), Number(added)];
+  return BigInt(byHalves(words, plain, type !== plain, (a, b) => narrowed(oddSum(a, b), plain)));
 }
 
 function changeSign(group: ThreadGroup, instruction: Instruction, { op, pair }: Match): Step {

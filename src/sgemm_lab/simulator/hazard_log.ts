@@ -3,7 +3,7 @@
 
 import { WARP } from "../hardware.py";
 import type { Access, EarlyUse, Site, ThreadGroup } from "./group.ts";
-import { type Dim3, type Hazard, Suspect, sameMessage } from "./hazard_types.ts";
+import { type Dim3, type Hazard, type OddKind, Suspect, sameMessage } from "./hazard_types.ts";
 import type { Image } from "./images.ts";
 import { GLOBAL_BASE, type NamedArray } from "./memory.ts";
 import type { Instruction } from "./ptx.ts";
@@ -120,6 +120,12 @@ export class HazardLog {
   /** Keep what a thread does wrong at a place of the source. */
   says(kind: string, group: ThreadGroup, lane: number, { location }: Instruction, what: string) {
     if (this.isNew(kind, location)) this.append(withoutArray(kind, group, lane, location, what));
+  }
+
+  /** Keep what is odd at a place of the source: a warning. */
+  odd(kind: OddKind, group: ThreadGroup, lane: number, { location }: Instruction) {
+    if (!this.isNew(kind, location)) return;
+    this.warnings.push(withoutArray(kind, group, lane, location, sentence(`hazard.${kind}`)));
   }
 
   /** A lane uses a variable that nothing has written: a warning where it is confirmed. */

@@ -4,6 +4,10 @@ import type { Location } from "./source_locations.ts";
 
 export type Dim3 = [number, number, number];
 
+/** Kinds of warning about a number: infinity from finite halves, floats that are compared as integers. */
+export const [OVERFLOW, FLOAT_ORDER] = ["overflow", "float order"] as const;
+export type OddKind = typeof OVERFLOW | typeof FLOAT_ORDER;
+
 /**
  * Something wrong at one source line. `message`: the sentence for the reader. `block`, `thread`:
  * `blockIdx` and `threadIdx` where it was first found. `element`: index in the array, in elements;

@@ -3,7 +3,7 @@
 // decide whether an atomic is worth while.
 
 import { readersOf, registersOf, registersWritten, writersOf } from "./operands.ts";
-import type { Address, Instruction } from "./ptx.ts";
+import type { Address, Instruction, Operand } from "./ptx.ts";
 
 /** Operations that change a number further when they are done twice. */
 const CHANGES = new Set("add sub mul mad fma shl shr xor".split(" "));
@@ -22,6 +22,24 @@ export function updatingStores(instructions: Instruction[]): ReadonlySet<number>
     return registersOf(value).some(({ name }) => isChanged(place, name, writers));
   };
   return new Set(instructions.filter(isUpdate).map(({ index }) => index));
+}
+
+/** Indices of the stores to global memory of one value for all threads: a constant, or of parameters. */
+export function uniformStores(instructions: Instruction[]): ReadonlySet<number> {
+  const writers = writersOf(instructions);
+  const isUniform = (name: string): boolean => {
+    const [one, ...more] = writers.get(name) ?? [];
+    if (!one || more.length) return false;
+    if (one.parts[0] === "ld") return one.parts[1] === "param";
+    return PASSES_ON.has(one.parts[0]) && one.operands.slice(1).every(of);
+  };
+  const of = (operand: Operand) =>
+    operand.kind === "immediate" || (operand.kind === "register" && isUniform(operand.name));
+  const stores = instructions.filter(({ parts, operands: [, value] }) => {
+    const isGlobal = parts[0] === "st" && !parts.includes("shared") && !parts.includes("local");
+    return isGlobal && of(value);
+  });
+  return new Set(stores.map(({ index }) => index));
 }
 
 /**

@@ -4,11 +4,12 @@
 import { addressOf, begin } from "./accesses.ts";
 import { type Access, ATOMIC, type Kind, LOAD, Site, STORE, type ThreadGroup } from "./group.ts";
 import { addSmall } from "./half_operations.ts";
+import { FLOAT_ORDER } from "./hazard_types.ts";
 import { LOCAL_WINDOW, type Memory, SHARED_WINDOW, type TypedArray } from "./memory.ts";
-import { readSomewhere } from "./operands.ts";
+import { readSomewhere, registersOf, writersOf } from "./operands.ts";
 import type { Match, Step } from "./operations.ts";
 import { copied, lanewise, operations, slowly, target } from "./operations.ts";
-import { type Instruction, type Operand, TYPE_BYTES } from "./ptx.ts";
+import { type Instruction, type Operand, type PtxKernel, TYPE_BYTES } from "./ptx.ts";
 import { PtxError } from "./ptx_text.ts";
 import { fromHalf, type Mask, typeOf, type Value } from "./registers.ts";
 import { sentence } from "./sentences.ts";
@@ -300,6 +301,8 @@ const ATOMICS: Record<string, (a: any, b: any) => any> = {
 };
 
 const SMALL = /^b?f16/;
+/** The bits of minus infinity: those of larger negative whole numbers are NaN. */
+const LEAST_NEGATIVE = -(2 ** 23);
 
 /** `red` and `atom`. Lanes that meet at one address go one after the other. */
 function atomic(group: ThreadGroup, instruction: Instruction, match: Match): Step {
@@ -322,6 +325,9 @@ function atomic(group: ThreadGroup, instruction: Instruction, match: Match): Ste
   // What nobody reads is not returned: so does ptxas, and no loop waits for it.
   const isRead = first.kind === "register" && readSomewhere(group.launch.kernel).has(first.name);
   const write = returns && isRead ? group.registers.writer(first, type) : null;
+  // The bits of floats, compared as whole numbers.
+  const isExtreme = type === "s32" && (op === "max" || op === "min");
+  const isFloat = isExtreme && holdsFloat(group.launch.kernel, instruction.operands[place]);
   const view = new DataView(new ArrayBuffer(8));
   const bitsOf = (value: Value) =>
     kind === "f" ? floatBits(view, Number(value), bytes) : BigInt(value);
@@ -339,6 +345,11 @@ function atomic(group: ThreadGroup, instruction: Instruction, match: Match): Ste
       const lane = lanes === null ? i : lanes[i];
       // compare and swap: only what is there as expected is exchanged
       const result = wanted && wanted(lane) !== old ? old : change(old, asked[i]);
+      const isOdd =
+        isExtreme && old <= LEAST_NEGATIVE && asked[i] <= LEAST_NEGATIVE && old !== asked[i];
+      if (isOdd && (isFloat || memory.arrayAt(position)?.dtype?.make === Float32Array)) {
+        group.launch.hazards.odd(FLOAT_ORDER, group, lane, instruction);
+      }
       write?.(lane, old);
       setBits(memory, position, bytes, bitsOf(result));
     });
@@ -353,6 +364,16 @@ function atomic(group: ThreadGroup, instruction: Instruction, match: Match): Ste
     notifyValues(access, type, () => (i) => asked[i], 1);
   });
 }
+
+/** Whether an operand has the bits of a float. */
+const holdsFloat = ({ instructions }: PtxKernel, operand: Operand) =>
+  registersOf(operand).some(({ name }) =>
+    writersOf(instructions)
+      .get(name)
+      ?.some(({ parts, operands: [, from] }) => {
+        return parts[0] === "mov" && registersOf(from).some((one) => /^%f\d/.test(one.name));
+      }),
+  );
 
 function floatBits(view: DataView, value: number, bytes: number) {
   if (bytes === 8) view.setFloat64(0, value);

@@ -136,6 +136,12 @@ export class Releases {
     }
     return false;
   }
+
+  /** Whether a warp has read what a block wrote after some fence. */
+  heard(block: number, reader: Doer) {
+    const known = this.#known.get(reader.block)?.of(reader.warp, reader.epoch) ?? NEVER;
+    return (this.#releases.get(block)?.[0].when ?? Number.POSITIVE_INFINITY) <= known;
+  }
 }
 
 /** Whether some fence of a release came after a time. */
@@ -144,7 +150,7 @@ function releasedAfter(fenced: Map<number, number>, time: number) {
   return false;
 }
 
-function doerOf({ batch, slot, thread }: ThreadGroup, lane: number): Doer {
+export function doerOf({ batch, slot, thread }: ThreadGroup, lane: number): Doer {
   return {
     block: batch.blocks[slot[lane]],
     warp: thread[lane] >> WARP_BITS,

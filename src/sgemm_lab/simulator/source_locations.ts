@@ -7,7 +7,7 @@ const FILE = /^\s*\.file\s+(\d+)\s+"([^"]*)"/gm;
 const LOC = /^\.loc\s+(\d+)\s+(\d+)\s+(\d+)(?:.*?inlined_at\s+(\d+)\s+(\d+)\s+(\d+))?/;
 /** CUDA's own headers: their lines are reported as the line that calls them. */
 const CUDAS_HEADER = new RegExp(
-  "^(?:__nv_nvrtc\\w*\\.h|cuda_\\w+\\.hpp|mma\\.hpp|sm_\\w+\\.hpp?|cooperative_groups\\.h|" +
+  "^(?:__nv_nvrtc\\w*\\.h|cuda_(?:\\w+\\.hpp|(?:pipeline|awbarrier)\\w*\\.h)|mma\\.hpp|sm_\\w+\\.hpp?|cooperative_groups\\.h|" +
     "(?:sync|helpers|partitioning|async|info|memory|functional)\\.h|" +
     "(?:coalesced_)?(?:reduce|scan)\\.h|(?:cp_async|memcpy|dispatch_memcpy|completion|mbarrier|" +
     "barrier|is_local_smem|try_get)_\\w+\\.h|pipeline|barrier|atomic|cub/.*)$",

@@ -1,6 +1,6 @@
 // Runs the launches of a host program in the simulator, on the memory that the program has then.
 
-import { LabError } from "../../errors.ts";
+import { LabError, orNull } from "../../errors.ts";
 import { DeadlockError, EndlessLoopError, TimeLimitError } from "../../simulator/divergence.ts";
 import { RACE, UNWRITTEN } from "../../simulator/hazard_log.ts";
 import type { Hazard } from "../../simulator/hazard_types.ts";
@@ -10,7 +10,7 @@ import { parse } from "../../simulator/ptx.ts";
 import type { Argument, Options, Result } from "../../simulator/simulation.ts";
 import { note, simulate } from "../../simulator/simulation.ts";
 import type { ModuleVariable } from "../../simulator/variables.ts";
-import { SameValues } from "../../simulator/watches/same_values.ts";
+import { SameValues, weighed } from "../../simulator/watches/same_values.ts";
 import type { CudaFile } from "../cuda_file.ts";
 import { isSameSymbol } from "../variables.ts";
 import { ProgramFault, TooLargeError, UnfollowedError } from "./faults.ts";
@@ -170,19 +170,21 @@ export class Launcher {
       if (!alone) throw this.#stopped(error, launch, again, given.watched, isSketch);
       result = alone;
     }
-    const { warnings, hazards } = result;
+    const { hazards } = result;
     const isEmpty = ({ kind, array }: Hazard) =>
       kind === UNWRITTEN && given.blocks.has(array ?? "");
     if (isSketch && hazards.some(isEmpty)) {
       throw new UnfollowedError("it launches kernels on arrays that it has not filled");
     }
-    const known = hazards.filter((one) => same.isHarmless(one));
-    const others = hazards.filter((one) => !known.includes(one));
-    const isSettled = this.#isSettled(launch, others, given.watched, result, again);
-    const harmless = isSettled ? hazards : known;
+    const { ptx, entry } = compiled;
+    const { harmless: known, mild, rest } = weighed(hazards, same.found(), ptx, entry);
+    const open = [...mild, ...rest];
+    const isSettled = this.#isSettled(launch, open, given.watched, result, again);
+    const [harmless, odd] = isSettled ? [hazards, []] : [known, mild];
+    const warnings = [...result.warnings, ...odd];
     for (const block of new Set(given.blocks.values())) given.all.keep(block, result);
     this.#keepVariables(compiled, result.arrays, given.blocks);
-    this.runs.push({ kernel: key, line, warnings, harmless, hazards: isSettled ? [] : others });
+    this.runs.push({ kernel: key, line, warnings, harmless, hazards: isSettled ? [] : rest });
     this.#idle.delete(textOf(launch));
     const after = before && imageOf(this.arguments(launch));
     if (after && equal(before, after)) this.#idle.set(textOf(launch), after);
@@ -209,12 +211,7 @@ export class Launcher {
 
   /** What a launch leaves where each thread ends before the next begins; null where none ends. */
   #oneByOne(again: (options: Options) => Result) {
-    try {
-      return again({ schedule: "threads" });
-    } catch (error) {
-      if (error instanceof LabError) return null;
-      throw error;
-    }
+    return orNull(() => again({ schedule: "threads" }));
   }
 
   /** Note why a launch does not end, and what was found until then. */
@@ -242,14 +239,11 @@ export class Launcher {
   #sample(launch: Launch, again: (options: Options) => Result, watchRacesIn: string[]) {
     const count = launch.grid.reduce((all, side) => all * side, 1);
     const onlyBlocks = [...new Set([0, Math.floor(count / 2), count - 1])];
-    try {
-      const { hazards } = again({ onlyBlocks, watchRacesIn, timeLimit: SAMPLE_SECONDS });
-      const sure = hazards.filter(({ kind }) => kind !== UNWRITTEN);
-      const { key: kernel, line } = launch;
-      this.runs.push({ kernel, line, hazards: sure, warnings: [], harmless: [] });
-    } catch (error) {
-      if (!(error instanceof LabError)) throw error;
-    }
+    const found = orNull(() => again({ onlyBlocks, watchRacesIn, timeLimit: SAMPLE_SECONDS }));
+    if (!found) return;
+    const hazards = found.hazards.filter(({ kind }) => kind !== UNWRITTEN);
+    const { key: kernel, line } = launch;
+    this.runs.push({ kernel, line, hazards, warnings: [], harmless: [] });
   }
 
   /** Whether the program has put anything into memory of the device. */
@@ -277,17 +271,11 @@ export class Launcher {
     if (threadsOf(launch) > MOST_ORDERED) return false;
     const count = launch.grid.reduce((all, side) => all * side, 1);
     const backwards = Array.from({ length: count }, (_, at) => count - 1 - at);
-    try {
-      return [null, backwards].every((onlyBlocks) => {
-        const other = again({ schedule: "threads", onlyBlocks, checkHazards: false });
-        return Object.entries(first.arrays).every(([name, array]) =>
-          equal(array, other.arrays[name]),
-        );
-      });
-    } catch (error) {
-      if (error instanceof LabError) return false;
-      throw error;
-    }
+    return [null, backwards].every((onlyBlocks) => {
+      const other = orNull(() => again({ schedule: "threads", onlyBlocks, checkHazards: false }));
+      const arrays = Object.entries(first.arrays);
+      return other !== null && arrays.every(([name, array]) => equal(array, other.arrays[name]));
+    });
   }
 
   /**

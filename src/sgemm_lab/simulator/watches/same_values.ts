@@ -5,7 +5,36 @@
 import { type Access, type BulkCopy, LOAD, type Observer, STORE } from "../group.ts";
 import { RACE } from "../hazard_log.ts";
 import type { Hazard } from "../hazard_types.ts";
+import { uniformStores } from "../loaded_values.ts";
+import { parse } from "../ptx.ts";
 import type { Location } from "../source_locations.ts";
+
+/**
+ * Races of stores to shared memory that write the same; races with stores of a value that is the same for
+ * all threads, of which a reader finds that or what was there before; and all other hazards.
+ * @param harmful as SameValues finds them
+ */
+export function weighed(hazards: Hazard[], harmful: Location[], ptx: string, entry: string) {
+  const races = new Map<Hazard, string[]>();
+  for (const one of hazards) {
+    const { kind, location, otherLocation } = one;
+    if (kind === RACE && otherLocation) races.set(one, [`${location}`, `${otherLocation}`]);
+  }
+  const [lines, marks, others] = [harmful.map(String), new Set<string>(), new Set<string>()];
+  const instructions = races.size ? (parse(ptx).get(entry)?.instructions ?? []) : [];
+  const uniform = uniformStores(instructions);
+  for (const { index, parts, location } of instructions) {
+    const isOther = /^(st|atom|red)$/.test(parts[0]) && !parts.includes("local");
+    if (uniform.has(index)) marks.add(`${location}`);
+    else if (isOther) others.add(`${location}`);
+  }
+  const harmless = hazards.filter((one) => races.get(one)?.every((line) => !lines.includes(line)));
+  const isMild = (places: string[] = []) =>
+    places.some((line) => marks.has(line)) && !places.some((line) => others.has(line));
+  const mild = hazards.filter((one) => !harmless.includes(one) && isMild(races.get(one)));
+  const rest = hazards.filter((one) => !harmless.includes(one) && !mild.includes(one));
+  return { harmless, mild, rest };
+}
 
 /** Watches, byte by byte, whether stores to shared memory that race change anything. */
 export class SameValues implements Observer {
@@ -20,12 +49,6 @@ export class SameValues implements Observer {
   /** Lines that read or change what another thread wrote, or do more than store. */
   found() {
     return [...this.#harmful];
-  }
-
-  /** Whether a hazard is a race of stores to shared memory that wrote the same. */
-  isHarmless({ kind, location, otherLocation }: Hazard) {
-    if (kind !== RACE || !otherLocation) return false;
-    return !this.#harmful.has(location) && !this.#harmful.has(otherLocation);
   }
 
   onAccess({ site, group, memory, lanes, positions }: Access) {

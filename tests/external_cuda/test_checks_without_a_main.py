@@ -1,0 +1,189 @@
+"""What shows of a pasted kernel only with other arrays, sizes, contents or blocks."""
+
+import pytest
+from file_reports import checked
+
+BONDS = """
+struct Bond { int a, b; float k[3]; };
+__global__ void forces(float4* force, const Bond* bonds, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    Bond bond = bonds[i];
+    CHANGE
+}
+"""
+LOCK = """
+__global__ void insert(float* list, int* lock, const float* x, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n || x[i] == floorf(x[i])) return;
+    bool done = false;
+    while (!done) {
+        if (atomicCAS(lock, 0, 1) == 0) {
+            FENCE
+            list[0] = list[0] + x[i] + 1;
+            FENCE
+            atomicExch(lock, 0);
+            done = true;
+        }
+    }
+}
+"""
+TILES = """
+__global__ void rows(const float* x, float* y, int height, int width) {
+    __shared__ float s[64];
+    int t = threadIdx.x;
+    float sum = 0;
+    for (int k = 0; k < width; k += 64) {
+        s[t] = k + t < width ? x[blockIdx.x * width + k + t] : 0;
+        __syncthreads();
+        sum += s[63 - t];
+        if (LAST) __syncthreads();
+    }
+    if (blockIdx.x < height) y[blockIdx.x * 64 + t] = sum;
+}
+void run(const float* x, float* y, int height, int width) {
+    rows<<<height, 64>>>(x, y, height, width);
+}
+"""
+PHASES = """
+__global__ void __launch_bounds__(64) sums(float* y, int n) {
+    __shared__ unsigned long long bar;
+    unsigned at = (unsigned)__cvta_generic_to_shared(&bar);
+    if (threadIdx.x == 0) asm volatile("mbarrier.init.shared.b64 [%0], 64;" :: "r"(at) : "memory");
+    __syncthreads();
+    for (int k = 0; k < n / 16; k++) {
+        asm volatile("{ .reg .pred p; .reg .b64 s; mbarrier.arrive.shared.b64 s, [%0];\\n"
+            "WAIT: mbarrier.try_wait.parity.shared.b64 p, [%0], %1;\\n@!p bra WAIT; }"
+            :: "r"(at), "r"(PARITY) : "memory");
+    }
+    y[(n - 16) * 64 * n * 20 + threadIdx.x] = 1;
+}
+"""
+CHAIN = """
+__global__ void chain(volatile int* sum, volatile int* ready, const int* x, int n) {
+    if (threadIdx.x) return;
+    int b = blockIdx.x, before = 0;
+    if (b > 0) {
+        while (ready[b - 1] != 1) { }
+        __threadfence();
+        before = sum[b - 1];
+    }
+    PUBLISH
+}
+"""
+GUARDED = """
+__global__ void turn(const float* x, float* y, int n) {
+    __shared__ float s[256];
+    int i = blockIdx.x * 256 + threadIdx.x;
+    GUARD
+    s[threadIdx.x] = i < n ? x[i] : 0;
+    __syncthreads();
+    if (i < n) y[i] = s[threadIdx.x ^ 1];
+}
+"""
+HALVES = """
+#include <cuda_fp16.h>
+__global__ void squares(const __half* x, float* y, int n) {
+    TYPE sum = 0;
+    for (int k = 0; k < 256; k++) {
+        TYPE one = x[threadIdx.x * 256 + k];
+        sum += one * one;
+    }
+    y[threadIdx.x] = float(sum);
+}
+"""
+LARGEST = """
+__global__ void largest(float* most, const float* x, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) atomicMax((int*)most, __float_as_int(VALUE));
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong", "right", "said"),
+    [
+        (BONDS.replace("CHANGE", "for (int a : {bond.a, bond.b}) CHANGE"),
+         "force[a].x += bond.k[2];", "atomicAdd(&force[a].x, bond.k[2]);",
+         "nothing orders the two"),
+        (LOCK, "FENCE", "__threadfence();", "hold numbers from 0 to 1"),
+        (TILES, "k < 128", "true", "It happens with "),
+        (PHASES, "PARITY", "k & 1", "The kernel waits forever"),
+        (CHAIN.replace("PUBLISH", "int all = before + x[b] + n - n; PUBLISH"),
+         "ready[b] = 1; __threadfence(); sum[b] = all;",
+         "sum[b] = all; __threadfence(); ready[b] = 1;", "nothing orders the two"),
+        (GUARDED, "if (i >= n) return;", "", "others return without it"),
+        (HALVES, "__half", "float", "infinity from finite 16-bit floats"),
+        (LARGEST, "x[i]", "fabsf(x[i])", "bits of two negative floats"),
+    ],
+)  # fmt: skip
+def test_a_warning_of_the_wrong_kernel_alone(text: str, wrong: str, right: str, said: str) -> None:
+    names = {"FENCE": "", "PARITY": "0"}
+    hole = next(
+        one
+        for one in ("CHANGE", "FENCE", "LAST", "PARITY", "PUBLISH", "GUARD", "TYPE", "VALUE")
+        if one in text
+    )
+    findings = checked(text.replace(hole, names.get(wrong, wrong))).findings
+    assert any(said in one.message for one in findings), findings
+    assert "error" not in {one.severity for one in findings}
+    assert not checked(text.replace(hole, right)).findings
+
+
+def test_a_block_that_its_bounds_tell_is_a_square_where_threads_have_two_places() -> None:
+    text = """__global__ void __launch_bounds__(256) turn(const float* x, float* y, int n) {
+        __shared__ float s[16][17];
+        s[threadIdx.y][threadIdx.x] = x[threadIdx.y * 16 + threadIdx.x];
+        __syncthreads();
+        y[threadIdx.y * 16 + threadIdx.x + n - n] = s[threadIdx.x][threadIdx.y];
+    }"""
+    report = checked(text)
+    assert "blocks of 16 × 16 threads" in " ".join(report.said)
+
+
+@pytest.mark.parametrize(("value", "severity"), [("step + 1", "warning"), ("step + v", "error")])
+def test_marks_of_one_value_that_others_read_are_a_warning(value: str, severity: str) -> None:
+    text = f"""__global__ void search(int* level, int step, int n) {{
+        int v = blockIdx.x * blockDim.x + threadIdx.x;
+        if (v >= n || level[v] != step) return;
+        for (int k = 7; k < 4 * v; k += v) if (level[k % n] < 0) level[k % n] = {value};
+    }}
+    int main() {{
+        static int host[20000]; int* level;
+        for (int& one : host) one = -1;
+        for (int k = 0; k < 20000; k += 9) host[k] = 0;
+        cudaMalloc(&level, sizeof(host));
+        cudaMemcpy(level, host, sizeof(host), cudaMemcpyHostToDevice);
+        search<<<79, 256>>>(level, 0, 20000);
+    }}"""
+    races = {one.severity for one in checked(text).findings if one.kind == "race"}
+    assert races == {severity}
+
+
+@pytest.mark.parametrize(("type_", "count"), [("int", 1), ("size_t", 0)])
+def test_an_index_has_too_few_bits_for_the_sizes_of_the_program(type_: str, count: int) -> None:
+    text = f"""__global__ void invert(unsigned char* x, int width, int height) {{
+        int i = blockIdx.x * blockDim.x + threadIdx.x, j = blockIdx.y;
+        if (i < width && j < height) x[({type_})j * width + i] ^= 255;
+    }}
+    int main() {{
+        const int width = 60000, height = 60000; unsigned char* x;
+        cudaMalloc(&x, (size_t)width * height);
+        cudaMemset(x, 0, (size_t)width * height);
+        invert<<<dim3((width + 255) / 256, height), 256>>>(x, width, height);
+    }}"""
+    found = [one.message for one in checked(text).findings]
+    assert [("too few at the sizes" in one) for one in found] == [True] * count
+
+
+@pytest.mark.parametrize(("lanes", "count"), [("__activemask()", 1), ("same", 0)])
+def test_lanes_that_add_as_one_have_one_target(lanes: str, count: int) -> None:
+    text = f"""__global__ void tally(int* counts, const unsigned char* x, int n) {{
+        int i = blockIdx.x * blockDim.x + threadIdx.x;
+        if (i >= n) return;
+        unsigned same = __match_any_sync(__activemask(), (int)x[i]), lanes = {lanes};
+        if (threadIdx.x % 32 == __ffs(lanes) - 1) atomicAdd(counts + x[i], __popc(lanes));
+        if (same == 0) counts[0] = 0;
+    }}"""
+    found = [one.message for one in checked(text).findings]
+    assert [("alone in its warp" in one) for one in found] == [True] * count

@@ -19,7 +19,7 @@ def test_bytes_of_a_link_add_up() -> None:
 def test_stepping_says_what_travels_and_what_a_byte_is_worth(show: Opener) -> None:
     page = show(GpuTiles(gpu_samples.PLANS))
     verdict = page.locator(".lab-verdict p")
-    page.get_by_role("combobox", name="Layout").select_option(gpu_samples.PLANS[1]["label"])
+    page.get_by_role("combobox", name="Plan").select_option(gpu_samples.PLANS[1]["label"])
     expect(verdict.first).to_have_text(
         "Round 1 of 3: 9 GPUs multiply. Meanwhile 18 tiles travel for later rounds, at most 0.72 "
         "MB into one GPU."

@@ -66,7 +66,7 @@ const WIDEST = 92; // px of a matrix
 export function render({ model, el }: View<State>) {
   const go = (round: number) => put(model, "round", round);
   const labels = model.get("plans").map(({ label }, i): [number, string] => [i, label]);
-  const layout = chooser("Layout", labels, (plan) => {
+  const layout = chooser("Plan", labels, (plan) => {
     model.set("plan", Number(plan));
     go(0);
   });

@@ -180,11 +180,19 @@ export class Launcher {
     const { harmless: known, mild, rest } = weighed(hazards, same.found(), ptx, entry);
     const open = [...mild, ...rest];
     const isSettled = this.#isSettled(launch, open, given.watched, result, again);
-    const [harmless, odd] = isSettled ? [hazards, []] : [known, mild];
-    const warnings = [...result.warnings, ...odd];
+    // Where other orders are too slow to try, a race with stores of one value is odd, no more.
+    const isTried = isSettled || threadsOf(launch) <= MOST_ORDERED;
+    const harmless = isSettled ? hazards : known;
+    const warnings = isTried ? result.warnings : [...result.warnings, ...mild];
     for (const block of new Set(given.blocks.values())) given.all.keep(block, result);
     this.#keepVariables(compiled, result.arrays, given.blocks);
-    this.runs.push({ kernel: key, line, warnings, harmless, hazards: isSettled ? [] : rest });
+    this.runs.push({
+      kernel: key,
+      line,
+      warnings,
+      harmless,
+      hazards: isSettled ? [] : isTried ? open : rest,
+    });
     this.#idle.delete(textOf(launch));
     const after = before && imageOf(this.arguments(launch));
     if (after && equal(before, after)) this.#idle.set(textOf(launch), after);

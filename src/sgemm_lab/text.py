@@ -45,10 +45,7 @@ def factor_text(value: float, more: int = 0) -> str:
 
 
 def product_texts(product: float, *factors: float) -> list[str]:
-    """Write a product, "=" or "≈", and the factors, with the fewest digits that multiply to it.
-
-    Factors have at most three decimals; "≈" where the reader's own product of them differs.
-    """
+    """Write a product, "=" or, where the reader's own product differs, "≈", and its factors."""
     shown = factor_text(product)
     for more in range(3):
         texts = [factor_text(factor, more) for factor in factors]

@@ -150,11 +150,9 @@ function settings(model: Model<State>) {
     "Every SM gets",
     { whole: "whole tiles", even: "an even share (stream-K)" },
     (value) => {
-      const [even, now] = [value === "even", kernelOf(model)];
-      const same = kernels.find(
-        (one) => one.even === even && one.bm === now.bm && one.bn === now.bn,
-      );
-      model.set("kernel", (same ?? now).name);
+      const [even, { name, bm, bn }] = [value === "even", kernelOf(model)];
+      const same = kernels.find((one) => one.even === even && one.bm === bm && one.bn === bn);
+      model.set("kernel", same?.name ?? name);
       put(model, "even", even);
     },
   );

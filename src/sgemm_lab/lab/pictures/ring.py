@@ -10,11 +10,7 @@ _OUTER, _INNER = 116, 36
 _MIDDLE = (PANEL_WIDTH / 2, _OUTER + 4)
 _GAP = 0.05
 """Radians between two stages."""
-_LOOKS = {
-    "being multiplied": ("register", 1.0),
-    "ready": ("shared", 0.55),
-    "on its way": ("shared", 0.2),
-}
+_LOOKS = {"in use": ("register", 1.0), "ready": ("shared", 0.55), "on its way": ("shared", 0.2)}
 
 
 def ring_panel(title: str, pipeline: Pipeline, tile: int) -> Output:
@@ -38,7 +34,7 @@ def ring_panel(title: str, pipeline: Pipeline, tile: int) -> Output:
 
 def _state(window: Window, now: float) -> str:
     if window.begins <= now:
-        return "being multiplied"
+        return "in use"
     return "ready" if window.there <= now else "on its way"
 
 

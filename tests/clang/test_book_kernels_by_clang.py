@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from compiler_here import ptx_of
+from turns import TODAY
 
 from sgemm_lab.catalogue import load_kernel, load_kernels
 from sgemm_lab.checking import simulated
@@ -15,6 +16,8 @@ from sgemm_lab.counting.kernel_counts import multiply_whole_numbers
 from sgemm_lab.counting.shared_arrays import shared_parts
 from sgemm_lab.cuda.shipped_ptx import archived_ptx
 from sgemm_lab.kernel import Kernel, Size, parse_kernel
+
+pytestmark = pytest.mark.sampled(every=2, first=TODAY, of="module")
 
 KERNELS = load_kernels()
 VARIANTS = [

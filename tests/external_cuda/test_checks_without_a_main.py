@@ -2,6 +2,9 @@
 
 import pytest
 from file_reports import checked
+from turns import TODAY
+
+pytestmark = pytest.mark.sampled(every=3, first=TODAY, of="module")
 
 BONDS = """
 struct Bond { int a, b; float k[3]; };

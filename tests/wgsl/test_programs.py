@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Page
+from turns import TODAY
 
 from sgemm_lab.kernel import Kernel
 from sgemm_lab.wgsl.programs import all_programs, load_programs
@@ -14,7 +15,7 @@ MOST_THREADS = 256
 MOST_SHARED_BYTES = 16384
 """Bytes of shared memory that every card has: maxComputeWorkgroupStorageSize of WebGPU."""
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.sampled(every=2, first=TODAY, of="module")]
 
 BY_NAME = {program.name: program for program in load_programs()}
 STEPS = all_programs()

@@ -73,7 +73,7 @@ export function errorText(error: number) {
 }
 
 /** 10⁻⁷ for -7. */
-export function powerOfTen(power: number) {
+function powerOfTen(power: number) {
   const raised = [...`${Math.abs(power)}`].map((digit) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[Number(digit)]);
   return `10${power < 0 ? "⁻" : ""}${raised.join("")}`;
 }

@@ -4,16 +4,13 @@ import re
 from typing import Any, NamedTuple
 
 import pytest
-from error_samples import WAYS as SAMPLES
 from in_node import answers
 
 MODULES = {
-    "errors": "formulas/error_points.ts",
     "limits": "models/limits.ts",
     "waves": "formulas/wave_quantization.ts",
 }
-CALLED = "(module, name, ...given) => ({ errors, limits, waves })[module][name](...given)"
-WAYS: Any = [{**way, "library": way["kind"] == "library"} for way in SAMPLES]
+CALLED = "(module, name, ...given) => ({ limits, waves })[module][name](...given)"
 LARGE = {"m": 4096, "n": 4096, "k": 4096, "bm": 128, "bn": 256, "bk": 8}
 ROOFED = {
     "id": "one",
@@ -80,14 +77,6 @@ CASES = [
     waves(False, "1 tile for 132 SMs: not one wave is full. At the end 131 SMs are idle. 0.8 % "
           "of the time of all SMs is used. 50 % of the products fall beyond the edge of C.",
           m=64, n=256),
-    Case("errors", "errorWords", (WAYS, list(range(12)), 0, 0, 1), "wgmma_3xfp16 is the fastest "
-         "with at most the error of cuBLAS in FP32: 135 TFLOP/s, at 0.4 times its error. What is "
-         "faster has 417 times the error of cuBLAS in FP32, or more."),
-    Case("errors", "errorWords", (WAYS, list(range(12)), 0, 1, 1), "2 ways lose values"),
-    Case("errors", "errorWords", (WAYS[3:], [0], 0, 0, 1), "cuBLAS in FP32 is not recorded here"),
-    Case("errors", "errorWords", (WAYS[:2], [0], 0, 0, 1), "Nothing here is faster."),
-    Case("errors", "placeWords", ("4096³", "normal", 4096, 1024, 2), "at K = 4,096, inputs normal: "
-         "a kernel may add up its sums otherwise there. Not recorded here: 2 ways."),
 ]  # fmt: skip
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import error_samples
 import frame_samples
 import gpu_samples
 import ladder_samples
@@ -32,7 +31,6 @@ from sgemm_lab.widgets import (
     LatencyHiding,
     Roofline,
     Scoreboard,
-    SpeedError,
     Steps,
     TileWaves,
     Timeline,
@@ -97,11 +95,6 @@ SAMPLES = {
         lambda: TileWaves(CHIPS, KERNELS, size=2048),
         lambda: lab.tile_waves("column_order", "stream_k", "tiled", even=["stream_k"], size=8192),
         ("size", [64, 4096, 8192, 2048]),
-    ),
-    "speed over error": Sample(
-        lambda: SpeedError(error_samples.WAYS, **error_samples.PLACES),
-        lab.speed_over_error,
-        ("size", ["16384³", "4096³"]),
     ),
     "fragment map": Sample(
         lambda: FragmentMap(TF32),

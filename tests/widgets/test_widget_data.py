@@ -25,7 +25,6 @@ SETTINGS: list[tuple[str, str, object, str]] = [
     ("occupancy", "threads", 2000, "2,000"),
     ("roofline", "gpu", "x", "There is no GPU 'x' here. Choose h200"),
     ("scoreboard", "sort", "colour", "'colour'"),
-    ("speed over error", "k", 7, "Nothing was measured at k 7. There are 0,"),
     ("steps", "who", "me", "'me'"), ("tile waves", "size", 63, "63"),
     ("timeline", "stages", 7, "7"),
 ]  # fmt: skip

@@ -20,13 +20,13 @@ Figures
     ``swizzle``, ``multicast``, ``tf32_split``, ``gpu_layout``, ``share_bars``,
     ``running_sums``; for ``frames``:
     ``cancellation_steps``, ``product_steps``, ``warp_group_steps``;
-    ``machine_map``, with a chapter's limit; plots: ``curves``, ``spread``,
+    ``machine_map``, with a chapter's limit; plots: ``curves``, ``spread``, ``speed_over_error``,
     ``drawn_shapes``, ``other_libraries``;
     tables: ``wrong_picks`` of a search, what was ``tried``; ``no_difference`` of two speeds.
 Widgets
     ``banks``, ``barrier_ring``, ``block_turns``, ``coalescing``, ``fragment_map``, ``frames``,
     ``kernel_choice``, ``ladder``, ``latency_hiding``, ``occupancy``,
-    ``scoreboard``, ``speed_over_error``, ``tile_waves``, ``timeline``, ``warp_group_turns``.
+    ``scoreboard``, ``tile_waves``, ``timeline``, ``warp_group_turns``.
 Products
     ``matmul``, ``choice``; Strassen's: ``strassen``, ``seven_products``, ``strassen_results``; on
     several GPUs: ``multi_gpu_results``, ``gpu_tiles``, ``gpu_timeline``, ``many_gpus``,

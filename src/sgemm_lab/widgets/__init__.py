@@ -14,7 +14,6 @@ from sgemm_lab.widgets.latency_hiding import LatencyHiding as LatencyHiding
 from sgemm_lab.widgets.occupancy import Occupancy as Occupancy
 from sgemm_lab.widgets.roofline import Roofline as Roofline
 from sgemm_lab.widgets.scoreboard import Scoreboard as Scoreboard
-from sgemm_lab.widgets.speed_error import SpeedError as SpeedError
 from sgemm_lab.widgets.steps import Steps as Steps
 from sgemm_lab.widgets.tile_waves import TileWaves as TileWaves
 from sgemm_lab.widgets.timeline import Timeline as Timeline

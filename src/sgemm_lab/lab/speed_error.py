@@ -180,7 +180,7 @@ def _draw(found: Sequence[Point], ax: Axes, phone: bool) -> None:
     ]
     keys.append(_mark(LIBRARY, style.LINE, label="cuBLAS"))
     if strassen:
-        keys.append(_mark(STRASSEN, style.LINE, label="Strassen, by levels"))
+        keys.append(_mark(STRASSEN, style.LINE, label="Strassen levels"))
     columns = 3 if phone else 4
     ax.figure.legend(handles=keys, loc="outside upper left", ncols=columns, fontsize=9)
     ax.figure.canvas.figure.draw_without_rendering()  # places the axes

@@ -56,7 +56,7 @@ def test_a_reader_can_divide_the_factor_again(name: str) -> None:
 def test_the_first_kernel_has_nothing_before_it() -> None:
     box = lab.closing("naive_rows", CHANGED)
     assert not {"Before", "Limit before", "Factor", "Ratio of limits"} & {*lines(box)}
-    assert box.box.bound == ("L1", f"{100 * box.now.share:.0f} % of full rate.")
+    assert box.box.bound == ("Limit: L1", f", {100 * box.now.share:.0f} % reached.")
 
 
 def test_where_the_unit_changes_the_bounds_are_divided() -> None:
@@ -80,12 +80,13 @@ def test_a_kernel_below_its_bound_names_its_longest_wait_and_its_share() -> None
     waiting = {r: found.waiting(r) for r in STALL_REASONS if r not in ready}
     longest = max(waiting, key=lambda reason: waiting[reason])
     share = 100 * waiting[longest]
-    rest = lab.closing("split", CHANGED).box.bound[1]
-    assert f"The rest is latency: warps wait most for {plain(NAMES_OF_WAITS[longest])}, " in rest
+    lead, rest = lab.closing("split", CHANGED).box.bound
+    assert lead == f"Warps wait for {plain(NAMES_OF_WAITS[longest])}"
+    assert rest.startswith(f" {share:.0f} % of their time, for ")
     said = f"{share:.0f} % for {NAMES_OF_WAITS[longest]}"
     assert said in lines(lab.closing("split"))["A warp's time"]
-    assert "warps wait" not in lab.closing("tiled", CHANGED).box.bound[1]
-    assert rest.endswith(".")
+    assert rest.endswith(" of its limit, issue slots.")
+    assert "arps wait" not in "".join(lab.closing("tiled", CHANGED).box.bound)
     assert lab.closing("split", why="Power.").box.bound[1].endswith(" Power.")
 
 
@@ -169,13 +170,13 @@ def test_where_blocks_are_few_the_busiest_sm_bounds() -> None:
     assert lines(box)["Demand"].startswith("4.125 times an even share of the multiply-adds")
     assert "not counted; they may allow less" in lines(box)["Limit"]
     what, rest = box.box.bound
-    assert what == "arithmetic of the busiest SM"
+    assert what == "Limit: arithmetic of the busiest SM"
     assert "Too few blocks: the busiest SM has 4.125 times an even share of the work" in rest
 
 
 def test_an_author_who_says_where_all_time_goes_replaces_the_account() -> None:
     rest = lab.closing("wgmma_fp16", why="All of it.").box.bound[1]
-    assert rest.endswith("of full rate. All of it.")
+    assert rest.endswith(" reached. All of it.")
     box = lab.closing("wgmma_fp16")
     assert "waiting costs" in box.box.bound[1].lower()
     assert "because tensor cores wait" in lines(box)["Its time"]

@@ -46,7 +46,7 @@ _SAME = 0.005
 """Limits whose ratio is closer to 1 count as the same."""
 _FULL_CLOCK = 0.99
 _NEAR = 0.8
-"""The share of its limit from which on a box does not say what the warps wait for."""
+"""The share of its limit below which a box says first what the warps wait for."""
 _UNEVEN = 1.25
 """From this many times its even share of the work on, the busiest SM bounds a kernel."""
 
@@ -160,8 +160,8 @@ class Closing:
             said += [] if " = " in self.gap else [self.product_text]
             rows.insert(1, (f"Why {factor_text(times)}×", " ".join(filter(None, said))))
         if self.before:
-            limit = ", ".join(nearest_limit(self.before))
-            rows.insert(0, ("Before", f"`{self.before.kernel.display_name}`: {limit}"))
+            lead, rest = standing(self.before)
+            rows.insert(0, ("Before", f"`{self.before.kernel.display_name}`: {lead}{rest}"))
         return [(term, text) for term, text in rows if text]
 
     @property
@@ -209,13 +209,12 @@ class Closing:
     def box(self) -> Box:
         """The box of this GPU."""
         score, kernel = self.now.score, self.now.kernel
-        what, rest = nearest_limit(self.now)
-        losses = _losses(self.now).short
-        why = self.why or losses or waits_text(self.now)
+        why = self.why or _losses(self.now).short
+        lead, rest = _limit(self.now) if why else standing(self.now)
         return Box(
             kernel.display_name,
             score.size,
-            (what, f"{rest} {why}".rstrip()),
+            (lead, f"{rest} {why}".rstrip()),
             self.rows,
             self.numbers,
             f"Recorded on {score.gpu}, {score.date[:10]}.",
@@ -241,13 +240,32 @@ class Closing:
         return self.box.text()
 
 
-def nearest_limit(one: MeasuredBound) -> tuple[str, str]:
-    """Return what sets a kernel's limit, and how much of it the kernel reaches, as a sentence."""
-    cap, rest = one.bound.cap, f"{percent(one.share)} of full rate."
-    if cap.unit == GRID and cap.demand >= _UNEVEN:
+def standing(one: MeasuredBound) -> tuple[str, str]:
+    """Return what holds a kernel back, and the rest of that sentence.
+
+    Far below its limit that is what its warps wait for most, if that was counted.
+    """
+    longest = list(waits(one.numbers, _names(one)).items())[:2]
+    if one.share >= _NEAR or not longest or _is_uneven(one.bound.cap):
+        return _limit(one)
+    (first, share), (second, less) = longest
+    return (
+        f"Warps wait for {plain(first)}",
+        f" {percent(share)} of their time, for {plain(second)} {percent(less)}. "
+        f"The kernel reaches {percent(one.share)} of its limit, {one.bound.cap.label}.",
+    )
+
+
+def _limit(one: MeasuredBound) -> tuple[str, str]:
+    cap, rest = one.bound.cap, f", {percent(one.share)} reached."
+    if _is_uneven(cap):
         times = four_digits(cap.demand)
         rest += f" Too few blocks: the busiest SM has {times} times an even share of the work."
-    return cap.label, rest
+    return f"Limit: {cap.label}", rest
+
+
+def _is_uneven(cap: Cap) -> bool:
+    return cap.unit == GRID and cap.demand >= _UNEVEN
 
 
 class _Losses(NamedTuple):
@@ -274,15 +292,6 @@ def _losses(one: MeasuredBound) -> _Losses:
         f"At its limit {least:,} µs. It takes {us:,}: {by_clock:,} more because the clock falls "
         f"from {full:,.0f} to {clock:,.0f} MHz, {by_waits:,} more because tensor cores wait.",
     )
-
-
-def waits_text(one: MeasuredBound) -> str:
-    """Return what the warps of a kernel far below its limit wait for; "" where not known."""
-    longest = list(waits(one.numbers, _names(one)))[:2]
-    if one.share >= _NEAR or not longest:
-        return ""
-    first, second = map(plain, longest)
-    return f"The rest is latency: warps wait most for {first}, then for {second}."
 
 
 def _names(one: MeasuredBound) -> Mapping[str, str]:

@@ -1,5 +1,6 @@
 """The HTML of a closing box: a sentence, bars, terms with their texts, a fold, the source."""
 
+import re
 from collections.abc import Sequence
 from html import escape
 from typing import NamedTuple
@@ -18,7 +19,7 @@ Rows = Sequence[tuple[str, str]]
 """Terms and their texts. Code stands in backticks."""
 
 _LINE = "var(--lab-line, #7d8590)"
-_WAIT = "warps wait"
+_WAIT = re.compile("[Ww]arps wait")
 """Words that a page links to the stall reasons in its glossary."""
 _MUTED = "var(--lab-muted, #57606a)"
 
@@ -109,7 +110,7 @@ class Box(NamedTuple):
     """Of the kernel or the plan."""
     size: Size
     bound: tuple[str, str]
-    """What sets its limit, and the rest of that sentence; both "" where that is not known."""
+    """What holds it back, and the rest of that sentence; both "" where that is not known."""
     rows: Rows
     numbers: Rows
     """The rows that are folded."""
@@ -125,14 +126,14 @@ class Box(NamedTuple):
 
     @property
     def _lead(self) -> str:
-        what, rest = self.bound
-        return f"Limit: {what}, {with_spaced_percents(rest)}" if what else ""
+        return with_spaced_percents("".join(self.bound))
 
     def html(self) -> str:
         """Return the box as HTML."""
-        head, comma, rest = self._lead.partition(",")
-        rest = with_code(rest).replace(_WAIT, f'<span data-term="stall reason">{_WAIT}</span>')
-        lead = f'<p style="margin:0"><strong>{escape(head)}</strong>{comma}{rest}</p>'
+        head, rest = self.bound
+        lead = f"<strong>{escape(head)}</strong>{with_code(with_spaced_percents(rest))}"
+        lead = _WAIT.sub(r'<span data-term="stall reason">\g<0></span>', lead, count=1)
+        lead = f'<p style="margin:0">{lead}</p>' if head else ""
         numbers = (
             '<details style="margin-top:8px"><summary>The numbers</summary>'
             f"{_terms(self.numbers)}</details>"
@@ -142,7 +143,7 @@ class Box(NamedTuple):
             f'style="border:1px solid {_LINE};border-radius:8px;padding:12px 16px;margin:4px 0">'
             f'<p style="margin:0 0 6px;color:{_MUTED}">Where <code>{escape(self.name)}</code> '
             f"stands{self._at}</p>"
-            f"{lead if head else ''}{self.bars.html() if self.bars else ''}{_terms(self.rows)}"
+            f"{lead}{self.bars.html() if self.bars else ''}{_terms(self.rows)}"
             f"{numbers if self.numbers else ''}"
             f'<p class="lab-provenance" style="margin:10px 0 0">{escape(self.source)}</p></section>'
         )

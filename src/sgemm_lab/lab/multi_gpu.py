@@ -75,8 +75,8 @@ class MultiGpuResults(RecordQueries):
         without = more.over_overlap(more.products) or 1.0
         part = before / gpus / self.ms(more.alone)
         bound = (
-            "arithmetic of each GPU",
-            f"{more.efficiency:.1%} of {gpus} × {most / gpus:.1f} TFLOP/s, the speed of one GPU "
+            "Limit: arithmetic of each GPU",
+            f", {more.efficiency:.1%} of {gpus} × {most / gpus:.1f} TFLOP/s, the speed of one GPU "
             "alone on its part of C.",
         )
         rows = [

@@ -192,7 +192,7 @@ class StrassenResults:
         if self.arithmetic != "fp32":
             name, units = f"{name} on tensor cores", "three FP16 products"
         of_time = products * 1e3 / total
-        says = f"{leaves:.0%} reached in leaves, which take {of_time:.0%} of the time."
+        says = f", {leaves:.0%} reached in leaves, which take {of_time:.0%} of the time."
         gained, equals, fewer, in_leaves, faster = product_texts(
             speeds[1] / speeds[0], 1 / left, of_time, leaves / before
         )
@@ -222,7 +222,7 @@ class StrassenResults:
         bars = Bars(
             [("no levels", speeds[0]), (what, speeds[1])], limit, most / 1e3, multiply, "TFLOP/s"
         )
-        bound = f"the peak of {units}", says
+        bound = f"Limit: the peak of {units}", says
         made = Box(name, (n, n, n), bound, rows, numbers, self.note, bars)
         return Output(made.html(), made.text())
 

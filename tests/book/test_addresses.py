@@ -4,6 +4,9 @@ from typing import Any
 
 import pytest
 from sites import LOST, REDIRECTS, Site
+from turns import TAKES_TURNS
+
+pytestmark = TAKES_TURNS
 
 
 @pytest.mark.browser

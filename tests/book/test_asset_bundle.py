@@ -5,8 +5,11 @@ from pathlib import Path
 
 import pytest
 from sites import Site
+from turns import TAKES_TURNS
 
 from sgemm_lab.book import asset_bundle
+
+pytestmark = TAKES_TURNS
 
 STYLES = re.compile(r'<link[^>]*rel="stylesheet"[^>]*>')
 SCRIPTS = re.compile(r'<script[^>]*src="(?:[^"]*/)?([^"/?]+)')

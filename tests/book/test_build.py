@@ -12,8 +12,11 @@ import pytest
 import yaml
 from myst_nb.core.config import NbParserConfig
 from nbformat.v4 import new_code_cell, new_notebook
+from turns import TAKES_TURNS
 
 from sgemm_lab.book import page_errors
+
+pytestmark = TAKES_TURNS
 
 ROOT = Path(__file__).parents[2]
 HEAD = "---\nfile_format: mystnb\nkernelspec:\n  name: python3\n---\n\n# Page\n\n"

@@ -6,13 +6,14 @@ import pytest
 from judged_answers import right_answer as listed_right
 from playwright.sync_api import Locator, Page
 from sites import ROOT, WAYS, Site
+from turns import TAKES_TURNS
 
 from accessible import faults
 from browser import PHONE
 from sgemm_lab.exercises import Exercise, Lines, Question, exercises, find_prediction
 from sgemm_lab.lab.exercise import machine_of_records
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, TAKES_TURNS]
 
 PAGE = "chapters/first.html"
 
@@ -193,7 +194,6 @@ def right_answer(exercise: Question) -> str:
 
 
 @pytest.mark.parametrize("chapter", sorted((ROOT / "chapters").glob("0[1-9]*.md")))
-@pytest.mark.sampled(every=3)
 def test_every_exercise_of_the_book_is_answered_on_its_page(
     book: Site, contexts: Any, chapter: Any
 ) -> None:

@@ -6,9 +6,9 @@ import pytest
 from page_kinds import CHAPTERS, covering
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 from sites import Site, Visit, widgets_that_stay_still
-from turns import TODAY
+from turns import TAKES_TURNS, TODAY
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, TAKES_TURNS]
 
 WIDTHS = (1280, 390)
 

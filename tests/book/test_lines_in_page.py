@@ -10,7 +10,7 @@ from compiler_here import package
 from panel_pages import Opened, furnish, page_of
 from playwright.sync_api import Locator
 from sites import Site, served
-from turns import TODAY, in_turn
+from turns import TAKES_TURNS, TODAY, in_turn
 
 from accessible import faults
 from browser import PHONE
@@ -19,7 +19,7 @@ from sgemm_lab.book.exercises import lines_data, lines_form
 from sgemm_lab.clang.package import write_site
 from sgemm_lab.exercises import Lines, find_exercise
 
-pytestmark = [pytest.mark.browser, pytest.mark.sampled(every=2, first=TODAY, of="module")]
+pytestmark = [pytest.mark.browser, TAKES_TURNS]
 
 FOUND = find_exercise("2.2")
 assert isinstance(FOUND, Lines)

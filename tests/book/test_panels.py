@@ -9,7 +9,7 @@ import pytest
 from in_node import answers
 from panel_pages import Opened, furnish, page_of
 from playwright.sync_api import Page, expect
-from turns import TODAY, in_turn
+from turns import TAKES_TURNS, in_turn
 
 from accessible import faults
 from browser import PHONE
@@ -21,7 +21,7 @@ from sgemm_lab.kernel import parse_kernel
 from sgemm_lab.models.bound import bound
 from sgemm_lab.models.ladder import SIZE
 
-pytestmark = [pytest.mark.browser, pytest.mark.sampled(every=2, first=TODAY, of="module")]
+pytestmark = [pytest.mark.browser, TAKES_TURNS]
 
 NAMES = ["tiled", "float4"]
 WRONG = ["missing_second_barrier", "dropped_tail", "outside_load"]

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from panel_pages import Opened, furnish, page_of
 from playwright.sync_api import Browser, expect
+from turns import TAKES_TURNS
 
 from accessible import faults
 from browser import still
@@ -18,7 +19,7 @@ from sgemm_lab.kernel import Kernel, parse_kernel
 from sgemm_lab.text import number
 from sgemm_lab.wgsl.programs import load_programs
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, TAKES_TURNS]
 
 ASSETS = ("book.css", "exercises.css", "book.js")
 

@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 from sites import Site
+from turns import TAKES_TURNS
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, TAKES_TURNS]
 
 PAGE = "chapters/first.html"
 

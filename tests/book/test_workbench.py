@@ -11,7 +11,7 @@ from in_node import answers
 from panel_pages import furnish, page_of
 from playwright.sync_api import Browser, Page, expect
 from sites import Site, served
-from turns import TODAY
+from turns import TAKES_TURNS, TODAY
 
 from accessible import faults
 from browser import still
@@ -21,7 +21,7 @@ from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.clang.package import SCRIPT, package_files, write_site
 from sgemm_lab.errors import LabError
 
-pytestmark = pytest.mark.sampled(every=2, first=TODAY, of="module")
+pytestmark = TAKES_TURNS
 
 ASSETS = ("panel.css", "book.js")
 MODULES = {

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from compiler_here import ptx_of
-from turns import TODAY
+from turns import TAKES_TURNS
 
 from sgemm_lab.catalogue import load_kernel, load_kernels
 from sgemm_lab.checking import simulated
@@ -17,7 +17,7 @@ from sgemm_lab.counting.shared_arrays import shared_parts
 from sgemm_lab.cuda.shipped_ptx import archived_ptx
 from sgemm_lab.kernel import Kernel, Size, parse_kernel
 
-pytestmark = pytest.mark.sampled(every=2, first=TODAY, of="module")
+pytestmark = TAKES_TURNS
 
 KERNELS = load_kernels()
 VARIANTS = [

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from turns import TODAY
+from turns import TAKES_TURNS
 
 from sgemm_lab.catalogue import load_kernel, load_kernels
 from sgemm_lab.checking.simulated import check_simulated
@@ -24,7 +24,7 @@ from sgemm_lab.errors import LabError, MissingToolError
 from sgemm_lab.kernel import Kernel, Size, parse_kernel
 from sgemm_lab.records.store import load_records
 
-pytestmark = pytest.mark.sampled(every=2, first=TODAY, of="module")
+pytestmark = TAKES_TURNS
 
 KERNELS = load_kernels(variants=True)
 H200 = [record for record in load_records() if record.gpu.name == "NVIDIA H200"]

@@ -4,13 +4,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from turns import TODAY
+from turns import TAKES_TURNS, TODAY
 
 from sgemm_lab.external_cuda.count import count_external
 from sgemm_lab.external_cuda.cuda_file import Pasted
 from sgemm_lab.external_cuda.launch import ExternalKernel
 
-pytestmark = pytest.mark.sampled(every=2, first=TODAY, of="module")
+pytestmark = TAKES_TURNS
 
 TWICE = """__global__ void {bounds} twice(const float* x, float* y, int n) {{
     int i = blockIdx.x * blockDim.x + threadIdx.x;

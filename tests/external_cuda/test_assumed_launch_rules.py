@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 from file_reports import checked
-from turns import TODAY
+from turns import TAKES_TURNS, TODAY
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.external_cuda import ExternalKernel, Pasted
 from sgemm_lab.external_cuda.count import ExternalRun, count_external
 from sgemm_lab.simulator.hazards import OUT_OF_BOUNDS, UNWRITTEN
 
-pytestmark = pytest.mark.sampled(every=2, first=TODAY, of="module")
+pytestmark = TAKES_TURNS
 
 ADD = """
 #define THREADS 128

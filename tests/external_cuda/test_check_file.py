@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 from file_reports import checked, reports
 from foreign_samples import CASES
-from turns import TODAY
+from turns import TAKES_TURNS, TODAY
 
 from sgemm_lab.cli.main import main
 from sgemm_lab.external_cuda import ExternalKernel, KernelReport, Options, Pasted, check_file
 from sgemm_lab.external_cuda.findings import Finding
 
-pytestmark = pytest.mark.sampled(every=2, first=TODAY, of="module")
+pytestmark = TAKES_TURNS
 
 MANY = """
 __global__ void twice(const float* x, float* y, int n) {

@@ -2,9 +2,9 @@
 
 import pytest
 from file_reports import checked
-from turns import TODAY
+from turns import TAKES_TURNS
 
-pytestmark = pytest.mark.sampled(every=3, first=TODAY, of="module")
+pytestmark = TAKES_TURNS
 
 BONDS = """
 struct Bond { int a, b; float k[3]; };

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 from file_reports import checked
-from turns import TODAY
+from turns import TAKES_TURNS
 
 from sgemm_lab.cli.main import main
 from sgemm_lab.external_cuda import KernelReport, Options
 from sgemm_lab.kernel import Size
 
-pytestmark = pytest.mark.sampled(every=2, first=TODAY, of="module")
+pytestmark = TAKES_TURNS
 
 BLAS = """
 #include <cublas_v2.h>

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 from file_reports import checked
-from turns import TODAY
+from turns import TAKES_TURNS
 
 from sgemm_lab.external_cuda import ExternalKernel, Pasted
 from sgemm_lab.external_cuda.count import count_external
 
-pytestmark = pytest.mark.sampled(every=2, first=TODAY, of="module")
+pytestmark = TAKES_TURNS
 
 LIMITED = """
 namespace mine {

@@ -2,9 +2,9 @@
 
 import pytest
 from file_reports import followed, program_text
-from turns import TODAY
+from turns import TAKES_TURNS, TODAY
 
-pytestmark = pytest.mark.sampled(every=2, first=TODAY, of="module")
+pytestmark = TAKES_TURNS
 
 OWN_KERNEL = program_text("own_kernel")
 EVERY_CALL = program_text("every_call")

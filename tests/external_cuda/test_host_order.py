@@ -2,9 +2,9 @@
 
 import pytest
 from file_reports import checked, reports
-from turns import TODAY
+from turns import TAKES_TURNS, TODAY
 
-pytestmark = pytest.mark.sampled(every=2, first=TODAY, of="module")
+pytestmark = TAKES_TURNS
 
 STREAMS = """
 __global__ void fill(float* x, CONST float* from, int n) {

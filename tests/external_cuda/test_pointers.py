@@ -2,9 +2,9 @@
 
 import pytest
 from file_reports import checked, errors, followed, program_text
-from turns import TODAY
+from turns import TAKES_TURNS, TODAY
 
-pytestmark = pytest.mark.sampled(every=2, first=TODAY, of="module")
+pytestmark = TAKES_TURNS
 
 BATCHED = program_text("batched")
 EVERY_PLACE = program_text("every_place")

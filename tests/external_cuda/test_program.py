@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 from file_reports import checked, errors, followed, program_text
-from turns import TODAY
+from turns import TAKES_TURNS, TODAY
 
 from sgemm_lab.external_cuda import ExternalKernel, Pasted, check_file
 from sgemm_lab.external_cuda.cuda_file import read_sources
 
-pytestmark = pytest.mark.sampled(every=2, first=TODAY, of="module")
+pytestmark = TAKES_TURNS
 
 SCALE = program_text("scale")
 LINES = program_text("lines")

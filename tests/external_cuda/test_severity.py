@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from file_reports import checked
-from turns import TODAY
+from turns import TAKES_TURNS, TODAY
 
 from sgemm_lab.cli.main import main
 from sgemm_lab.external_cuda import (
@@ -13,7 +13,7 @@ from sgemm_lab.external_cuda import (
     read_kernel,
 )
 
-pytestmark = pytest.mark.sampled(every=2, first=TODAY, of="module")
+pytestmark = TAKES_TURNS
 
 OVERLAP = """
 __global__ void edge(float* c, int n) {

@@ -2,9 +2,9 @@
 
 import pytest
 from file_reports import checked
-from turns import TODAY
+from turns import TAKES_TURNS, TODAY
 
-pytestmark = pytest.mark.sampled(every=2, first=TODAY, of="module")
+pytestmark = TAKES_TURNS
 
 SCALE = """
 __global__ void scale(const float *x, float *y, int n) {

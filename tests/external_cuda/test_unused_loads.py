@@ -2,9 +2,9 @@
 
 import pytest
 from file_reports import checked
-from turns import TODAY
+from turns import TAKES_TURNS, TODAY
 
-pytestmark = pytest.mark.sampled(every=2, first=TODAY, of="module")
+pytestmark = TAKES_TURNS
 
 ROWS = """
 __global__ void rows(const float* x, float* y, int cols) {

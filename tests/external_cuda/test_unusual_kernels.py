@@ -4,7 +4,7 @@ import re
 
 import pytest
 from foreign_samples import FOLDER
-from turns import TODAY
+from turns import TAKES_TURNS
 
 from sgemm_lab.external_cuda import ExternalKernel, KernelReport, Pasted, check_file
 from sgemm_lab.external_cuda.findings import ENDLESS, WRONG_RESULT
@@ -18,7 +18,7 @@ from sgemm_lab.simulator.hazards import (
     UNWRITTEN,
 )
 
-pytestmark = pytest.mark.sampled(every=2, first=TODAY, of="module")
+pytestmark = TAKES_TURNS
 
 TEXT = (FOLDER / "unusual.cu").read_text(encoding="utf-8")
 KERNELS = re.findall(r"^__global__ void (\w+)\(", TEXT, re.M)

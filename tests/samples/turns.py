@@ -9,9 +9,12 @@ import pytest
 TODAY = date.today().toordinal()
 """For ``sampled(every, first=TODAY)``: after ``every`` days each case has run."""
 
+TAKES_TURNS = pytest.mark.sampled(every=4, first=TODAY, of="module")
+"""For slow modules: a quarter of the tests each day, and with ``-m whole`` the others."""
+
 
 def in_turn(names: Iterable[str], ways: Sequence[tuple[Any, ...]], *, every: int = 1) -> list[Any]:
-    """Return parameters of a test: a name and a way, the name's first way chosen in turn.
+    """Return parameters of a test: a name and a way, both chosen anew each day.
 
     Args:
         names: what is tried, each the beginning of a case's name.
@@ -24,7 +27,7 @@ def in_turn(names: Iterable[str], ways: Sequence[tuple[Any, ...]], *, every: int
             *way,
             id=f"{name}-{way[0]}",
             marks=[]
-            if number % every == 0 and number // every % len(ways) == turn
+            if (number - TODAY) % every == 0 and (number + TODAY // every) % len(ways) == turn
             else [pytest.mark.whole],
         )
         for number, name in enumerate(names)

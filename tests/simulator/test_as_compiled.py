@@ -9,13 +9,13 @@ from functools import lru_cache
 import pytest
 from inside import inside
 from simulator_kernels import GEMMS, compile_for, ptx_of
-from turns import TODAY
+from turns import TAKES_TURNS
 
 from sgemm_lab.catalogue import load_kernels
 from sgemm_lab.cuda.machine_code import disassemble
 from sgemm_lab.kernel import Kernel
 
-pytestmark = pytest.mark.sampled(every=2, first=TODAY, of="module")
+pytestmark = TAKES_TURNS
 
 HEAD = """
 extern "C" __global__ void {name}(const float* A, float* C, int n) {{

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Page
-from turns import TODAY
+from turns import TAKES_TURNS
 
 from sgemm_lab.kernel import Kernel
 from sgemm_lab.wgsl.programs import all_programs, load_programs
@@ -15,7 +15,7 @@ MOST_THREADS = 256
 MOST_SHARED_BYTES = 16384
 """Bytes of shared memory that every card has: maxComputeWorkgroupStorageSize of WebGPU."""
 
-pytestmark = [pytest.mark.browser, pytest.mark.sampled(every=2, first=TODAY, of="module")]
+pytestmark = [pytest.mark.browser, TAKES_TURNS]
 
 BY_NAME = {program.name: program for program in load_programs()}
 STEPS = all_programs()

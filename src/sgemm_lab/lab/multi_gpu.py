@@ -25,11 +25,8 @@ from sgemm_lab.widgets import GpuTiles
 from sgemm_lab.widgets.gpu_tiles import PlacedPlan, PlacedProduct, PlacedRound, PlacedTransfer
 
 _NAMES = {"rows": "By rows", "summa": "SUMMA", "cannon": "Cannon"}
-_SIZES = (
-    *((n, True) for n in (512, 1024, 2048, 4096)),
-    *((n, False) for n in (8192, 16384, 32768)),
-)
-"""n of the products in the roofline, and whether it is a graph that is drawn."""
+_SIZES = (8192, 16384, 32768)
+"""n of the products in the roofline."""
 _ON_ONE = 16384
 """The size whose products give the rate of a GPU on paper: the largest that most ways have."""
 
@@ -112,7 +109,7 @@ class MultiGpuResults(RecordQueries):
     def roof_picture(self) -> Picture:
         """Draw the roofline of the link: TFLOP/s of all GPUs over FLOP per link byte.
 
-        It has a roof for 2 and for 4 GPUs, and every size that was measured under it.
+        It has a roof for 2 and for 4 GPUs, and the large products that were measured under it.
         """
         title, size = "The roofline of the link", (7.2, 3.8)
         return Picture(partial(_draw_roof, self), title, _roof_conclusion(self), size, 4.4)
@@ -167,10 +164,10 @@ def gpu_timeline() -> Output:
         timeline_panel("One after the other", runs[False][1], last),
         timeline_panel("Overlapped", runs[True][1], last),
         conclusion="Overlapped, the tiles arrive while a product runs. Purple is a product, orange "
-        "a tile that arrives. Two are long because they wait: a GPU sends tiles in the order they "
-        "were queued, and the receiver ahead is busy.",
-        origin=f"8192³, events recorded on {runs[True][0].date[:10]} in a run of their own, "
-        "each GPU by its own clock.",
+        "a tile that arrives. The long ones include a wait for the sender, which first serves "
+        "another GPU.",
+        origin=f"8192³, recorded on {runs[True][0].date[:10]} in a separate run, so the times "
+        "differ slightly from those of the table. Each GPU has its own clock.",
     )
 
 
@@ -245,47 +242,39 @@ def _rectangle(tile: Tile) -> tuple[int, int, int, int]:
 def _points(found: MultiGpuResults, gpus: int) -> list[tuple[float, ProductTimes]]:
     """Return the measured products of so many GPUs, each with its FLOP for a byte of the link."""
     layout = layouts(gpus)[0]
-    return [
-        (flop_per_link_byte(layout, n, gpus), found.product(gpus, n, layout, graph=graph))
-        for n, graph in _SIZES
-    ]
+    return [(flop_per_link_byte(layout, n, gpus), found.product(gpus, n, layout)) for n in _SIZES]
 
 
-def _draw_roof(found: MultiGpuResults, ax: Axes, phone: bool) -> None:
+def _draw_roof(found: MultiGpuResults, ax: Axes, _phone: bool) -> None:
     link, rate = found.link().bytes_per_second / 1e12, found.tflops
-    low, high = 48, 24_000
-    looks = ((2, "dram", "o", (7, -10), "left"), (4, "shared", "s", (-7, 4), "right"))
-    for gpus, level, marker, offset, side in looks:
-        hue, ridge = style.LEVEL_COLOURS[level], rate / link
-        ax.plot([low, ridge, high], [gpus * low * link, gpus * rate, gpus * rate], color=hue,
-                label=f"{gpus} GPUs: link, then arithmetic")  # fmt: skip
-        points = _points(found, gpus)
-        ax.plot([x for x, _ in points], [times.tflops for _, times in points], marker,
-                color=hue, mec=style.MEASURED, label=f"{gpus} GPUs, measured")  # fmt: skip
-        for x, times in (*points[:3], points[-1]):
-            ax.annotate(f"{times.case.n}³", (x, times.tflops), xytext=offset, ha=side,
+    low, high, ridge = 48, 24_000, rate / link
+    for gpus, level, marker in ((2, "dram", "o"), (4, "shared", "s")):
+        hue = style.LEVEL_COLOURS[level]
+        ax.plot([low, ridge, high], [gpus * low * link, gpus * rate, gpus * rate], color=hue)
+        ax.annotate(f"roof of {gpus} GPUs", (ridge, gpus * rate), xytext=(4, 5),
+                    textcoords="offset points", color=hue, fontsize=9)  # fmt: skip
+        for x, times in _points(found, gpus):
+            ax.plot(x, times.tflops, marker, color=hue, mec=style.MEASURED)
+            ax.annotate(f"{times.case.n}³", (x, times.tflops), xytext=(0, -16), ha="center",
                         textcoords="offset points", color=style.MUTED, fontsize=9)  # fmt: skip
-    ax.axvline(rate / link, color=style.CUBLAS, lw=1, ls="--")
-    ax.text(rate / link * 1.08, 0.12, "ridge", color=style.MUTED, fontsize=9,
-            transform=ax.get_xaxis_transform())  # fmt: skip
+    ax.axvline(ridge, color=style.CUBLAS, lw=1, ls="--")
+    ax.annotate("ridge", (ridge, 0.05), xytext=(5, 0), xycoords=ax.get_xaxis_transform(),
+                textcoords="offset points", color=style.MUTED, fontsize=9)  # fmt: skip
     ax.set(xscale="log", yscale="log", xlabel="FLOP for each byte of the link",
-           ylabel="TFLOP/s of all GPUs", xlim=(low, high))  # fmt: skip
+           ylabel="TFLOP/s of all GPUs", xlim=(low, high), ylim=(30, 300))  # fmt: skip
     ax.grid(True, color=style.GRID)
+    ax.set_yticks([50, 100, 200])
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_formatter("{x:,.0f}")
-    if phone:
-        ax.figure.legend(loc="outside upper left", fontsize=9)
-    else:
-        ax.legend(loc="lower right")
+        axis.set_minor_formatter("")
 
 
 def _roof_conclusion(found: MultiGpuResults) -> str:
-    two, four = (_points(found, gpus) for gpus in (2, 4))
-    by_links = {times.case.n for x, times in (*two, *four) if x < found.ridge}
-    right = min(n for n, _ in _SIZES if n > max(by_links, default=0))
+    two, four = (_points(found, gpus)[-1][1].tflops for gpus in (2, 4))
     return (
-        f"Right of the ridge, {number(found.ridge)} FLOP for each byte, the link does not set the "
-        f"limit. Large products there reach the roof, at {number(two[-1][1].tflops)} and "
-        f"{number(four[-1][1].tflops)} TFLOP/s. Small ones such as {right}³ stay far below it: "
-        "the roofs leave out launches, latency, and SMs without a tile."
+        "A roofline is the highest possible speed. Left of the ridge, "
+        f"{number(found.ridge)} FLOP for each byte, the link sets it, right of it the arithmetic. "
+        f"Large products are far to the right and reach it, with up to {number(two)} and "
+        f"{number(four)} TFLOP/s. The roof is the speed of cuBLAS on a quarter of {_ON_ONE}³; on "
+        "larger parts of C it is slightly faster."
     )

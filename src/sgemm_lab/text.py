@@ -143,9 +143,9 @@ def power_of_ten(power: int) -> str:
     return "10" + str(power).translate(_RAISED)
 
 
-def error_text(error: float, decimals: int = 1) -> str:
-    """Format an error without spaces: "2.4·10⁻⁷"."""
-    digits, _, power = f"{error:.{decimals}e}".partition("e")
+def error_text(error: float) -> str:
+    """Format an error without spaces: "2.44·10⁻⁷"."""
+    digits, _, power = f"{error:.2e}".partition("e")
     return f"{digits}·{power_of_ten(int(power))}"
 
 

@@ -34,4 +34,4 @@ def test_three_products_leave_what_fp32_rounds_away_and_one_does_not() -> None:
     assert 1e-4 < left["one"] < 5e-4
     assert left["four"] <= left["three"] < 2.0**-23
     assert lab.contributions()["one"] == error_text(left["one"])
-    assert error_text(2.44e-7) == "2.4·10⁻⁷"
+    assert error_text(2.44e-7) == "2.44·10⁻⁷"

@@ -144,7 +144,7 @@ def error_over_cublas(name: str) -> Finder:
         ours, cublas = record.score(load_kernel(name), SQUARE), record.library("fp32", SQUARE)
         if not (ours and cublas and ours.error and cublas.error):
             raise LabError(f"The error of {name} was not recorded.")
-        says = f"`{name}` has {error_text(ours.error, 2)}, cuBLAS {error_text(cublas.error, 2)}."
+        says = f"`{name}` has {error_text(ours.error)}, cuBLAS {error_text(cublas.error)}."
         source = f"Recorded on {record.gpu.name}, {ours.date[:10]}."
         return Found(ours.error / cublas.error, source, says)
 

@@ -245,7 +245,7 @@ def _points(found: MultiGpuResults, gpus: int) -> list[tuple[float, ProductTimes
     return [(flop_per_link_byte(layout, n, gpus), found.product(gpus, n, layout)) for n in _SIZES]
 
 
-def _draw_roof(found: MultiGpuResults, ax: Axes, _phone: bool) -> None:
+def _draw_roof(found: MultiGpuResults, ax: Axes, phone: bool) -> None:
     link, rate = found.link().bytes_per_second / 1e12, found.tflops
     low, high, ridge = 48, 24_000, rate / link
     for gpus, level, marker in ((2, "dram", "o"), (4, "shared", "s")):
@@ -253,8 +253,10 @@ def _draw_roof(found: MultiGpuResults, ax: Axes, _phone: bool) -> None:
         ax.plot([low, ridge, high], [gpus * low * link, gpus * rate, gpus * rate], color=hue)
         ax.annotate(f"roof of {gpus} GPUs", (ridge, gpus * rate), xytext=(4, 5),
                     textcoords="offset points", color=hue, fontsize=9)  # fmt: skip
-        for x, times in _points(found, gpus):
-            ax.plot(x, times.tflops, marker, color=hue, mec=style.MEASURED)
+        points = _points(found, gpus)
+        ax.plot([x for x, _ in points], [times.tflops for _, times in points], marker, color=hue,
+                mec=style.MEASURED)  # fmt: skip
+        for x, times in points[:: 2 if phone else 1]:
             ax.annotate(f"{times.case.n}³", (x, times.tflops), xytext=(0, -16), ha="center",
                         textcoords="offset points", color=style.MUTED, fontsize=9)  # fmt: skip
     ax.axvline(ridge, color=style.CUBLAS, lw=1, ls="--")

@@ -44,8 +44,9 @@ PLAN = """(text, edits) => {
 }"""
 RUN = """(text, kernel, edits, ptx) => {
   const request = { text, kernel, edits: new Map(Object.entries(edits)) };
-  const compiled = () => ({ ptx, by: "" });
-  return { ...run.checkAlone(request, { compiled }, 20, () => {}), counts: 0 };
+  const [compiled, told] = [() => ({ ptx, by: "" }), []];
+  const found = run.checkAlone(request, { compiled }, 20, (words) => told.push(words));
+  return { ...found, counts: 0, told };
 }"""
 FOLLOW = """async (text, changes, script) => {
   globalThis.loading ??= import(script).then(async (found) => {
@@ -88,7 +89,7 @@ def run(text: str, expected: str = "") -> dict[str, Any]:
         raise LabError(answer["says"])
     assert "gives" in answer, answer
     found: dict[str, Any] = answer["gives"]["report"]
-    return found
+    return {**found, "told": answer["gives"]["told"]}
 
 
 def follow(*asked: tuple[str, dict[int, dict[str, Any]]] | str) -> list[dict[str, Any]]:
@@ -187,6 +188,7 @@ def test_a_result_is_compared_with_what_is_expected() -> None:
     alone = run(ALONE)
     assert (alone["verdict"], alone["findings"]) == ("no fault found", [])
     assert alone["said"][-1] == "Also tried at n = 4093."
+    assert alone["told"][-1].endswith("no fault so far. Trying other orders and sizes")
     for expected in ("y = a * x + y", "x + y"):
         found = run(ALONE, expected)
         assert (found["verdict"], right in found["said"]) == ("right", True)
@@ -255,6 +257,7 @@ int main() { Line p; p.n = 30; cudaMalloc(&p.x, 120); cudaMalloc(&p.y, 120); twi
     assert run(text)["findings"] == []
     wrong = run(text.replace("p.y[i] = 2", "p.y[threadIdx.x % 2] = 2"))
     assert [kind for _, kind in weights(wrong)] == ["race"]
+    assert "1 finding so far" in wrong["told"][-1]
 
 
 HOST = """

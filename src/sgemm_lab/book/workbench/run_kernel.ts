@@ -13,6 +13,7 @@ import { type KernelReport, SETTINGS } from "../../external_cuda/report.ts";
 import { verdictOf } from "../../external_cuda/severity.ts";
 import type { Size } from "../../kernel.ts";
 import { secondsNow } from "../../simulator/clock.ts";
+import { plural } from "../../text.ts";
 import { type Compiler, compiledReferences, deviceText, entryOf, kernelOf } from "./compiling.ts";
 import { assumptions, type LaunchPlan, MATRICES, planLaunch, resolve } from "./launch.ts";
 
@@ -54,7 +55,12 @@ export function checkAlone(
   const progress = (done: number, all: number) =>
     tell(`Running ${name}: ${Math.round((100 * done) / all)} % of its blocks`);
   const settings: Settings = { ...SETTINGS, timeLimit, requestsOf: [0, 0], progress };
-  const { done, kernel, report } = launched(bare, plan, settings);
+  const { done, kernel, report } = launched(bare, plan, settings, ({ hazards }) => {
+    const found = hazards.length
+      ? `${plural(hazards.length, "finding")} so far`
+      : "no fault so far";
+    tell(`${name}: ${found}. Trying other orders and sizes`);
+  });
   const references = compiledReferences(kernel, report, compiled, (text, { file, kernel }) =>
     text.grid && text.block
       ? { grid: [`${text.grid}`], block: [`${text.block}`] }
@@ -63,7 +69,8 @@ export function checkAlone(
   const options = { sizes: null, seed: 0, timeLimit, seconds: 0, expect: [], tolerance: null };
   const compared = compareKernel(kernel, report, references, options);
   const ragged = raggedPlan(plan, (more) => planLaunch(file, found, new Map([...edits, ...more])));
-  const edges = ragged && launched(bare, ragged, settings).report;
+  const quiet = { ...settings, progress: null };
+  const edges = ragged && launched(bare, ragged, quiet, () => {}).report;
   return {
     report: ragged && edges ? withEdges(compared, edges, ragged) : compared,
     counts: launchCounts(done.result),
@@ -76,8 +83,13 @@ export function checkAlone(
   };
 }
 
-/** Run the launch of a plan on drawn contents. */
-function launched(bare: Kernel, plan: LaunchPlan, settings: Settings) {
+/** Run the launch of a plan on drawn contents; `begun` hears of its first run. */
+function launched(
+  bare: Kernel,
+  plan: LaunchPlan,
+  settings: Settings,
+  begun: (first: Done["result"]) => void,
+) {
   const { sizes, expected, ...launch } = resolve(plan);
   const kernel = { ...bare, ...launch, templateAssumed: plan.template?.assumed ?? false };
   // What its arguments are was read from the file, as the command reads it.
@@ -89,6 +101,7 @@ function launched(bare: Kernel, plan: LaunchPlan, settings: Settings) {
   const arrays = shaped(arraysAt(prepared, size), sizes);
   const expectations = { expect, tolerance: null, names: sizes };
   const done: Done = countPrepared(prepared, size, expectations, settings, arrays);
+  begun(done.result);
   const quick = { ...settings, countRequests: false, requestsOf: null, progress: null };
   const report = ofLaunch(done, quick, secondsNow() + SECONDS);
   return { done, kernel, report };

@@ -1,9 +1,9 @@
-"""What one request of a warp copies: the first rows of a block's K tile of A."""
+"""What one request of a warp reads of A: of the first rows of a block's K tile, or of all of A."""
 
 from sgemm_lab.counting.warp_requests import Request, warp_requests
 from sgemm_lab.errors import LabError
 from sgemm_lab.hardware import FLOAT_BYTES
-from sgemm_lab.kernel import Kernel
+from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.lab.arguments import kernel_of
 from sgemm_lab.lab.output import Output
 from sgemm_lab.lab.pictures.frame import PALE, PANEL_WIDTH, outline, panel, words
@@ -27,20 +27,21 @@ def copied_by(request: Request) -> list[set[Cell]]:
     return [{divmod(first + i, width) for i in range(each)} for first in firsts]
 
 
-def copies(title: str, name: str | Kernel, *, says: str = "") -> Output:
+def copies(title: str, name: str | Kernel, *, size: Size | None = None, says: str = "") -> Output:
     """Draw the first rows of a block's K tile of A, and what a warp's threads copy at once.
 
-    Orange is the request of the warp, dark and light in turns for its threads; pale is the K tile.
+    Orange is the request of the warp, dark and light in turns for its threads; pale is the K tile,
+    or all of A at ``size``, which is M, N and K.
 
     Raises:
-        LabError: the kernel has no TILE and BK.
+        LabError: the kernel has no TILE and BK, and there is no ``size``.
     """
     kernel = kernel_of(name)
     values = kernel.values
-    if not {"TILE", "BK"} <= set(values):
+    if size is None and not {"TILE", "BK"} <= set(values):
         raise LabError(f"'{kernel.name}' has no TILE and BK, so its copy is not drawn.")
-    rows, columns = values["TILE"], values["BK"]
-    requests = warp_requests(kernel, (rows, rows, columns), space="global")
+    rows, _, columns = at = size or (values["TILE"], values["TILE"], values["BK"])
+    requests = warp_requests(kernel, at, space="global")
     lanes = copied_by(next(r for r in requests if r["array"] == "A" and r["op"] == "load"))
     cell = (PANEL_WIDTH - _LEFT) / columns
     shown = min(rows, _ROWS)
@@ -55,7 +56,7 @@ def copies(title: str, name: str | Kernel, *, says: str = "") -> Output:
     ]
     described = (
         f"One request of a warp of '{kernel.name}' copies "
-        f"{plural(len(set().union(*lanes)), 'element')} of a K tile of {rows} × {columns}, "
+        f"{plural(len(set().union(*lanes)), 'element')} of {rows} × {columns} of A, "
         f"{len(lanes[0])} of them for its first thread."
     )
     return panel(title, parts, shown * _TALL + 22, described, says)

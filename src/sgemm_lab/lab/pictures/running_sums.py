@@ -28,9 +28,7 @@ def running_sums(title: str) -> Output:
         parts.append(stroke(f"M0 {base}L{path}", hue, thick=2.5))
     parts += [
         words(8, 18, "error"),
-        words(
-            PANEL_WIDTH - 80, 62, "tensor core: truncated", hue="register", anchor="end", bold=True
-        ),
+        words(8, 70, "tensor core: truncated", hue="register", bold=True),
         words(
             PANEL_WIDTH - 8, base - 24, "FP32 unit: rounded", hue="dram", anchor="end", bold=True
         ),

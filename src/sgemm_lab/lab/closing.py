@@ -161,7 +161,7 @@ class Closing:
             rows.insert(1, (f"Why {factor_text(times)}×", " ".join(filter(None, said))))
         if self.before:
             lead, rest = standing(self.before)
-            rows.insert(0, ("Before", f"`{self.before.kernel.display_name}`: {lead}{rest}"))
+            rows.insert(0, ("Before", f"`{self.before.kernel.display_name}`. {lead}{rest}"))
         return [(term, text) for term, text in rows if text]
 
     @property
@@ -245,13 +245,13 @@ def standing(one: MeasuredBound) -> tuple[str, str]:
 
     Far below its limit that is what its warps wait for most, if that was counted.
     """
-    longest = list(waits(one.numbers, _names(one)).items())[:2]
-    if one.share >= _NEAR or not longest or _is_uneven(one.bound.cap):
+    waiting = waits(one.numbers, _names(one))
+    if one.share >= _NEAR or not waiting or _is_uneven(one.bound.cap):
         return _limit(one)
-    (first, share), (second, less) = longest
+    longest, share = next(iter(waiting.items()))
     return (
-        f"Warps wait for {plain(first)}",
-        f" {percent(share)} of their time, for {plain(second)} {percent(less)}. "
+        f"Warps wait most for {plain(longest)}",
+        f", {percent(share)} of their time. "
         f"The kernel reaches {percent(one.share)} of its limit, {one.bound.cap.label}.",
     )
 

@@ -159,7 +159,6 @@ function boundOf({ mine, book, gpu }: { mine: Counted; book: Counted | null; gpu
     "p",
     { "data-lab": "bound" },
     html("b", {}, `Limit at 4096³ on ${gpu}: ${number(gflops)} GFLOP/s, by ${label}.`),
-    `${cost}${beside} Not all ` +
-      "instructions are counted, so issue slots may limit it further. Its speed takes a GPU to measure.",
+    `${cost}${beside} Issue slots are not counted here: with them the limit may be lower, as in a box.`,
   );
 }

@@ -146,7 +146,7 @@ def _drawn(part: _Part, tag: str) -> list[str]:
         shapes.append(
             words(
                 left + width - 8,
-                part.y + (17 if part.width > 200 else 32),
+                part.y + (17 if len(part.name) < len(part.rate) else 32),
                 tag,
                 anchor="end",
                 bold=now,

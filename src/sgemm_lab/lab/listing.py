@@ -92,7 +92,7 @@ def _listing(
         body += _html_line("…", end + 1, changed=False)
     caption = f"<b>{escape(kernel.title)}</b> · {escape(file)}"
     if any(line.changed for line in shown):
-        called = parent.display_name if parent else "no kernel"
+        called = parent.display_name.partition(", ")[0] if parent else "no kernel"
         caption += f" · marked: not in “{escape(called)}”"
     html = (
         f'<figure class="lab-source"><figcaption>{caption}</figcaption>'

@@ -103,6 +103,7 @@ def test_what_the_program_comes_to_is_an_error(
     ("says", "is_wrong"),
     [
         ('"in 629 bad %d", bad', False),
+        ('"%d of 1249 wrong: PASS", bad', False),
         ('"size %d bad=%d", 4, bad', False),
         ('"0 errors %d", n', False),
         ('"gpu 7 / 9, cpu 7"', False),

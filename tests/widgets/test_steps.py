@@ -165,6 +165,7 @@ def leave_out(page: Page, line: int) -> None:
 def test_without_the_first_barrier_a_thread_reads_too_early(show: Opener, state: State) -> None:
     page = show(Steps(toy("tiled:TILE=2", 4, 4, 4)))
     leave_out(page, 32)
+    expect(page.locator(".lab-left-out")).to_contain_text("__syncthreads();")
     danger = page.locator(".lab-danger")
     expect(danger).to_contain_text(
         "Too early: thread (0, 1) has not written B[1,0] to Bs[1][0] yet. Thread (0, 0) finds"

@@ -166,7 +166,7 @@ class Steps {
     const label = `A, B, C, shared memory and registers after step ${at}. ${words}`;
     setAttributes(this.picture, { "aria-label": label });
     // Last: it asks for the layout. Before the first step its line is in sight, not lit.
-    this.code.light(now?.line, walkthrough.steps[0]?.line);
+    this.code.light(now?.line, walkthrough.steps[0]?.line, walkthrough.line);
   }
 
   /** The walkthrough of the block and the barriers shown; those of one trace are kept. */

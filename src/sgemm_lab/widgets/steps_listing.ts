@@ -29,12 +29,13 @@ export class Listing {
     this.element.replaceChildren(...lines);
   }
 
-  /** Light one line, or none: then the line of the first step is brought into sight. */
-  light(number: number | undefined, first: number | undefined) {
+  /** Light one line, or none: then the first step's is brought into sight. Strike the one left out. */
+  light(number: number | undefined, first: number | undefined, leftOut: number) {
     const start = number === undefined && first !== undefined ? this.lines.get(first) : undefined;
     if (start) this.bringIntoView(start);
     for (const [at, line] of this.lines) {
       const lit = at === number;
+      line.classList.toggle("lab-left-out", at === leftOut);
       if (lit) this.bringIntoView(line); // also after the pane has changed its size
       if (lit === line.classList.contains("lab-lit")) continue;
       line.classList.toggle("lab-lit", lit);

@@ -105,7 +105,7 @@ class StrassenResults:
         return self.way(n, ())
 
     def predicted(self, n: int, way: MeasuredPlan) -> Prediction:
-        """Return what the model foretells of a plan of n×n matrices."""
+        """Return what the model predicts for a plan of n×n matrices."""
         return predict(Plan((n, n, n), way.schedules), self.machine)
 
     def tflops(self, n: int, way: MeasuredPlan) -> float:
@@ -122,13 +122,12 @@ class StrassenResults:
         return [self.way(n, make_plan((n, n, n), levels).schedules) for levels in range(most + 1)]
 
     def levels_table(self, *sizes: int) -> Output:
-        """List levels at some sizes: speed, speed over that of cuBLAS, workspace."""
+        """List levels at some sizes: speed, and speed over that of cuBLAS."""
         rows = [
-            [f"{n}³", str(way.levels), f"{self.tflops(n, way):.1f}", f"{self.share(n, way):.2f}",
-             bytes_moved_text(way.workspace_bytes)]
+            [f"{n}³", str(way.levels), f"{self.tflops(n, way):.1f}", f"{self.share(n, way):.2f}"]
             for n in sizes for way in self.levels(n)
         ]  # fmt: skip
-        heads = ["size", "levels", "TFLOP/s", "speed ÷ cuBLAS", "extra memory"]
+        heads = ["size", "levels", "TFLOP/s", "speed ÷ cuBLAS"]
         return table(heads, rows, numbers=2, note=self.note)
 
     def ways_table(self, n: int, levels: int) -> Output:
@@ -163,13 +162,13 @@ class StrassenResults:
         """List errors of uniform numbers by levels beside cuBLAS's: of its leaves, and kernels'."""
         ways = {"FP32": self, **{kernel: self.inside(kernel) for kernel in kernels}}
         kinds = (UNIFORM, "positive")
-        found = {f"{INPUTS[kind]}: {name}": way.errors(n, kind)
+        found = {f"{INPUTS[kind]}, {name}": way.errors(n, kind)
                  for kind in kinds for name, way in ways.items()}  # fmt: skip
         most = min(len(one.levels) for one in found.values())
         rows = [[said, *(ratio(error * 1e6) for error in (one.cublas, *one.levels[:most]))]
                 for said, one in found.items()]  # fmt: skip
         counted = (plural(levels, "level") for levels in range(most))
-        heads = ["A and B: leaves; errors in 10⁻⁶", "cuBLAS", *counted]
+        heads = ["error in 10⁻⁶: inputs, leaves", "cuBLAS", *counted]
         return table(heads, rows, note=self.note)
 
     @property
@@ -192,7 +191,7 @@ class StrassenResults:
         if self.arithmetic != "fp32":
             name, units = f"{name} on tensor cores", "three FP16 products"
         of_time = products * 1e3 / total
-        says = f", {leaves:.0%} reached in leaves, which take {of_time:.0%} of the time."
+        says = f", {leaves:.0%} reached while leaves run, {of_time:.0%} of the time."
         gained, equals, fewer, in_leaves, faster = product_texts(
             speeds[1] / speeds[0], 1 / left, of_time, leaves / before
         )

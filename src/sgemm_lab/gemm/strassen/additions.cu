@@ -142,7 +142,7 @@ extern "C" __global__ void join(const float* P1, const float* P2, const float* P
         const float4 u2 = p1 + p3;
         const float4 u3 = u2 + p4;
         store4(quadrant(whole, 0, 0, halfRows, halfColumns), row, column, p1 + p2);
-        store4(quadrant(whole, 0, 1, halfRows, halfColumns), row, column, (u2 + p5) + p6);
+        store4(quadrant(whole, 0, 1, halfRows, halfColumns), row, column, u2 + p5 + p6);
         store4(quadrant(whole, 1, 0, halfRows, halfColumns), row, column, u3 - p7);
         store4(quadrant(whole, 1, 1, halfRows, halfColumns), row, column, u3 + p5);
     }

@@ -12,8 +12,8 @@ def test_a_stage_changes_hands_when_a_barrier_completes(show: Opener) -> None:
     told, on = page.locator(".lab-told"), page.get_by_role("slider", name="Step")
     stage = page.locator(".lab-stage")
     expect(told).to_have_text(
-        "From 0 clocks: producers wait for emptied[0] before their next copy; "
-        "consumers wait for filled[0]."
+        "From 0 clocks: producers wait for emptied[0] to copy K tile 4; "
+        "consumers wait for filled[0] to read K tile 0."
     )
     names = page.locator("svg .lab-barrier", has_text="[")
     expect(names.first).to_have_text("▲ emptied[0] wait")

@@ -26,10 +26,10 @@ interface Ring {
 
 type Barrier = "emptied" | "filled";
 
-/** A barrier of a stage. */
+/** A barrier that is awaited, and the K tile whose turn then comes. */
 interface At {
   barrier: Barrier;
-  stage: number;
+  tile: TimedWindow;
 }
 
 const SAID = { empty: "empty", copied: "copying", ready: "ready", multiplied: "in use" };
@@ -95,8 +95,8 @@ function waitsOf({ tiles }: Ring, time: number) {
   const toCopy = tiles.find(({ asked }) => asked > time);
   const toRead = tiles.find(({ done }) => done > time);
   const waits: { producers?: At; readers?: At } = {};
-  if (toCopy) waits.producers = { barrier: "emptied", stage: toCopy.buffer };
-  if (toRead && toRead.begins > time) waits.readers = { barrier: "filled", stage: toRead.buffer };
+  if (toCopy) waits.producers = { barrier: "emptied", tile: toCopy };
+  if (toRead && toRead.begins > time) waits.readers = { barrier: "filled", tile: toRead };
   return waits;
 }
 
@@ -105,12 +105,11 @@ function momentWords(ring: Ring, time: number) {
   const from = `From ${number(time)} clocks`;
   if (time >= ring.end) return `${from}: all K tiles are multiplied.`;
   const { producers, readers } = waitsOf(ring, time);
-  const waitWords = (at: At) => `wait for ${at.barrier}[${at.stage}]`;
-  const copy = producers
-    ? `${waitWords(producers)} before their next copy`
-    : "have started their last copy";
+  const waitWords = ({ barrier, tile }: At, act: string) =>
+    `wait for ${barrier}[${tile.buffer}] to ${act} K tile ${tile.number}`;
+  const copy = producers ? waitWords(producers, "copy") : "have started their last copy";
   const busy = ring.tiles.find((tile) => tile.begins <= time && time < tile.done);
-  const multiply = readers ? waitWords(readers) : `multiply K tile ${busy?.number}`;
+  const multiply = readers ? waitWords(readers, "read") : `multiply K tile ${busy?.number}`;
   return `${from}: producers ${copy}; consumers ${multiply}.`;
 }
 
@@ -190,7 +189,7 @@ class Drawing extends OverTime {
     const { scene, ring, time, narrow } = this;
     const awaited = Object.values(waitsOf(ring, time));
     for (const barrier of BARRIERS) {
-      const waits = awaited.some((one) => one.stage === stage && one.barrier === barrier);
+      const waits = awaited.some((one) => one.tile.buffer === stage && one.barrier === barrier);
       const name = narrow ? "" : `${ARROWS[barrier]} ${barrier}[${stage}]`;
       const words = waits ? `${name} wait` : name;
       const look = waits ? "lab-barrier lab-awaited" : "lab-barrier";

@@ -14,6 +14,7 @@ from sgemm_lab.counting.warp_requests import warp_requests
 from sgemm_lab.lab.pictures.banks import bank_clocks, bank_phases
 from sgemm_lab.lab.pictures.copy_paths import Copies, copy_counts, copy_path
 from sgemm_lab.lab.pictures.copying import copied_by, copies
+from sgemm_lab.lab.pictures.fragment_map import fragment_map
 from sgemm_lab.lab.pictures.frame import PANEL_WIDTH, figure, panel, words
 from sgemm_lab.lab.pictures.issue_slots import slots_panel
 from sgemm_lab.lab.pictures.l1_queue import l1_queue, wavefronts
@@ -100,6 +101,8 @@ PANELS: dict[str, Callable[[], Any]] = {
     "one number": lambda: one_element("One number", [2, 0, 1, 3], [1, 3, 2, 4], 2),
     "owners": lambda: owns("Who owns what", load_kernel("tiled")),
     "one load": lambda: copies("One load", load_kernel("float4"), says="**128** numbers"),
+    "a vector": lambda: copies("A vector", load_kernel("one_column"), size=(16, 1, 128)),
+    "a fragment": lambda: fragment_map("mma_tf32"),
     "eight neighbours": lambda: bank_phases(
         "Eight neighbours", load_kernel("float4_tile"), "fragB["
     ),
@@ -232,6 +235,17 @@ def test_in_serpentine_order_every_product_shares_a_factor_with_the_one_before()
     assert serpentine.endswith(
         "keeps a0, reads b2. Products that share no factor with the one before: 0"
     )
+
+
+def test_a_lane_holds_a_quarter_of_what_its_sums_need_of_a() -> None:
+    assert (
+        "Lane 5 holds 4 elements of A, 2 of B and 4 sums, which need 16 elements of A and 16 of B."
+        in drawn("a fragment").text
+    )
+
+
+def test_one_column_reads_a_whole_row_at_once() -> None:
+    assert "copies 128 elements of 16 × 128 of A, 4 of them for its" in drawn("a vector").text
 
 
 def test_a_wgmma_darkens_c_by_its_share_of_the_k_tile() -> None:

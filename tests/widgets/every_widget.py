@@ -9,7 +9,6 @@ import ladder_samples
 import occupancy_samples
 from choice_samples import FITTED
 from flight_samples import RING
-from fragment_samples import TF32
 from frame_samples import FRAMES
 from latency_hiding_samples import CASES
 from request_samples import GLOBAL, SHARED
@@ -23,7 +22,6 @@ from sgemm_lab.widgets import (
     Banks,
     BarrierRing,
     Coalescing,
-    FragmentMap,
     Frames,
     GpuTiles,
     KernelChoice,
@@ -95,12 +93,6 @@ SAMPLES = {
         lambda: TileWaves(CHIPS, KERNELS, size=2048),
         lambda: lab.tile_waves("column_order", "stream_k", "tiled", even=["stream_k"], size=8192),
         ("size", [64, 4096, 8192, 2048]),
-    ),
-    "fragment map": Sample(
-        lambda: FragmentMap(TF32),
-        lambda: lab.fragment_map("mma_tf32"),
-        ("lane", [31, 4, 8, 0]),
-        painted=True,
     ),
     "scoreboard": Sample(
         lambda: Scoreboard(ROWS),

@@ -24,7 +24,6 @@ from sgemm_lab.records.multi_gpu import NCCL
 from sgemm_lab.records.store import load_records
 from sgemm_lab.records.strassen import STRASSEN_RECORDS, StrassenRun, latest
 from sgemm_lab.simulator.formulas import shared_wavefronts, tile_distribution
-from sgemm_lab.simulator.fragments import holders as holders
 from sgemm_lab.text import error_text, factor_text, number, size_text
 
 SQUARE: Size = (4096, 4096, 4096)

@@ -17,14 +17,14 @@ Figures
     ``copy_path``, ``copy_counts``, ``bank_phases``, ``bank_clocks``, ``lane_columns``,
     ``bytes_moved``, ``stage_ring``,
     ``issue_slots``, ``time_bars``, ``k_split``, ``k_split_lengths``, ``formats``,
-    ``swizzle``, ``multicast``, ``tf32_split``, ``gpu_layout``, ``share_bars``,
+    ``fragment_map``, ``swizzle``, ``multicast``, ``tf32_split``, ``gpu_layout``, ``share_bars``,
     ``running_sums``; for ``frames``:
     ``cancellation_steps``, ``product_steps``, ``warp_group_steps``;
     ``machine_map``, with a chapter's limit; plots: ``curves``, ``spread``, ``speed_over_error``,
     ``drawn_shapes``, ``other_libraries``;
     tables: ``wrong_picks`` of a search, what was ``tried``; ``no_difference`` of two speeds.
 Widgets
-    ``banks``, ``barrier_ring``, ``block_turns``, ``coalescing``, ``fragment_map``, ``frames``,
+    ``banks``, ``barrier_ring``, ``block_turns``, ``coalescing``, ``frames``,
     ``kernel_choice``, ``ladder``, ``latency_hiding``, ``occupancy``,
     ``scoreboard``, ``tile_waves``, ``timeline``, ``warp_group_turns``.
 Products
@@ -61,7 +61,6 @@ from sgemm_lab.lab.dispatcher import (
 )
 from sgemm_lab.lab.each_gpu import each_gpu
 from sgemm_lab.lab.exercise import exercise, predict
-from sgemm_lab.lab.fragment_map import fragment_map
 from sgemm_lab.lab.hardware_counters import Hardware, bytes_moved, hardware, issue_slots
 from sgemm_lab.lab.kernel_parts import part, power
 from sgemm_lab.lab.ladders import ladder
@@ -86,6 +85,7 @@ from sgemm_lab.lab.pictures.cancellation import cancellation_steps
 from sgemm_lab.lab.pictures.copy_paths import copy_counts, copy_path
 from sgemm_lab.lab.pictures.copying import copies
 from sgemm_lab.lab.pictures.formats import formats, tf32_split
+from sgemm_lab.lab.pictures.fragment_map import fragment_map
 from sgemm_lab.lab.pictures.frame import figure, frames
 from sgemm_lab.lab.pictures.gpus import gpu_layout
 from sgemm_lab.lab.pictures.l1_queue import l1_queue

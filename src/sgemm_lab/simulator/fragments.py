@@ -16,7 +16,7 @@ PACKED = {"tf32": 1, "f16": 2, "bf16": 2}
 
 
 class Holders(NamedTuple):
-    """Who holds the elements of a matrix: per element its lane, register, and place in that."""
+    """What holds the elements of a matrix: per element its lane, register, and place in that."""
 
     lane: Array
     register: Array

@@ -5,7 +5,6 @@ from sgemm_lab.widgets.barrier_ring import BarrierRing as BarrierRing
 from sgemm_lab.widgets.base import WIDGET_MIME as WIDGET_MIME
 from sgemm_lab.widgets.base import LabWidget as LabWidget
 from sgemm_lab.widgets.coalescing import Coalescing as Coalescing
-from sgemm_lab.widgets.fragment_map import FragmentMap as FragmentMap
 from sgemm_lab.widgets.frames import Frames as Frames
 from sgemm_lab.widgets.gpu_tiles import GpuTiles as GpuTiles
 from sgemm_lab.widgets.kernel_choice import KernelChoice as KernelChoice

@@ -30,7 +30,7 @@ from sgemm_lab.lab.pictures.frame import (
     words,
 )
 from sgemm_lab.simulator import simulate
-from sgemm_lab.text import bytes_text, plural
+from sgemm_lab.text import bytes_text
 
 BLOCKS = 2
 """Blocks that are watched, neighbours in a row of tiles: a cluster, where the kernel has one."""
@@ -107,7 +107,7 @@ def _part(copy: Mapping[str, Any]) -> Part:
 
 
 def warp_group_steps(name: str | Kernel) -> dict[str, Output]:
-    """Draw a block at work on a K tile: its part of C, the copies, each ``wgmma`` of one group.
+    """Draw a block at work on a K tile: the copies, then each ``wgmma`` of one warp group.
 
     Drawn as ``wgmma`` multiplies, transposed: columns of B and C go down, rows of A and C across.
     They are for ``frames``.
@@ -119,16 +119,9 @@ def warp_group_steps(name: str | Kernel) -> dict[str, Output]:
     wide = last - first + 1
     steps = [
         (
-            "the tile",
-            f"A block computes {tile.bm} rows and {tile.bn} columns of C.",
-            f"A block computes **{tile.bm} rows** and **{tile.bn} columns** of C, with "
-            f"{plural(len(groups), 'warp group')} to multiply and another to copy.",
-        ),
-        (
             "the copies",
             f"One thread copies {tile.bk} k of A and of B.",
-            f"A K tile is **{tile.bk} deep**. One thread copies its part of A and of B into "
-            "shared memory.",
+            f"One thread copies a K tile of **{tile.bk} k** of A and of B into shared memory.",
         ),
         *(
             (
@@ -148,7 +141,7 @@ def warp_group_steps(name: str | Kernel) -> dict[str, Output]:
 
 
 def _tile_at_work(tile: Tile, groups: list[tuple[int, int]], step: int) -> Iterator[str]:
-    """Draw B, A and C, transposed, in a step: 0 the tile, 1 the copies, then each ``wgmma``."""
+    """Draw B, A and C, transposed, in a step: 0 the copies, then each ``wgmma``."""
     deep = _PER_K * tile.bk
     x, y = _LETTER + deep + _BETWEEN, _TOP_OF_A + deep + _BETWEEN
     per_row = (PANEL_WIDTH - x - 2) / tile.bm
@@ -157,27 +150,25 @@ def _tile_at_work(tile: Tile, groups: list[tuple[int, int]], step: int) -> Itera
     yield words(x, _TOP_OF_A - 8, "Aᵀ", bold=True, size=14)
     yield words(x + across, _TOP_OF_A - 8, f"{tile.bm} rows of A", anchor="end")
     yield words(x, y - 8, "Cᵀ", bold=True, size=14)
-    yield words(x + across, y - 8, f"{tile.bn} columns of C, drawn as rows", anchor="end")
-    level = PALE if step else 0.0
-    yield rectangle(_LETTER, y, deep, down, "shared", level)
-    yield rectangle(x, _TOP_OF_A, across, deep, "shared", level)
+    yield words(x + across, y - 8, f"{tile.bn} columns of C", anchor="end")
+    yield rectangle(_LETTER, y, deep, down, "shared", PALE)
+    yield rectangle(x, _TOP_OF_A, across, deep, "shared", PALE)
     for k in range(0, tile.bk, _K):
         at = k * _PER_K
         yield words(_LETTER + at, y - 4, f"{k}", anchor="middle")
         yield words(x - 5, _TOP_OF_A + at + 8, f"{k}", anchor="end")
     yield words(_LETTER + 10, y - 18, "k", hue="muted")
     yield words(x - 28, _TOP_OF_A + 8, "k", hue="muted", anchor="end")
-    done = max(0, step - 1)
     for first, last in groups:
         for band in range(first, last + 1, _BAND):
             top, high = y + band * _PER_COLUMN, _BAND * _PER_COLUMN
-            mine = done if first == groups[0][0] else 0
+            mine = step if first == groups[0][0] else 0
             ink = "bg" if 2 * mine * _K > tile.bk else "fg"
             said = f"warp {band // _BAND}" if band else f"warp 0: {_BAND} columns"
             opacity = mine * _K / tile.bk * 0.9
             yield box(x, top, across, high, "register", opacity, said, ink=ink)
-    if done:
-        k, (first, last) = (done - 1) * _K, groups[0]
+    if step:
+        k, (first, last) = (step - 1) * _K, groups[0]
         high = (last - first + 1) * _PER_COLUMN
         yield rectangle(
             _LETTER + k * _PER_K, y + first * _PER_COLUMN, _K * _PER_K, high, "register"
@@ -217,7 +208,7 @@ def multicast(title: str, name: str | Kernel) -> Output:
         read += rows * tile.bk * FLOAT_BYTES
         y = top + begin * high
         middle = y + share * high / 2
-        label = f"block {part.block} copies" if share < 1 else "each copies all" * (not part.block)
+        label = f"block {part.block} copies" if share < 1 else "copied twice" * (not part.block)
         opacity = PALE if share < 1 else PALE / BLOCKS
         parts.append(box(left, y, wide, share * high, "l2", opacity))
         parts.append(words(left + wide / 2, middle + 4, label, anchor="middle"))

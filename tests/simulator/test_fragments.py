@@ -1,17 +1,22 @@
-"""The verb of the fragment map: what it shows is what the simulator multiplies by."""
+"""Which lane holds which element of ``mma.sync``."""
 
 import numpy as np
 import pytest
-from fragment_samples import TF32
 
-from sgemm_lab import lab
 from sgemm_lab.simulator.fragments import PACKED, holders
 
 
-def test_the_book_shows_what_nvidias_manual_says() -> None:
-    widget = lab.fragment_map("mma_tf32")
-    for matrix in "ABC":
-        assert widget.fragments[matrix] == TF32[matrix]  # type: ignore[literal-required]
+def test_lanes_of_tf32_hold_what_nvidias_manual_says() -> None:
+    a, b, c = (np.stack(matrix[:2], axis=-1).tolist() for matrix in holders("tf32", 8))
+    # a1 and a3 are of the lower rows.
+    assert a == [
+        [[row % 8 * 4 + k % 4, row // 8 + k // 4 * 2] for k in range(8)] for row in range(16)
+    ]
+    assert b == [[[column * 4 + k % 4, k // 4] for column in range(8)] for k in range(8)]
+    assert c == [
+        [[row % 8 * 4 + column // 2, column % 2 + row // 8 * 2] for column in range(8)]
+        for row in range(16)
+    ]
 
 
 @pytest.mark.parametrize(("kind", "depth"), [("tf32", 8), ("f16", 8), ("f16", 16), ("bf16", 16)])

@@ -107,13 +107,12 @@ def product(page: Page) -> list[str]:
 
 def test_a_product_lands_in_its_sum(page: Page) -> None:
     go(page, 6)
-    assert product(page) == ["", "", ""]
+    assert product(page) == ["", ""]
     page.get_by_role("button", name="One step on").click()
     assert told(page) == "Thread (0, 0) adds a product to its sum."
     a, b = sliding_window()["a"], sliding_window()["b"]
     first = a[0] * b[0]
     assert product(page) == [
-        "acc += As[ty][k] × Bs[k][tx]",
         "acc += A[0,0] × B[0,0]",
         f"acc = 0 + {a[0]:.0f} × {b[0]:.0f} = {first:.0f}",
     ]
@@ -121,7 +120,7 @@ def test_a_product_lands_in_its_sum(page: Page) -> None:
     assert sums(page) == ["1/8"]
     expect(page.locator(".lab-code [aria-current=step]")).to_contain_text("acc += As[ty][k]")
     go(page, 10)
-    assert product(page)[2] == (
+    assert product(page)[1] == (
         f"acc = {first:.0f} + {a[1]:.0f} × {b[4]:.0f} = {first + a[1] * b[4]:.0f}"
     )
 
@@ -178,7 +177,6 @@ def test_without_the_first_barrier_a_thread_reads_too_early(show: Opener, state:
             "Without the barrier of line 32, one thread after the other runs on to its next"
         )
     )
-    assert "with no barrier between" in page.locator(".lab-order").inner_text()
     page.get_by_role("button", name="One step on").click()
     while state(page, "thread") == 0:
         page.get_by_role("button", name="One step on").click()

@@ -47,7 +47,8 @@ interface Painted {
 export function render({ model, el }: View<State>) {
   const redraw = redrawer(update);
   const chooser = requestChooser(model, () => ownSource(model), { wavefront: 0 });
-  const choices = { ...CHOICES, [FLOAT4]: FLOAT4 };
+  const vectors = model.get("requests").length > 0 || model.get("bits") > WORD_BITS;
+  const choices = vectors ? { ...CHOICES, [FLOAT4]: FLOAT4 } : CHOICES;
   const stride = segments("Stride: lane i reads word stride · i", choices, (choice) => {
     player.close();
     const wide = choice === FLOAT4;

@@ -62,7 +62,7 @@ class Steps {
     this.el,
     "lab-steps",
     this.drive.bar,
-    html("div", { class: "lab-scrub" }, this.ribbon, this.drive.scrub.element),
+    this.ribbon,
     this.barriers.element,
     [this.readout.element, this.code.element, this.picture, this.key],
     this.choices.element,
@@ -214,7 +214,7 @@ class Steps {
 
 /** The buttons and the slider that lead from step to step. */
 function driveOf(steps: Steps) {
-  const play = button("Play", () => steps.player.toggle(), "Play");
+  const play = button("Play", () => steps.player.toggle());
   const backToWall = button("|◀", () => steps.goByStage(-1), "Back to the last barrier");
   const back = button("◀", () => steps.go(steps.at - 1), "One step back");
   const on = button("▶", () => steps.go(steps.at + 1), "One step on");
@@ -223,12 +223,11 @@ function driveOf(steps: Steps) {
   const buttons = html("div", { class: "lab-buttons" }, [backToWall, back, play, on, onToWall]);
   return {
     scrub,
-    bar: html("div", { class: "lab-bar" }, buttons),
+    bar: html("div", { class: "lab-bar" }, buttons, scrub.element),
     show({ at, walkthrough, stage, player }: Steps) {
       const last = walkthrough.steps.length;
       scrub.show(at, range(0, last), `${at} of ${last}`);
       play.textContent = player.plays ? "Pause" : "Play";
-      setAttributes(play, { "aria-label": play.textContent });
       for (const one of [backToWall, back]) one.disabled = at === 0;
       on.disabled = at === last;
       onToWall.disabled = stage === walkthrough.stages.at(-1);
@@ -267,11 +266,11 @@ function choicesOf(steps: Steps) {
 }
 
 /**
- * What is said of a step: where in its phase it is, what it does, its product as the source writes
- * it, with elements and in numbers, and what is wrong.
+ * What is said of a step: where in its phase it is, what it does, its product in elements and in
+ * numbers, and what is wrong.
  */
 function readoutOf() {
-  const names = ["place", "said", "sum", "sum", "sum", "danger"];
+  const names = ["place", "said", "sum", "sum", "danger"];
   const lines = names.map((name) => html("p", { class: `lab-${name}` }));
   return { lines, element: html("div", { class: "lab-told", role: "status" }, lines) };
 }

@@ -23,7 +23,9 @@ interface RegisterSpace {
 }
 
 const [GAP, HEAD] = [16, 22]; // px between arrays, and above one for its title
-const [TALLEST, LARGEST] = [500, 40]; // px, of B and C together, and of one cell
+const [TALLEST, LARGEST] = [260, 40]; // px, of B and C together, and of one cell
+const WITH_NAMES = 500; // px, of B and C together where smaller cells would have no names
+const COLUMN = 340; // px, of tiles and registers beside A, at least
 export const READABLE = 11; // px, of letters from which a whole name is written
 export const INDEX = 16; // px for a row of indices
 export const NAMES = 14; // px for a name below the sums
@@ -50,12 +52,13 @@ function registersOf({ most, rooms, trace: { names } }: Walkthrough): RegisterSp
 }
 
 /**
- * The corner above A is k cells high. Tiles and registers stand there, side by side or one above
- * the other, whichever leaves larger cells; where they would be tiny they stand below instead.
+ * Tiles and registers stand in the corner above A, k cells high, or in the column left of A. They are side
+ * by side or one above the other, whichever leaves larger cells; where they would be tiny they
+ * stand above all matrices instead.
  * @param s side of a cell of A, B and C
  */
 function cornerOf(walkthrough: Walkthrough, tiles: TracedArray[], s: number, width: number) {
-  const { n, k } = walkthrough;
+  const { m, n, k } = walkthrough;
   const room = registersOf(walkthrough);
   const { across, down, aside, apart } = room;
   const rows = Math.max(0, ...tiles.map((tile) => tile.rows));
@@ -71,60 +74,66 @@ function cornerOf(walkthrough: Walkthrough, tiles: TracedArray[], s: number, wid
     return above > high ? { sideBySide: false, c: above } : { sideBySide: true, c: high };
   };
   const extra = Math.max(0, width - GAP - (k + n) * s);
-  const corner = fit(k * s + extra - GAP, k * s + HEAD, 52);
+  const above = fit(k * s + extra - GAP, k * s + HEAD, 52);
+  const left = fit(extra - GAP, Math.max(COLUMN, (k + m) * s + 2 * HEAD), 52);
+  const [corner, free] = left.c > above.c ? [left, extra] : [above, k * s + extra];
   const inside = corner.c >= Math.min(spelled(walkthrough), 0.9 * s);
   const { sideBySide, c } = inside ? corner : fit(width, 2 * width, 36);
   const tall = { tiles: rows * c, registers: down * c + apart };
   const wide = { tiles: columns * c + gaps, registers: aside + across * c };
-  return { ...{ inside, sideBySide, c, extra, room, rows, wide, tall } };
+  return { ...{ inside, sideBySide, c, s, extra, free, room, rows, wide, tall } };
 }
+
+/** What makes one layout better than another: its smallest cells, inside. */
+const sizeOf = ({ inside, c, s }: ReturnType<typeof cornerOf>) => (inside ? Math.min(c, s) : 0);
 
 /** @param thread whose registers are shown */
 export function layOut(walkthrough: Walkthrough, thread: number, width: number) {
   const { m, n, k, trace } = walkthrough;
   const tiles = trace.arrays.filter((array) => array.space === "shared");
+  const highest = (tall: number) => tall / (k + m);
+  const named = Math.min(spelled(walkthrough), highest(WITH_NAMES));
   const sideAt = (margin: number) =>
-    Math.min(LARGEST, (width - GAP - margin) / (k + n), (TALLEST - margin) / (k + m));
+    Math.min(LARGEST, (width - GAP - margin) / (k + n), Math.max(highest(TALLEST), named));
   const indexed = sideAt(0) < spelled(walkthrough);
   const margin = indexed ? GAP : 0;
-  // A little smaller, if tiles and registers then find room in the corner.
+  // A little smaller, if tiles and registers then find more room.
   const largest = sideAt(margin);
-  const sides = [1, 0.95, 0.9, 0.85, 0.8]
+  const { inside, sideBySide, c, s, extra, free, room, tall, wide } = [1, 0.95, 0.9, 0.85, 0.8]
     .map((share) => share * largest)
-    .filter((side) => side === largest || side >= spelled(walkthrough));
-  const cornerAt = (side: number) => cornerOf(walkthrough, tiles, side, width - margin);
-  const s = sides.find((side) => cornerAt(side).inside) ?? largest;
-  const corner = cornerAt(s);
-  const { inside, sideBySide, c, extra, room, tall, wide } = corner;
+    .filter((side) => side === largest || side >= spelled(walkthrough))
+    .map((side) => cornerOf(walkthrough, tiles, side, width - margin))
+    .reduce((best, one) => (sizeOf(one) > sizeOf(best) ? one : best));
   const left = margin + (inside ? extra : extra / 2);
   const over = indexed ? INDEX : 0;
-  const top = HEAD + over;
-  const [middle, below] = [left + k * s + GAP, 2 * top + k * s + 4];
+  const both = sideBySide
+    ? { wide: wide.tiles + GAP + wide.registers, tall: Math.max(tall.tiles, tall.registers) }
+    : {
+        wide: Math.max(wide.tiles, wide.registers),
+        tall: tall.tiles + HEAD + GAP + tall.registers,
+      };
+  const top = HEAD + over + (inside ? 0 : HEAD + both.tall + GAP);
+  const [middle, below] = [left + k * s + GAP, top + k * s + 4 + HEAD + over];
   const boxes: Record<string, Place> = {
     B: { x: middle, y: top, s },
     A: { x: left, y: below, s },
     C: { x: middle, y: below, s },
   };
   const bottom = below + m * s + 4;
-  const both = sideBySide
-    ? wide.tiles + GAP + wide.registers
-    : Math.max(wide.tiles, wide.registers);
-  const start = inside ? Math.max(0, (left - GAP / 2 + k * s - both) / 2) : 0;
-  const y = HEAD + (inside ? 0 : bottom + GAP);
+  const start = inside ? Math.max(0, (margin + free - GAP / 2 - both.wide) / 2) : 0;
+  const y = HEAD;
   let x = start;
   for (const tile of tiles) {
     boxes[tile.name] = { x, y, s: c };
     x += Math.max(tile.columns * c, inside ? textWidth(titleOf(tile), 13) : 0) + GAP;
   }
   const at = sideBySide ? { x, y } : { x: start, y: y + tall.tiles + HEAD + GAP };
-  const height = Math.max(bottom, (sideBySide ? y : at.y) + tall.registers + 4);
   const registers = registersAt(walkthrough, at, c, room);
-  const lowest = Math.max(height, y + tall.tiles + 4);
   return {
     ...{ boxes, tiles, indexed, ...registers },
     ...(walkthrough.shares.get(thread) ?? { rows: [], columns: [] }),
-    room: inside ? middle - GAP : width,
-    height: inside ? Math.max(bottom, at.y + tall.registers + 4) : lowest,
+    room: inside ? margin + free : width,
+    height: Math.max(bottom, y + both.tall + 4),
   };
 }
 

@@ -110,25 +110,23 @@ function whoWords(acting: Entry[], block: [across: number, down: number]) {
   return `Threads ${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
 }
 
-/**
- * The chosen thread's product, as the source writes it and in numbers. Empty where the last step is
- * none.
- */
+/** The chosen thread's product, in elements and in numbers. Empty where the last step is none. */
 export function productWords(
   walkthrough: Walkthrough,
   { now, acting, thread, sums }: Seen,
-): [source: string, elements: string, numbers: string] {
+): [elements: string, numbers: string] {
   const entry = acting.find((one) => one.thread === thread);
-  if (now?.array.space !== "register" || !entry?.factors) return ["", "", ""];
+  if (now?.array.space !== "register" || !entry?.factors) return ["", ""];
   const { rows, columns } = walkthrough.shares.get(thread) ?? { rows: [], columns: [] };
-  const at = [rows.indexOf(entry.row), columns.indexOf(entry.column)] as const;
-  const { sum, a, b } = walkthrough.trace.names;
-  const [into, left, right] = [sum, a, b].map((name) => registerName(name, ...at));
+  const into = registerName(
+    walkthrough.trace.names.sum,
+    rows.indexOf(entry.row),
+    columns.indexOf(entry.column),
+  );
   const { A, B } = entry.factors;
   const before = sums.get(entry.key)?.before ?? 0;
   const numbers = `${figure(before)} + ${figure(A.value)} × ${figure(B.value)}`;
   return [
-    `${into} += ${left} × ${right}`,
     `${into} += ${valueName(walkthrough, A.value)} × ${valueName(walkthrough, B.value)}`,
     `${into} = ${numbers} = ${figure(entry.value)}`,
   ];
@@ -191,15 +189,15 @@ function endWords({ trace, left, steps }: Walkthrough) {
   const wrong = stored.filter(isWrong).length;
   return wrong
     ? `${wrong} of the block's ${stored.length} elements of C are wrong.`
-    : "This time all elements of C come out right.";
+    : `This time all elements of C come out right. ${left.problem}`;
 }
 
 /** In which order a launch without a barrier is played. */
 export function orderWords({ left }: Walkthrough) {
   if (!left) return "";
   const one = left.order === "warps" ? "warp" : "thread";
-  const order =
+  return (
     `Without the barrier of line ${left.line}, one ${one} after the other runs on to its next ` +
-    "barrier, one possible order of many. Red: a wrong value. “?”: a value not written yet.";
-  return left.problem ? `${order} The checker says: ${left.problem}` : order;
+    "barrier, one possible order of many. Red: a wrong value. “?”: a value not written yet."
+  );
 }

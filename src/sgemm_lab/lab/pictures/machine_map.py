@@ -98,13 +98,13 @@ def _parts(card: Card, gpu: Gpu | None) -> list[_Part]:
     step = _BOX + 8
     last, issued = y + 2 * step, f"{SCHEDULERS} instructions × {WARP}"
     lanes = f"{gpu.fp32_lanes} multiply-adds" if gpu else "multiply-adds"
-    operands = f"{2 * gpu.fp32_lanes} factors, {gpu.fp32_lanes} sums" if gpu else "factors and sums"
+    operands = f"{2 * gpu.fp32_lanes} numbers to multiply" if gpu else "numbers to multiply"
     banks = f"{BANKS} numbers"
     return [
         _Part("DRAM", dram, "dram", 0, 0, PANEL_WIDTH),
         _Part("L2", l2, "l2", 0, _BOX + _GAP, PANEL_WIDTH),
         _Part("L1", banks, "shared", _INSET, y, half),
-        _Part("shared memory", "L1's banks", "shared", right, y, half),
+        _Part("shared memory", "same 32 banks", "shared", right, y, half),
         _Part("registers", operands, "register", _INSET, y + step, inner),
         _Part("schedulers", issued, "kernel", _INSET, last, half),
         _Part("multiply-add units", lanes, "kernel", right, last, half),

@@ -123,6 +123,10 @@ def test_the_books_kernel_is_right_and_counted(opened: Any) -> None:
     assert "1,024" in counts  # sectors that the copy of A reads: 64 · 64 / 8 · 2 columns of blocks
     panel.part("size").select_option(label="65×63×66")
     expect(panel.part("counts")).to_contain_text("counted at 65×63×66", timeout=60_000)
+    expect(panel.part("bound")).to_be_visible()
+    open_one = '<p data-lab="prediction" data-state="empty"></p>'
+    panel.page.evaluate("html => document.body.insertAdjacentHTML('beforeend', html)", open_one)
+    expect(panel.part("bound")).to_be_hidden()  # it would tell what the prediction asks
     assert panel.complaints == []
 
 

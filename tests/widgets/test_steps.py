@@ -157,6 +157,14 @@ def test_what_is_in_flight_has_its_rooms(show: Opener) -> None:
     assert [float(one) for one in re.findall(r"[\d.]+", begins)[:2]] == pytest.approx(below)
 
 
+def test_buttons_code_and_picture_fit_on_a_screen_of_900_px(show: Opener) -> None:
+    page = show(Steps(toy("tiled:TILE=2", 4, 4, 4)))
+    top, picture = (page.locator(part).bounding_box() for part in (".lab-bar", ".lab-chart"))
+    assert top
+    assert picture
+    assert picture["y"] + picture["height"] - top["y"] < 800
+
+
 def leave_out(page: Page, line: int) -> None:
     page.get_by_role("radio", name=f"line {line}").check()
 

@@ -18,7 +18,7 @@ Figures
     ``bytes_moved``, ``stage_ring``,
     ``issue_slots``, ``time_bars``, ``k_split``, ``k_split_lengths``, ``formats``,
     ``fragment_map``, ``swizzle``, ``multicast``, ``tf32_split``, ``gpu_layout``, ``share_bars``,
-    ``running_sums``; for ``frames``:
+    ``running_sums``, ``promoted_sums``; for ``frames``:
     ``cancellation_steps``, ``product_steps``, ``warp_group_steps``;
     ``machine_map``, with a chapter's limit; plots: ``curves``, ``spread``, ``speed_over_error``,
     ``drawn_shapes``, ``other_libraries``;
@@ -94,7 +94,7 @@ from sgemm_lab.lab.pictures.machine_map import machine_map
 from sgemm_lab.lab.pictures.matrices import reads
 from sgemm_lab.lab.pictures.ownership import one_element, owns
 from sgemm_lab.lab.pictures.product_order import product_steps
-from sgemm_lab.lab.pictures.running_sums import running_sums
+from sgemm_lab.lab.pictures.running_sums import promoted_sums, running_sums
 from sgemm_lab.lab.pictures.seven_products import seven_products
 from sgemm_lab.lab.pictures.stream_k import k_split, k_split_lengths
 from sgemm_lab.lab.pictures.time_bars import time_bars

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgemm_lab.lab.output import Output
-from sgemm_lab.lab.pictures.frame import PANEL_WIDTH, panel, stroke, words
+from sgemm_lab.lab.pictures.frame import PANEL_WIDTH, box, panel, stroke, words
 
 _PRODUCTS = 4096
 _SUMS = 256
@@ -40,6 +40,19 @@ def running_sums(title: str) -> Output:
         f"nearest with its square root. After {_PRODUCTS:,} products it is {least} times as large."
     )
     return panel(title, parts, base + 22, described)
+
+
+def promoted_sums(title: str) -> Output:
+    """Draw the sums that tensor cores make of each K tile, and the sum of them in FP32."""
+    count, gap = 4, 16
+    wide = (PANEL_WIDTH - (count - 1) * gap) / count
+    parts = [words(0, 18, "tensor cores: new sums for each K tile", hue="register", bold=True)]
+    for x in (i * (wide + gap) for i in range(count)):
+        parts.append(box(x, 28, wide, 32, "register", label="part"))
+        parts.append(stroke(f"M{x + wide / 2:g} 60v38m-5 -8l5 8l5 -8", "line", thick=2))
+    parts.append(box(0, 100, PANEL_WIDTH, 32, "dram", label="acc += part"))
+    parts.append(words(0, 154, "FP32 units: rounded to nearest", hue="dram", bold=True))
+    return panel(title, parts, 160, "FP32 units add the sum of each K tile to the running sum.")
 
 
 def _errors(at_once: int, *, truncate: bool) -> NDArray[np.float64]:

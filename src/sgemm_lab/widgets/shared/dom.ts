@@ -51,12 +51,8 @@ export function present(children: Child[]): (Node | string)[] {
 
 /** A button that says what it does: `words` on it, and `label` where they are only a sign. */
 export function button(words: string, act: () => void, label?: string) {
-  const attributes = {
-    type: "button",
-    class: "lab-button",
-    ...(label && { "aria-label": label, title: label }),
-  };
-  const node = html("button", attributes, words);
+  const named = label && { "aria-label": label, title: label };
+  const node = html("button", { type: "button", class: "lab-button", ...named }, words);
   node.addEventListener("click", act);
   return node;
 }

@@ -111,6 +111,8 @@ def test_what_the_program_comes_to_is_an_error(
         ('"%d bad", bad + 1', True),
         ('"n=%d bad: %d", 0, 3', True),
         ('"0 bad, errors 2"', True),
+        ('"mean 7 var 5 (cpu 7 5)"', False),
+        ('"mean 7 var 5 (cpu 8 5)"', True),
     ],
 )
 @pytest.mark.sampled(every=3, first=TODAY)
@@ -124,6 +126,11 @@ def test_constants_that_are_made_smaller_are_named_and_a_seed_is_none() -> None:
     program = followed(seeded.replace("2.0f * x[i]", "x[i] + x[i / 2]"))
     assert program["sizes"] == "So that it runs here, n is 65,536 for 16,777,216."
     assert any("ends with status 1" in one for one in errors(program))
+
+
+def test_a_constant_between_another_and_what_that_becomes_is_made_smaller_too() -> None:
+    text = LARGE.replace("int bad = 0;", "const int rows = 1000000; int bad = rows - rows;")
+    assert followed(text)["sizes"].count(" for ") == 2
 
 
 @pytest.mark.parametrize("tied", ["last = 16000000", "per_block = n / 1024 / 100"])

@@ -7,10 +7,10 @@ import { MAX_THREADS } from "../simulator/limits.py";
 import { type Element, isWhole, limitsOf } from "./elements.ts";
 import { type HostLaunch, trimmed } from "./host_launch.ts";
 import { assumedImage, type ImageUse } from "./images.ts";
-import type { Opened } from "./open_kernel.ts";
+import { type Opened, stepOf } from "./open_kernel.ts";
 import { isSize, productArguments } from "./signatures.ts";
 import { bytesOfType, type Field, type Slot } from "./structs.ts";
-import { sizeOf, usualNumber } from "./usual_numbers.ts";
+import { isStride, numberFor, sizeOf, sizesAmong } from "./usual_numbers.ts";
 
 /** What the compiler made of a kernel. */
 export interface Compiled {
@@ -95,9 +95,11 @@ export interface Attempt extends GivenLaunch {
   argued: string;
   assumed: string;
   /** the block was shrunk to stay inside the kernel's arrays */
-  narrowed: boolean;
+  isNarrowed: boolean;
   /** integers hold zeros */
   isZero: boolean;
+  /** how often sizes are divided by 4 */
+  shrunk: number;
   /** assumed sizes that the launch depends on, by name */
   sizes: Map<string, number>;
 }
@@ -154,10 +156,10 @@ export function assumedBlock(
 /** Builds one attempt. */
 class Assuming {
   #roomy = false;
+  #sizes = new Map<string, number>();
   /** value of each of several sizes; 0 if there are fewer than two */
   #size = 0;
   #fields: Field[];
-  #sizes = new Map<string, number>();
 
   constructor(
     public unknown: Unknown,
@@ -172,8 +174,8 @@ class Assuming {
     const { unknown, plan, most } = this;
     const numbers = this.#numbers();
     const block = assumedBlock(unknown, plan.narrowed);
-    const sides = [...numbers.values()].flatMap(({ number, whole }) =>
-      whole && number > 0 ? number : [],
+    const sides = [...numbers].flatMap(([at, { number, whole }]) =>
+      whole && number > 0 && !isStride(this.#fields[at], this.#fields) ? number : [],
     );
     const elements = Math.min(elementsOf(sides, block), most.elements);
     const args = this.#args(numbers, elements);
@@ -196,9 +198,9 @@ class Assuming {
       assumed:
         `Launch, assumed: a grid of ${used.join(" × ")} blocks of ${threads.join(" × ")} threads. ` +
         "Say --grid and --block where it is another.",
-      narrowed: Boolean(plan.narrowed),
+      isNarrowed: Boolean(plan.narrowed),
       isZero: Boolean(plan.zeros),
-      sizes: this.#sizes,
+      ...{ shrunk: plan.shrunk ?? 0, sizes: this.#sizes },
     };
   }
 
@@ -206,23 +208,19 @@ class Assuming {
   #numbers() {
     const { opened } = this.unknown;
     const fields = this.#fields;
-    const sizes = fields.filter((one) => isSize(one) && usualNumber(one) === null);
+    const sizes = sizesAmong(fields);
     const isProduct = productArguments(opened.kernel.name, fields, false) !== null;
     const first = isProduct ? OF_PRODUCT : sizeOf(sizes.length);
-    const size = Math.max(LEAST, first >> (2 * (this.plan.shrunk ?? 0)));
+    const step = stepOf(opened.file);
+    const least = Math.max(LEAST, first >> (2 * (this.plan.shrunk ?? 0)));
+    const size = Math.ceil(least / step) * step;
     this.#size = sizes.length > 1 ? size : 0;
     const found = new Map<number, Single>();
     for (const [at, one] of fields.entries()) {
       if (one.pointer || one.image) continue;
-      if (!isSize(one)) {
-        const number = /eps/i.test(one.name) ? 1e-5 : 1;
-        found.set(at, { number, whole: false });
-      } else {
-        const usual = usualNumber(one) ?? size;
-        const number = this.edits.get(one.name) ?? within(usual, one.element);
-        found.set(at, { number, whole: true });
-        if (sizes.includes(one)) this.#sizes.set(one.name, number);
-      }
+      const number = within(numberFor(one, fields, this.edits, size), one.element);
+      found.set(at, { number, whole: isSize(one) });
+      if (sizes.includes(one)) this.#sizes.set(one.name, number);
     }
     return found;
   }

@@ -5,28 +5,28 @@ import { LabError, orNull } from "../errors.ts";
 import { WARP } from "../hardware.py";
 import type { Size } from "../kernel.ts";
 import { secondsNow } from "../simulator/clock.ts";
-import { DeadlockError, EndlessLoopError } from "../simulator/divergence.ts";
+import { DeadlockError, EndlessLoopError, TimeLimitError } from "../simulator/divergence.ts";
 import { OUT_OF_BOUNDS } from "../simulator/hazard_log.ts";
 import type { Hazard } from "../simulator/hazard_types.ts";
 import { readArguments, textsOf } from "./arguments.ts";
 import { type Attempt, attempts, MOST, type Most, type Unknown } from "./assumed_launch.ts";
 import { arraysAt, otherContents, withEmptyRows } from "./initial_values.ts";
 import type { Prepared, Settings, UnknownLaunchError } from "./launch.ts";
-import { blockIsFree, NoLaunchError, product } from "./launch.ts";
+import { blockIsFree, NoLaunchError, product, shapeAt } from "./launch.ts";
 import { launchByTrial } from "./launch_search.ts";
-import { madeLaunches } from "./made_launch.ts";
+import { type Change, madeLaunches, type Sizes } from "./made_launch.ts";
 import type { Done, Expectations, OtherSizes } from "./one_launch.ts";
 import { countPrepared, isWrong, NeverEndsError, NOTHING, runAndWeigh } from "./one_launch.ts";
+import { stepOf } from "./open_kernel.ts";
 import { ofTheBlock } from "./severity.ts";
-import { isSize } from "./signatures.ts";
-import { usualNumber } from "./usual_numbers.ts";
+import { sizesAmong } from "./usual_numbers.ts";
 
 const NOT_RIGHT = "No launch that was tried makes C right, so C was not judged. ";
 /** Seconds of one assumed launch, and of all; of one at larger sizes, and of what they are tried for. */
 const [TRY_SECONDS, TRIES_SECONDS] = [4, 20];
-const [LARGER_SECONDS, QUICK] = [3, 0.5];
-/** How much larger a size is that no block divides; sizes that need not be larger. */
-const [ODD, ENOUGH] = [3, 1024];
+const [LARGER_SECONDS, QUICK, SLOW] = [3, 0.5, 1];
+/** How much larger a size is that no block divides; a factor, and sizes that need not be larger. */
+const [ODD, GROWTH, ENOUGH] = [3, 4, 1024];
 
 export const isStuck = (error: unknown): error is EndlessLoopError | DeadlockError =>
   error instanceof EndlessLoopError || error instanceof DeadlockError;
@@ -47,14 +47,10 @@ function preparedBy(unknown: Prepared, attempt: Attempt, said = ""): Prepared {
 }
 
 /** A launch to try. */
-interface Tried {
+interface Tried extends Pick<Attempt, "isNarrowed" | "isZero" | "shrunk"> {
   prepared: Prepared;
   /** it is one of the file's host code */
   isLaunched: boolean;
-  /** the block was shrunk to stay inside the kernel's arrays */
-  isNarrowed: boolean;
-  /** integers hold zeros: of host code, an access outside an array of known size is a fault */
-  isZero: boolean;
 }
 
 /** The launches of host code first, which may be too large; then those that are assumed. */
@@ -62,17 +58,17 @@ function* triesOf(
   unknown: Prepared,
   said = "",
   most?: Most,
-  change?: (size: number) => number,
-  sizes: [string, number][] = [],
+  change?: Change,
+  sizes: Sizes = [],
 ): Generator<Tried> {
   for (const one of madeLaunches(unknown, most, change)) {
     yield { ...one, isLaunched: true, isNarrowed: false };
   }
   if (unknown.host?.made && change) return;
-  const edits = new Map(sizes.map(([name, value]) => [name, change?.(value) ?? value]));
+  const edits = new Map(change?.(sizes) ?? []);
   for (const one of attempts(unknownOf(unknown), most, edits)) {
     const prepared = preparedBy(unknown, one, said);
-    yield { prepared, isLaunched: false, isNarrowed: one.narrowed, isZero: one.isZero };
+    yield { prepared, isLaunched: false, ...one };
   }
 }
 
@@ -94,8 +90,10 @@ export function countAssumed(
   let [endless, alwaysWaiting]: (NeverEndsError | undefined)[] = [];
   let racing: Done | null = null;
   const said = unknown instanceof NoLaunchError ? NOT_RIGHT : "";
+  let least = 0;
   for (const { prepared, ...one } of triesOf(unknown.prepared, said, most)) {
     if (left() < 0) break;
+    if (one.shrunk < least) continue;
     // Whatever its arrays hold, the launch of the host code does not end.
     if (endless && !one.isLaunched && fault === endless.reason && !outside) throw endless;
     const limited = {
@@ -106,10 +104,9 @@ export function countAssumed(
       const done = countPrepared(prepared, size, expectations, limited);
       const found = leaving(done, one.isLaunched, one.isZero);
       if (!found && !(one.isNarrowed && done.result.hazards.length)) {
-        const odd = withSizes(unknown.prepared, done, size, limited, isEven, anOdd);
-        const larger = withLarger(unknown.prepared, done, size, limited);
+        const others = atOthers(unknown.prepared, done, one.shrunk, size, limited);
         const inOneWarp = one.isLaunched ? undefined : inWarp(unknown.prepared, done, limited);
-        return { ...done, odd, larger, inOneWarp, waits: alwaysWaiting };
+        return { ...done, ...others, inOneWarp, waits: alwaysWaiting };
       }
       if (found) outside ??= leavingError(done, found);
       if (!one.isNarrowed && racesAnyway(done)) racing ??= { ...done, inOneWarp: [] };
@@ -124,6 +121,7 @@ export function countAssumed(
           if (one.isZero) alwaysWaiting ??= never;
         }
       }
+      if (error instanceof TimeLimitError) least = one.shrunk + 1;
       fault ??= error;
     }
   }
@@ -140,52 +138,62 @@ const racesAnyway = ({ prepared, result: { hazards } }: Done) =>
   );
 
 /** The sizes of a launch by their names, which are assumed. */
-const sizesOf = ({ prepared: { given, fields } }: Done) =>
-  given.flatMap((one, at): [string, number][] =>
-    one.kind === "number" && isSize(fields[at]) && usualNumber(fields[at]) === null
+function sizesOf({ prepared: { given, fields } }: Done) {
+  const sizes = sizesAmong(fields);
+  return given.flatMap((one, at): [string, number][] =>
+    one.kind === "number" && sizes.includes(fields[at])
       ? [[fields[at].name, Number(one.text)]]
       : [],
   );
-
-const isEven = (size: number) => size % 2 === 0;
-const anOdd = (size: number) => size + (isEven(size) ? ODD : 0);
-
-/** Sizes at which the loops over tiles run more often, and the grid has more blocks. */
-function withLarger(unknown: Prepared, done: Done, size: Size, settings: Settings) {
-  const sides = sizesOf(done).map(([, value]) => value);
-  const isQuick = done.seconds < QUICK && !done.result.hazards.length;
-  if (!isQuick || !sides.length || Math.min(...sides) >= ENOUGH) return null;
-  const factors = [4, 2].filter(
-    (factor) => product(sides) * factor ** sides.length <= MOST.threads,
-  );
-  const [factor = 1] = factors;
-  const limited = { ...settings, timeLimit: Math.min(LARGER_SECONDS, settings.timeLimit) };
-  return withSizes(
-    unknown,
-    done,
-    size,
-    limited,
-    () => factor > 1,
-    (side) => factor * side,
-  );
 }
 
-/** The first launch that stays inside its arrays, with each assumed size of a kind changed. */
+/** A launch at sizes that no block divides, at some less than a block, and at several blocks along each side. */
+function atOthers(unknown: Prepared, done: Done, shrunk: number, size: Size, settings: Settings) {
+  const made = unknown.host?.made;
+  const sizes: Sizes = made
+    ? [...made.sizes].map((name) => [name, made.numbers.get(name) ?? 1])
+    : sizesOf(done);
+  const isQuick = done.seconds < QUICK && !done.result.hazards.length;
+  const block = Math.max(...shapeAt(done.prepared, size).block);
+  const least = shrunk + Number(done.seconds > SLOW);
+  const run = (change: Change, limit = settings.timeLimit) =>
+    withSizes(unknown, sizes, least, size, change, { ...settings, timeLimit: limit });
+  const runQuick = (change: Change) =>
+    isQuick ? run(change, Math.min(LARGER_SECONDS, settings.timeLimit)) : null;
+  const step = stepOf(done.prepared.opened.file);
+  const more = (side: number) => (step > 1 ? step : side % 2 ? 0 : ODD);
+  return {
+    odd: run((all) => all.map(([name, side]) => [name, side + more(side)])),
+    less: runQuick((all) => all.map(([name, side]) => [name, Math.min(side, block) - step])),
+    larger: sizes.some(([, side]) => side < ENOUGH) ? runQuick(grown) : null,
+  };
+}
+
+/** The last sizes 4 times as large, as many as there are elements for. */
+function grown(sizes: Sizes): Sizes {
+  const left = MOST.elements / product(sizes.map(([, side]) => side));
+  return sizes.map(([name, side], at) => {
+    return [name, GROWTH ** (sizes.length - at) <= left ? side * GROWTH : side];
+  });
+}
+
+/** The first launch at other sizes that stays inside its arrays. */
 function withSizes(
   unknown: Prepared,
-  done: Done,
+  sizes: Sizes,
+  shrunk: number,
   size: Size,
+  change: Change,
   settings: Settings,
-  isKind: (size: number) => boolean,
-  change: (size: number) => number,
 ): OtherSizes | null {
-  const sizes = sizesOf(done).filter(([, value]) => isKind(value));
-  if (!sizes.length) return null;
+  const isSame = change(sizes).every(([, side], at) => side === sizes[at][1]);
+  if (isSame || change(sizes).some(([, side]) => side < 1)) return null;
   const end = secondsNow() + settings.timeLimit;
   for (const other of triesOf(unknown, "", undefined, change, sizes)) {
     if (secondsNow() > end) break;
-    const done = orNull(() => countPrepared(other.prepared, size, NOTHING, settings));
-    const launched = other.isLaunched;
+    if (other.shrunk < shrunk) continue;
+    const { prepared, isLaunched: launched } = other;
+    const done = orNull(() => countPrepared(prepared, size, NOTHING, settings));
     if (done && !leaving(done, launched, false)) return { done, launched };
   }
   return null;

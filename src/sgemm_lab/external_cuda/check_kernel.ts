@@ -14,6 +14,7 @@ import {
   SPLIT_BARRIER,
 } from "../simulator/hazard_log.ts";
 import type { Hazard } from "../simulator/hazard_types.ts";
+import { parse } from "../simulator/ptx.ts";
 import { comma, plural } from "../text.ts";
 import { textsOf } from "./arguments.ts";
 import type { Most } from "./assumed_launch.ts";
@@ -57,7 +58,7 @@ import {
 } from "./report.ts";
 import { aloneInWarps, otherOrders, skippedPlace } from "./schedules.ts";
 import type { Finding, Severity } from "./severity.ts";
-import { ENDLESS, findingOf, OF_THREADS, verdictOf, WRONG_RESULT } from "./severity.ts";
+import { ENDLESS, findingOf, inShared, OF_THREADS, verdictOf, WRONG_RESULT } from "./severity.ts";
 import { withMoreBlocks } from "./undersized_grid.ts";
 import { unusedLoads } from "./unused_loads.ts";
 
@@ -267,8 +268,8 @@ export function ofLaunch(done: Done, settings: Settings, end: number, suspicions
     if (!found.length) findings.push(...withMoreBlocks(done, settings, prepared.certain));
     findings.push(...unusedLoads(done, settings));
     if (!findings.length) findings.push(...inOtherBranches(done, settings));
-    for (const one of [done.odd, done.larger]) {
-      const kinds = one === done.odd ? OF_SIZE : OF_THREADS;
+    for (const one of [done.odd, done.less, done.larger]) {
+      const kinds = one === done.odd ? OF_SIZE : one === done.larger ? OF_THREADS : [];
       if (one) findings.push(...atOtherSizes(one, kinds, findings, settings));
     }
     said.push(...inOtherOrders(tried));
@@ -289,7 +290,9 @@ function atOtherSizes(
   settings: Settings,
 ) {
   const { hazards, warnings } = done.result;
-  const shown = [...hazards, ...warnings].filter(({ kind }) => kinds.includes(kind));
+  const shown = [...hazards, ...warnings].filter(
+    (one) => kinds.includes(one.kind) || inShared(one, done.prepared),
+  );
   const found = shown.map((one) => findingOf(one, done.prepared, "warning"));
   if (kinds === OF_SIZE) found.push(...withMoreBlocks(done, settings, launched));
   return found
@@ -320,7 +323,23 @@ function ofHost(prepared: Prepared): Finding[] {
   const inStreams = streamFaults(opened).map(({ line, otherLine, array, text }) => ({
     ...{ ...ofKernel(prepared, "error", RACE, text, array), line, otherLine },
   }));
-  return [...found, ...inStreams];
+  const spins = hoistedSpins(prepared).map(({ file, line }) => {
+    const message =
+      `${file}, line ${line}: this loop never ends, as the compiler reads what it waits for once, ` +
+      "before the loop. Read it with volatile or an atomic.";
+    return { ...ofKernel(prepared, "warning", ENDLESS, message), file, line };
+  });
+  return [...found, ...inStreams, ...spins];
+}
+
+/** Loops of nothing but their branch, which read memory in the source. */
+function hoistedSpins({ ptx, symbol, opened: { file } }: Prepared) {
+  const { instructions = [], labels } = parse(ptx).get(symbol) ?? {};
+  return instructions.flatMap(({ guard, operands: [to], index, location }) => {
+    const isEmpty = to?.kind === "symbol" && labels?.get(to.name) === index && !guard;
+    const source = file.files.find(({ name }) => name === location.file)?.text.split("\n");
+    return isEmpty && /[[*]|->/.test(source?.[location.line - 1] ?? "") ? location : [];
+  });
 }
 
 /** The first element that differs. */

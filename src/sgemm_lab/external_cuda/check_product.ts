@@ -21,7 +21,7 @@ import { ownArrays, withMatrices } from "./initial_values.ts";
 import type { Prepared, Settings } from "./launch.ts";
 import { elementIn, hasBeta, nameOf, placeOf, product, rawShape, run, sizesIn } from "./launch.ts";
 import { countPrepared, type Done, NOTHING } from "./one_launch.ts";
-import { wordsOfConditions } from "./open_kernel.ts";
+import { stepOf, wordsOfConditions } from "./open_kernel.ts";
 import type { KernelReport, Options } from "./report.ts";
 import { inOtherOrders, SETTINGS, toldArguments } from "./report.ts";
 import { otherOrders } from "./schedules.ts";
@@ -117,7 +117,10 @@ function sizesOf(prepared: Prepared, sizes: Size[] | null): Size[] {
   const quick = (QUICK_SIZES as Size[]).filter(
     (size) => !isSquare(prepared) || new Set(size).size === 1,
   );
-  const all = [...quick, ...sizesOfTiles(prepared)];
+  const step = stepOf(prepared.opened.file);
+  const all = [...quick, ...sizesOfTiles(prepared)].map(
+    (size) => size.map((side) => Math.ceil(side / step) * step) as Size,
+  );
   return all.filter((size, at) => all.findIndex((one) => `${one}` === `${size}`) === at);
 }
 

@@ -10,11 +10,10 @@ export interface SourceText {
   text: string;
 }
 
-/** The parameters of a macro, null of an object-like one, what it stands for, and where. */
+/** The parameters of a macro, null of an object-like one, and what it stands for. */
 export interface Macro {
   takes: string[] | null;
   body: Token[];
-  directive: Declaration;
 }
 
 export class CudaFile {
@@ -82,17 +81,19 @@ export class CudaFile {
 
 function macrosOf(declarations: Declaration[]) {
   const found = new Map<string, Macro>();
-  for (const directive of declarations) {
-    const { kind, tokens } = directive;
-    const define = kind === "directive" && /^#\s*define\b([\s\S]*)/.exec(tokens[0].text);
+  const directives = declarations.flatMap(({ tokens }) =>
+    tokens.filter(({ kind }) => kind === "directive"),
+  );
+  for (const { text } of directives) {
+    const define = /^#\s*define\b([\s\S]*)/.exec(text);
     if (!define) continue;
     const body = tokensOf(define[1].replaceAll("\\\n", " ").trim());
     const [name, next] = body;
     if (next?.text === "(" && next.start === name.end) {
       const names = inside(body, 1).filter((one) => one.kind === "name");
       const takes = names.map(({ text }) => text);
-      found.set(name.text, { takes, body: body.slice(matching(body, 1) + 1), directive });
-    } else if (name) found.set(name.text, { takes: null, body: body.slice(1), directive });
+      found.set(name.text, { takes, body: body.slice(matching(body, 1) + 1) });
+    } else if (name) found.set(name.text, { takes: null, body: body.slice(1) });
   }
   return found;
 }

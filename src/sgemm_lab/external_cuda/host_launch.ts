@@ -58,6 +58,12 @@ export function sourcesOf(made: Made) {
   return found;
 }
 
+/** Whether a grid may follow from a size that the kernel is not given. */
+export function hasOpenSizes(made: Made) {
+  const known = [...sourcesOf(made).values()];
+  return [...made.sizes].some((size) => !known.includes(size));
+}
+
 /** The launch where the kernel is given some numbers; null where that is not known. */
 export function launchFor(host: HostLaunch, numbers: Map<string, number>): HostLaunch | null {
   const { made } = host;
@@ -66,9 +72,7 @@ export function launchFor(host: HostLaunch, numbers: Map<string, number>): HostL
     return [...numbers].every(([name, value]) => own.get(name) === value) ? host : null;
   }
   const known = sourcesOf(made);
-  // The grid may follow from a size that the kernel is not given.
-  const isOpen = (size: string) => ![...known.values()].includes(size);
-  if ([...made.sizes].some(isOpen)) return null;
+  if (hasOpenSizes(made)) return null;
   const given = new Map(made.numbers);
   for (const [name, source] of known) given.set(source, numbers.get(name) ?? 1);
   const all = others.get(made) ?? new Map<string, HostLaunch | null>();

@@ -32,7 +32,7 @@ import { Drawing } from "./drawing.ts";
 import type { Element } from "./elements.ts";
 import { bytesOf, FLOAT, isBool, isWhole, limitsOf, namedElement } from "./elements.ts";
 import type { Values } from "./expected.ts";
-import { type HostLaunch, launchFor, trimmed } from "./host_launch.ts";
+import { type HostLaunch, hasOpenSizes, launchFor, trimmed } from "./host_launch.ts";
 import { launchText } from "./kernels.ts";
 import type { Opened } from "./open_kernel.ts";
 import { pack, unpack } from "./packing.ts";
@@ -318,7 +318,10 @@ function withHostLaunch(prepared: Prepared): Prepared {
     if (fits) return { ...prepared, follows: true };
   }
   const message = noShape(prepared);
-  if (multiplies(prepared)) throw new NoLaunchError(message, prepared);
+  // One of several products, say of a batch, is none that can be tried alone.
+  if (multiplies(prepared) && !(prepared.host?.made && hasOpenSizes(prepared.host.made))) {
+    throw new NoLaunchError(message, prepared);
+  }
   if (!prepared.argumentsGiven) throw new UnknownLaunchError(message, prepared);
   return withAssumedLaunch(prepared);
 }

@@ -6,6 +6,7 @@ import { isArray } from "./arguments.ts";
 import { MOST, type Most } from "./assumed_launch.ts";
 import { type HostLaunch, trimmed } from "./host_launch.ts";
 import { type Prepared, product } from "./launch.ts";
+import { stepOf } from "./open_kernel.ts";
 import { type MadePlan, prepareMade } from "./recorded_launch.ts";
 
 const PLANS: (MadePlan & { shrunk: number })[] = [
@@ -18,28 +19,35 @@ const PLANS: (MadePlan & { shrunk: number })[] = [
 const LEAST = 8;
 /** Most sizes of a function that are made as large as a block. */
 const MOST_RAISED = 2;
+/** Sizes by their names, and others to try. */
+export type Sizes = [name: string, size: number][];
+export type Change = (sizes: Sizes) => Sizes;
+
 /** The launches of a kernel by host code, the most likely first; none where no function of it is called. */
 export function* madeLaunches(
   unknown: Prepared,
   most: Most = MOST,
-  change = (size: number) => size,
-): Generator<{ prepared: Prepared; isZero: boolean }> {
+  change: Change = (sizes) => sizes,
+): Generator<{ prepared: Prepared; isZero: boolean; shrunk: number }> {
   const made = unknown.host?.made;
   if (!made) return;
   // A row that is shorter than its block leaves threads without work.
   const [threads, ...others] = trimmed(unknown.host?.call.block ?? []);
   const least = made.sizes.size <= MOST_RAISED && !others.length ? threads : 1;
+  const step = stepOf(unknown.opened.file);
   for (const { shrunk, ...plan } of PLANS) {
     if (shrunk && !made.sizes.size) continue;
-    const sizes = [...made.sizes].map((name): [string, number] => {
-      const size = Math.max(LEAST, Math.max(made.numbers.get(name) ?? 1, least) >> (2 * shrunk));
-      return [name, change(size)];
-    });
-    const numbers = new Map([...made.numbers, ...sizes]);
+    const sizes = change(
+      [...made.sizes].map((name) => {
+        const size = Math.max(made.numbers.get(name) ?? 1, least) >> (2 * shrunk);
+        return [name, step * Math.ceil(Math.max(LEAST, size) / step)];
+      }),
+    );
+    const numbers = new Map(sizes);
     const isOwn = sizes.every(([name, size]) => made.numbers.get(name) === size);
     const host = isOwn ? (unknown.host ?? null) : made.again(numbers);
     const prepared = host && prepareMade(unknown, host, plan);
-    if (prepared && isSmall(prepared, host, most)) yield { prepared, isZero: plan.isZero };
+    if (prepared && isSmall(prepared, host, most)) yield { prepared, isZero: plan.isZero, shrunk };
   }
 }
 

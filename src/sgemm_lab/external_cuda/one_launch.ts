@@ -74,8 +74,9 @@ export interface Done extends Ran {
   before: Arrays;
   /** races of threads that write the same value; they are not among the hazards */
   harmless: Hazard[];
-  /** the same at sizes that no block divides, and at larger ones */
+  /** the same at sizes that no block divides, at some less than a block, and at larger ones */
   odd?: OtherSizes | null;
+  less?: OtherSizes | null;
   larger?: OtherSizes | null;
   /** how long it took */
   seconds: number;

@@ -1,11 +1,14 @@
 // One kernel of a file that is to be run: the values of its template, and the file's launches of it.
 
 import { LabError } from "../errors.ts";
+import { constantOf } from "./constants.ts";
 import type { CudaFile } from "./cuda_file.ts";
 import type { FoundFunction, FoundLaunch } from "./kernels.ts";
 import { choose, launchesOf, launchesOfKernel, templateValues } from "./kernels.ts";
 import { usualValues } from "./template_arguments.ts";
-import { inside } from "./tokens.ts";
+import { inside, tokensOf } from "./tokens.ts";
+
+const MOST_STEP = 256;
 
 export interface Opened {
   file: CudaFile;
@@ -49,6 +52,19 @@ export function openKernel(file: CudaFile, entry: string | null): Opened {
 /** The letters that a kernel names, such as 'a': text that it reads is drawn from there on. */
 export function lettersOf({ declaration }: FoundFunction) {
   return declaration.tokens.flatMap(({ text }) => /^'(\w)'$/.exec(text)?.[1] ?? []);
+}
+
+const COMMENT = /\/\/[^\n]*|\/\*[\s\S]*?\*\//g;
+const STEPS = /(?:%\s*(?=\w+\s*==\s*0)|multiples?\s+of\s+|divisible\s+by\s+)(\w+)/g;
+
+/** What divides every size by the comments of a file, such as "M, N % 64 == 0"; 1 where they say nothing. */
+export function stepOf(file: CudaFile) {
+  const comments = file.files[0].text.match(COMMENT) ?? [];
+  const steps = [...comments.join("\n").matchAll(STEPS)].map(
+    ([, text]) => constantOf(tokensOf(text), file) ?? 1,
+  );
+  const found = Math.max(1, ...steps);
+  return found <= MOST_STEP ? found : 1;
 }
 
 /** The names in the conditions of a kernel. */

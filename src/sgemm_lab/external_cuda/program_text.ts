@@ -61,7 +61,8 @@ export function programText(file: CudaFile): string | null {
   if (hasMain(file)) return text;
   const calls = launchingFunctions(file).map((one, at) => {
     const name = [...one.namespace, one.names[0]].join("::");
-    const values = one.head[0].text === "template" ? `<${usualArguments(one).join(", ")}>` : "";
+    const values =
+      one.head[0].text === "template" ? `<${usualArguments(one, file).join(", ")}>` : "";
     const call = `${CALL}${at}`;
     return (
       `extern "C" __attribute__((export_name("${call}"))) ` +

@@ -14,6 +14,7 @@ import { type Arrays, bare, type Kernel, type Prepared, type Settings } from "./
 import { countPrepared, type Done, type Expectations } from "./one_launch.ts";
 import { unpack, viewed } from "./packing.ts";
 import type { Field } from "./structs.ts";
+import { isStride } from "./usual_numbers.ts";
 
 /** M, N and K of what is no product. */
 const SIZE: Size = [64, 64, 64];
@@ -72,8 +73,8 @@ function prepareRecorded(kernel: Kernel, host: HostLaunch, plan: MadePlan | null
   const contents = {
     ...{ values: new Map<string, Values>(), states: new Map<string, Uint8Array>(), held },
   };
-  const numbers = parts.flatMap(({ value }) =>
-    typeof value === "number" && value > 0 ? value : [],
+  const numbers = parts.flatMap(({ value }, at) =>
+    typeof value === "number" && value > 0 && !isStride(fields[at], fields) ? value : [],
   );
   const count = elementsOf(numbers.filter(Number.isInteger), [...call.grid, ...call.block]);
   const given = fields.map((field, at) => {

@@ -50,14 +50,17 @@ export const ofTheBlock = (hazard: Hazard, prepared: Prepared) =>
 const isInGlobal = ({ array }: Hazard, { given, variables }: Prepared) =>
   [...given, ...variables.map((one) => one.array)].some(({ name }) => name && name === array);
 
+/** Whether a hazard lies in a shared array, and follows from the launch and its numbers. */
+export const inShared = (one: Hazard, prepared: Prepared) =>
+  one.array !== null && !isInGlobal(one, prepared) && OF_SHARED_ARRAYS.includes(one.kind);
+
 /**
  * "warning" for a hazard that rests on what was assumed, else "error". Races in shared memory and
  * missed barriers are errors with any launch. Accesses outside an array, unwritten elements and races
  * between blocks depend on grid and sizes.
  */
 export function severityOf(hazard: Hazard, prepared: Prepared): Severity {
-  const inShared = hazard.array !== null && !isInGlobal(hazard, prepared);
-  const isTold = prepared.numbersTold && inShared && OF_SHARED_ARRAYS.includes(hazard.kind);
+  const isTold = prepared.numbersTold && inShared(hazard, prepared);
   return prepared.certain || isTold || ofTheBlock(hazard, prepared) ? "error" : "warning";
 }
 

@@ -6,7 +6,7 @@ import type { Declaration } from "./declarations.ts";
 import { elementOf } from "./elements.ts";
 import type { FoundFunction, FoundLaunch, Parameter } from "./kernels.ts";
 import { launchesOfKernel, templateOf } from "./kernels.ts";
-import { type Token, textsOf } from "./tokens.ts";
+import { afterAngles, joined, split, type Token, textsOf } from "./tokens.ts";
 
 /** Names of template parameters, and what they are as a rule. */
 const USUAL: [RegExp, string][] = [
@@ -28,6 +28,7 @@ const WARP_TILE = /^w_?[mn]$/;
  */
 const [OF_THREAD, OF_BLOCK] = ["8", "128"];
 const THREADS = /^.*(?:threads|block_?(?:size|dim)|group_?size|tpb|nthr).*$/;
+const INDEX = /^(i?dx|ind(ex|ices)?|offset|int)(_?t(ype)?)?$/;
 /** Threads of a block along x, without and with others along y. */
 const [FLAT, SQUARE] = ["256", "16"];
 
@@ -37,12 +38,26 @@ export function usualValues(kernel: FoundFunction, launches: FoundLaunch[], file
     const found = ofLaunch(kernel, launch, file);
     return found ? { ...found, line: launch.line } : [];
   });
+  const made = instantiated(kernel.declaration, file);
+  if (made) told.push({ ...made, fits: false });
   // Of several, one whose block has a side that is a value: "if (n == 16) k<16><<<…".
-  const { values, line } = told.find(({ fits }) => fits) ?? told[0] ?? assumed(kernel);
+  const { values, line } = told.find(({ fits }) => fits) ?? told[0] ?? assumed(kernel, file);
   return { values: values.join(", "), line };
 }
 
-function assumed({ declaration, template, required }: FoundFunction) {
+/** The values of `template void f<int, 4>(…);`, which has a template compiled for them. */
+function instantiated({ names: [name] }: Declaration, file: CudaFile) {
+  for (const one of file.declarations) {
+    const at = one.tokens.findIndex(({ text }) => text === name);
+    if (one.tokens[0].text !== "template" || one.tokens[1]?.text === "<") continue;
+    if (one.tokens[at + 1]?.text !== "<") continue;
+    const inside = split(one.tokens.slice(at + 2, afterAngles(one.tokens, at + 1) - 1));
+    return { values: inside.map((part) => joined(textsOf(part))), line: file.lineOf(one) };
+  }
+  return null;
+}
+
+function assumed({ declaration, template, required }: FoundFunction, file: CudaFile) {
   const texts = textsOf(declaration.tokens);
   const isSquare = texts.includes("y") && texts.includes("threadIdx");
   const names = template.map(({ name }) => plain(name));
@@ -51,7 +66,7 @@ function assumed({ declaration, template, required }: FoundFunction) {
   // Tiles that go together take the place of what is usual for each alone.
   const values = template.slice(0, required).map((one, at) => {
     if (areTiles && sides > 1 && BLOCK_TILE.test(names[at])) return OF_BLOCK;
-    return areTiles && THREAD_TILE.test(names[at]) ? OF_THREAD : usual(one, isSquare);
+    return areTiles && THREAD_TILE.test(names[at]) ? OF_THREAD : usual(one, isSquare, file);
   });
   return { values, line: 0 };
 }
@@ -66,7 +81,7 @@ function ofLaunch(kernel: FoundFunction, launch: FoundLaunch, file: CudaFile) {
   const own = templateOf(launch.function.head);
   const types = own.filter(({ type }) => type === "typename").map(({ name }) => name);
   const numbers = own.filter(({ type }) => type !== "typename");
-  const usually = numbers.map((one) => [one.name, Number(usual(one, false)) || 0]);
+  const usually = numbers.map((one) => [one.name, Number(usual(one, false, file)) || 0]);
   const numberOf = (tokens: Token[]) =>
     constantOf(tokens, file, Object.fromEntries(usually), launch.before);
   const values: string[] = [];
@@ -85,7 +100,10 @@ function ofLaunch(kernel: FoundFunction, launch: FoundLaunch, file: CudaFile) {
         file.declarations.some(({ names }) => names.includes(text));
       values.push(isType && !types.includes(text) ? text : "float");
     } else if (text === "true" || text === "false") values.push(text);
-    else {
+    else if (enumerator(parameter.type, file)) {
+      const given = own.find(({ name }) => name === text);
+      values.push(given ? usual(given, false, file) : text);
+    } else {
       const found = numberOf(tokens);
       if (found === null) return null;
       values.push(`${parameter.type === "bool" ? found !== 0 : Math.trunc(found)}`);
@@ -96,13 +114,25 @@ function ofLaunch(kernel: FoundFunction, launch: FoundLaunch, file: CudaFile) {
 }
 
 /** Usual arguments of a template of the host that is never instantiated. */
-export const usualArguments = ({ head }: Declaration) =>
-  templateOf(head).map((one) => usual(one, false));
+export const usualArguments = (one: Declaration, file: CudaFile) =>
+  instantiated(one, file)?.values ??
+  templateOf(one.head).map((parameter) => usual(parameter, false, file));
 
 const plain = (name: string) => name.toLowerCase().replace(/^_+|_+$/g, "");
 
-function usual({ type, name }: Parameter, isSquare: boolean) {
-  if (type === "typename") return "float";
+/** The first value of an enumeration; undefined of another type. */
+function enumerator(type: string, { declarations }: CudaFile) {
+  const one = declarations.find(
+    ({ tokens, names }) => `${tokens[0].text} ${names[0]}` === `enum ${type}`,
+  );
+  const scope = /^(class|struct)$/.test(one?.tokens[1].text ?? "") ? [type] : [];
+  return one && [...one.namespace, ...scope, one.names[1]].join("::");
+}
+
+function usual({ type, name }: Parameter, isSquare: boolean, file: CudaFile) {
+  if (type === "typename") return INDEX.test(plain(name)) ? "int" : "float";
+  const first = enumerator(type, file);
+  if (first) return first;
   if (type === "bool") return "false";
   const found = USUAL.find(([pattern]) => pattern.test(plain(name)));
   return found?.[1] ?? (THREADS.test(plain(name)) && !isSquare ? FLAT : SQUARE);

@@ -1,6 +1,7 @@
 // Numbers that a kernel, or a function that launches it, is usually given.
 
-import { isBool } from "./elements.ts";
+import { bytesOf, FLOAT, isBool } from "./elements.ts";
+import { isSize } from "./signatures.ts";
 import type { Field } from "./structs.ts";
 
 /** For a single size, for each of two or three, and of more. */
@@ -11,15 +12,49 @@ const USUAL: [RegExp, number][] = [
   [/^(offset|start|begin|base|shift|seed|idx|index|pos|first|lo|low|id|tid|rank|flag|mode)$/, 0],
   [/^(n?iters?|iterations|n?steps|niter|reps?|repeat|loops?|times|num_iters?)$/, 2],
   [/^(radius|r|ksize|filter_?size|kernel_?size|mask_?(?:size|width|dim)|filter_?width)$/, 3],
-  [/^(alpha|one)$/, 1],
+  [/^(alpha|one|(pad(ding)?|dilation)(_?[hwxyd])?)$/, 1],
 ];
+
+/** From one row to the next, from one matrix to the next, or from one window to the next. */
+const STRIDE = /^(ld_?\w?|.*(stride|pitch).*)$/;
+const [OF_WINDOWS, STEP] = [/pad|dilat|kernel|window/, 2];
 
 /** The value of each of some sizes. */
 export const sizeOf = (count: number) => SIZES[count] ?? MANY;
 
+const plain = ({ name }: Field) =>
+  (name.split(".").at(-1) ?? "").toLowerCase().replace(/^_+|_+$/g, "");
+
+/** The sizes among some fields: neither usual numbers, nor strides, which follow from them. */
+export function sizesAmong(fields: Field[]) {
+  const found = fields.filter((one) => isSize(one) && usualNumber(one) === null);
+  const own = found.filter((one) => !STRIDE.test(plain(one)));
+  return own.length ? own : found;
+}
+
+/** Whether an integer follows from the sizes. */
+export const isStride = (one: Field, fields: Field[]) =>
+  isSize(one) && usualNumber(one) === null && !sizesAmong(fields).includes(one);
+
+/**
+ * The number of a parameter: one that is known, a usual one, a size, or a stride for which no two rows,
+ * or matrices, overlap.
+ */
+export function numberFor(one: Field, fields: Field[], known: Map<string, number>, size: number) {
+  if (!isSize(one)) return /eps/i.test(one.name) ? 1e-5 : 1;
+  const told = known.get(one.name) ?? usualNumber(one);
+  if (told !== null) return told;
+  const sizes = sizesAmong(fields);
+  if (sizes.includes(one)) return size;
+  if (fields.some((other) => OF_WINDOWS.test(plain(other)))) return STEP;
+  const side = Math.max(...sizes.map(({ name }) => known.get(name) ?? size));
+  const others = fields.some((other) => /^ld|pitch/.test(plain(other)));
+  const isWide = others || /batch/.test(plain(one)) || bytesOf(one.element ?? FLOAT) > 4;
+  return /stride/.test(plain(one)) && sizes.length > 1 && isWide ? side * side : side;
+}
+
 /** The value of an integer that is no size by its name; null if it is one. */
-export function usualNumber({ name, element }: Field) {
-  if (isBool(element)) return 1;
-  const plain = (name.split(".").at(-1) ?? "").toLowerCase().replace(/^_+|_+$/g, "");
-  return USUAL.find(([pattern]) => pattern.test(plain))?.[1] ?? null;
+export function usualNumber(one: Field) {
+  if (isBool(one.element)) return 1;
+  return USUAL.find(([pattern]) => pattern.test(plain(one)))?.[1] ?? null;
 }

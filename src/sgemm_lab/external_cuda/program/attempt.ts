@@ -62,6 +62,8 @@ interface Exports {
   [call: `lab_call_${number}`]: () => void;
 }
 
+/** How much larger sizes become where a function launches nothing. */
+const SCALES = [1, 4, 16];
 const [ABORTED, DIVIDED] = [134, 136];
 
 export function attempt(
@@ -207,13 +209,26 @@ class Run {
     this.made.functions.forEach((one, which) => {
       this.made.calling = one;
       this.launches = 0;
-      try {
-        this.exports()[`lab_call_${which}`]();
-        this.streams.finishAll();
-      } catch (error) {
-        this.stops.push(this.reasonOf(error));
+      // Tiles that are larger than the usual sizes make a grid without blocks.
+      let stops: string[] = [];
+      for (const scale of this.made.isMade && !this.made.numbers.size ? SCALES : [1]) {
+        this.made.scale = scale;
+        if (!this.launches) stops = this.stopOf(which);
       }
+      this.stops.push(...stops);
     });
+    this.made.scale = 1;
+  }
+
+  /** Call a function; the reason why it was not followed to its end, if any. */
+  stopOf(which: number) {
+    try {
+      this.exports()[`lab_call_${which}`]();
+      this.streams.finishAll();
+      return [];
+    } catch (error) {
+      return [this.reasonOf(error)];
+    }
   }
 
   /** Why a function of the host was not followed to its end. */

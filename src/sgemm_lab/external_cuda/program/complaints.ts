@@ -11,23 +11,33 @@ const EXPECTED = new RegExp(
   "i",
 );
 const TOTAL = / *(?:\/|\bof\b) *\d+/g;
+const NUMBER_FIRST = new RegExp(`^[ ,]+${NUMBER}`, "i");
+const NUMBERS = new RegExp(NUMBER, "gi");
 const TOLERANCE = 1e-3;
+
+const isApart = (got: number, right: number) =>
+  Math.abs(got - right) > TOLERANCE * Math.max(1, Math.abs(right));
 
 /** The first line that says so; it is certain but for two floats, which may be off for a reason. */
 export function complaint(output: string) {
   for (const line of output.split("\n")) {
     const text = line.trim();
     if (PASSED.test(line) && !FAILED.test(line)) continue;
-    const counts = [...line.replace(TOTAL, "").matchAll(COUNTED)].flatMap(
-      ([, before, sign, after]) => countOf(before, sign, after),
+    const plain = line.replace(TOTAL, "");
+    const counts = [...plain.matchAll(COUNTED)].flatMap(([, before, sign, after]) =>
+      countOf(before, sign, after),
     );
     if (counts.some(Boolean)) return { text, isCertain: true };
     if (counts.length) continue;
     if (FAILED.test(line) && !NONE.test(line)) return { text, isCertain: true };
-    const [, one, other] = EXPECTED.exec(line.replace(TOTAL, "")) ?? [];
-    if (one === undefined) continue;
-    const [got, right] = [Number(one), Number(other)];
-    if (Math.abs(got - right) > TOLERANCE * Math.max(1, Math.abs(right))) {
+    const found = EXPECTED.exec(plain);
+    if (!found) continue;
+    const [all, one, other] = found;
+    const right = Number(other);
+    // Of "mean 3 var 1 (cpu 3 1)" the first of several is compared with any before.
+    const isOneOf = NUMBER_FIRST.test(plain.slice(found.index + all.length));
+    const before = (isOneOf && plain.slice(0, found.index).match(NUMBERS)) || [one];
+    if (before.every((got) => isApart(Number(got), right))) {
       return { text, isCertain: Number.isInteger(right) && !one.includes(".") };
     }
   }

@@ -10,7 +10,8 @@ import { calledFunctions } from "../program_text.ts";
 import { isSize } from "../signatures.ts";
 import { type Field, fieldOf } from "../structs.ts";
 import { usualArguments } from "../template_arguments.ts";
-import { sizeOf, usualNumber } from "../usual_numbers.ts";
+import { type Token, textsOf } from "../tokens.ts";
+import { numberFor, sizeOf, sizesAmong } from "../usual_numbers.ts";
 import type { Block } from "./memory.ts";
 
 /** Bytes of an array; most launches of one call. */
@@ -22,12 +23,15 @@ interface MadeFunction {
   fields: Field[];
   /** the values of its template: "TILE = 16" */
   template: string[];
+  /** the numbers that it compares arguments with, by name */
+  told: Map<string, number>;
 }
 
 export class MadeValues {
   functions: MadeFunction[];
-  /** those that are set, by name; others are usual */
+  /** those that are set, by name; others are usual, and sizes as much larger */
   numbers = new Map<string, number>();
+  scale = 1;
   /** states of the arrays, by which they are known */
   states = new Set<Uint8Array>();
   /** the function that is called, and the line of its last launch */
@@ -49,18 +53,24 @@ export class MadeValues {
   }
 
   number(which: number, at: number) {
-    const { fields } = this.functions[which];
-    return numberOf(fields[at], fields, this.numbers);
+    const one = this.functions[which];
+    return this.#numberOf(one.fields[at], one);
+  }
+
+  #numberOf(field: Field, { fields, told }: Pick<MadeFunction, "fields" | "told">) {
+    const known = new Map([...told, ...this.numbers]);
+    return numberFor(field, fields, known, this.scale * sizeOf(sizesAmong(fields).length));
   }
 
   /** The whole numbers that the function is given, by name, and which of them are sizes. */
   given() {
-    const fields = this.calling?.fields ?? [];
+    const calling = this.calling ?? { fields: [], template: [], told: new Map<string, number>() };
+    const { fields, template, told } = calling;
     const whole = fields.filter(isSize);
+    const names = sizesAmong(fields).map(({ name }) => name);
     return {
-      numbers: new Map(whole.map((one) => [one.name, numberOf(one, fields, this.numbers)])),
-      template: this.calling?.template ?? [],
-      sizes: new Set(sizesOf(whole).map(({ name }) => name)),
+      numbers: new Map(whole.map((one) => [one.name, this.#numberOf(one, calling)])),
+      ...{ template, sizes: new Set(names.filter((name) => !told.has(name))) },
     };
   }
 
@@ -84,15 +94,19 @@ export class MadeValues {
 function madeFunction(declaration: Declaration, file: CudaFile): MadeFunction {
   const made = functionOf(declaration, file);
   const fields = made.parameters.map((one) => fieldOf(one, resolve(one.type, file, new Map())));
-  const values = usualArguments(declaration);
+  const values = usualArguments(declaration, file);
   const template = made.template.map(({ name }, at) => `${name} = ${values[at]}`);
-  return { function: made, fields, template };
+  return { function: made, fields, template, told: toldBy(declaration.tokens, fields) };
 }
 
-function numberOf(field: Field, fields: Field[], numbers: Map<string, number>) {
-  if (!isSize(field)) return /eps/i.test(field.name) ? 1e-5 : 1;
-  return numbers.get(field.name) ?? usualNumber(field) ?? sizeOf(sizesOf(fields).length);
+/** Of `switch (k) { case 128: …` and `k == 128` the number: a function may do nothing for others. */
+function toldBy(tokens: Token[], fields: Field[]) {
+  const text = textsOf(tokens).join(" ");
+  return new Map(
+    fields.filter(isSize).flatMap(({ name }): [string, number][] => {
+      const pattern = `switch \\( ${name} \\) \\{ case (\\d+)|\\b${name} = = (\\d+)`;
+      const [, one, other] = new RegExp(pattern).exec(text) ?? [];
+      return Number(one ?? other) > 1 ? [[name, Number(one ?? other)]] : [];
+    }),
+  );
 }
-
-const sizesOf = (fields: Field[]) =>
-  fields.filter((one) => isSize(one) && usualNumber(one) === null);

@@ -9,6 +9,8 @@ import { type Token, tokensOf } from "../tokens.ts";
 /** Constants up to this stay, as they may be sizes of blocks; those of matrices by their names do not. */
 const LARGEST_KEPT = 1024;
 const OF_MATRIX = /^([mnk]|(mat(rix)?_?)?(size|dim|width|height|rows|cols))$/i;
+/** How near to a constant another follows from it, though both become smaller. */
+const NEAR = 0.9;
 const TYPES = /^(int|long|unsigned|size_t|u?int(32|64)_t|auto|short|uint)$/;
 /** What takes a number that stands for no size. */
 const SEEDED = /^(srand(48)?|seed|mt19937(_64)?|minstd_rand0?|default_random_engine)$/;
@@ -38,7 +40,7 @@ export function smallerSizes(file: CudaFile, halvings: number, least: number) {
   const changes = file.files[0].declarations.flatMap(({ kind, tokens }) =>
     kind === "directive" ? ofMacro(tokens[0], step) : ofVariables(tokens, step),
   );
-  if (changes.some((change) => isTied(change, file)) || isEmptied(changes, file)) {
+  if (changes.some((change) => isTied(change, changes, file)) || isEmptied(changes, file)) {
     return { text, changed: "" };
   }
   let made = text;
@@ -55,12 +57,19 @@ export function smallerSizes(file: CudaFile, halvings: number, least: number) {
  * Whether another number of the file may depend on a constant: one that fits only its own value, or
  * its logarithm.
  */
-function isTied({ start, end, own, value }: Change, { files: [{ declarations }] }: CudaFile) {
+function isTied(
+  { own, value }: Change,
+  changes: Change[],
+  { files: [{ declarations }] }: CudaFile,
+) {
+  const isChanged = (place: number) =>
+    changes.some(({ start, end }) => start <= place && place < end);
   return declarations.some(({ tokens }) =>
     tokens.some((token, at) => {
-      if (token.kind !== "number" || (start <= token.start && token.start < end)) return false;
+      if (token.kind !== "number") return false;
       if (tokens.slice(Math.max(0, at - 3), at).some(({ text }) => SEEDED.test(text))) return false;
       const number = numberOf([token]) ?? 0;
+      if (isChanged(token.start) && number < NEAR * own) return false;
       if (number > LARGEST_KEPT && value < number && number < own) return true;
       const isNamed = /log|bits|depth|levels/i.test(tokens[at - 2]?.text ?? "");
       return isNamed && 2 ** number === own;

@@ -68,5 +68,5 @@ class ValueRole(SphinxRole):
                 raise LabError(f"{{{ROLE}}}`{self.text}`: {output['ename']}: {output['evalue']}")
             if output["output_type"] == "execute_result":
                 value = str(ast.literal_eval(output["data"]["text/plain"]))
-                return with_spaced_percents(value)
+                return with_spaced_percents(value).replace(" %", "\N{NO-BREAK SPACE}%")
         raise LabError(f"{{{ROLE}}}`{self.text}` came to nothing.")

@@ -66,9 +66,9 @@ function nineDigits(value: number) {
   return Object.is(value, -0) ? "-0" : short;
 }
 
-/** An error to two digits, such as "2.4·10⁻⁷". */
+/** An error to three digits, such as "2.44·10⁻⁷". */
 export function errorText(error: number) {
-  const [digits, power] = halfToEven(error, 2).split("e");
+  const [digits, power] = halfToEven(error, 3).split("e");
   return `${digits}·${powerOfTen(Number(power))}`;
 }
 

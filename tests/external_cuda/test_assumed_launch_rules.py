@@ -52,7 +52,7 @@ def launched(done: ExternalRun) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
         "  add<<<(job.n + 127) / 128, 128>>>(a, job.y, job.n); }",
     ],
 )
-@pytest.mark.sampled(every=3, first=TODAY)
+@pytest.mark.sampled(every=6, first=TODAY)
 def test_a_program_that_fills_no_array_gives_arguments_and_launch(main: str) -> None:
     done = counted(f"#include <cstdlib>\n#include <vector>\n{ADD}{main}")
     assert launched(done) == ("x:in:1000 y:inout:1000 n=1000", ("8",), ("128",))
@@ -157,7 +157,7 @@ def test_shared_memory_that_is_left_is_a_finding_where_the_file_tells_the_block(
         ("", "256, float"),
     ],
 )  # fmt: skip
-@pytest.mark.sampled(every=3, first=TODAY)
+@pytest.mark.sampled(every=6, first=TODAY)
 def test_values_of_a_template(launch: str, values: str) -> None:
     source = """template <int BLOCK_SIZE, typename T> __global__ void fill(T* x) {
         __shared__ T s[BLOCK_SIZE];
@@ -278,7 +278,7 @@ def test_rows_of_pitched_memory_are_as_far_apart_as_it_makes_them() -> None:
         ("n", "fill(x);", set()),
     ],
 )
-@pytest.mark.sampled(every=2, first=TODAY)
+@pytest.mark.sampled(every=4, first=TODAY)
 def test_what_a_memset_leaves_out_holds_nothing(bytes_: str, more: str, kinds: set[str]) -> None:
     done = counted(
         "__global__ void count(float* x, int n) { atomicAdd(x + threadIdx.x % n, 1.0f); }"

@@ -53,7 +53,7 @@ LONG = SCALE.replace("n = 1000;", "n = 1 << 19;").replace(
 @pytest.mark.parametrize(
     "text", [SCALE, LINES, TABLE, MARK, MARK_VARIABLE, PARTS, HALVES, OWN_SHARED]
 )
-@pytest.mark.sampled(every=3, first=TODAY)
+@pytest.mark.sampled(every=6, first=TODAY)
 def test_nothing_is_found_in_a_right_program(text: str) -> None:
     program = followed(text)
     assert not program["stopped"]
@@ -90,7 +90,7 @@ def test_nothing_is_found_in_a_right_program(text: str) -> None:
         (MARK, "level[i] != now", "level[i] < 0", "accesses at line"),
     ],
 )
-@pytest.mark.sampled(every=3, first=TODAY)
+@pytest.mark.sampled(every=6, first=TODAY)
 def test_what_the_program_comes_to_is_an_error(
     text: str, right: str, wrong: str, says: str
 ) -> None:
@@ -115,7 +115,7 @@ def test_what_the_program_comes_to_is_an_error(
         ('"mean 7 var 5 (cpu 8 5)"', True),
     ],
 )
-@pytest.mark.sampled(every=3, first=TODAY)
+@pytest.mark.sampled(every=6, first=TODAY)
 def test_what_a_program_counts_is_read_with_its_word(says: str, is_wrong: bool) -> None:
     program = followed(SCALE.replace('"%d bad\\n", bad', says))
     assert bool(errors(program)) == is_wrong
@@ -193,7 +193,7 @@ int main() {
         ),
     ],
 )
-@pytest.mark.sampled(every=2, first=TODAY)
+@pytest.mark.sampled(every=4, first=TODAY)
 def test_a_missing_wait_is_named(missing: str, line: int, says: str) -> None:
     assert missing in STREAMS
     text = STREAMS.replace(missing, "\n" if missing else "")
@@ -221,7 +221,7 @@ UNCHECKED = UNCHECKED.replace("%d bad", "sum %d")
         ),
     ],
 )
-@pytest.mark.sampled(every=2, first=TODAY)
+@pytest.mark.sampled(every=4, first=TODAY)
 def test_an_order_that_nothing_ensures_shows_without_a_comparison(
     right: str, wrong: str, says: str
 ) -> None:
@@ -245,7 +245,7 @@ def test_an_order_that_nothing_ensures_shows_without_a_comparison(
         ("abort();", "ends with status 134"),
     ],
 )
-@pytest.mark.sampled(every=2, first=TODAY)
+@pytest.mark.sampled(every=4, first=TODAY)
 def test_faults_of_the_host_are_errors(line: str, says: str) -> None:
     text = SCALE.replace("int bad = 0;", f"int bad = 0; {line}")
     assert text != SCALE
@@ -263,7 +263,7 @@ def test_faults_of_the_host_are_errors(line: str, says: str) -> None:
         ("extern void elsewhere(); elsewhere();", "it calls elsewhere()"),
     ],
 )
-@pytest.mark.sampled(every=2, first=TODAY)
+@pytest.mark.sampled(every=4, first=TODAY)
 def test_why_a_program_is_not_followed_is_said(line: str, says: str) -> None:
     program = followed(SCALE.replace("int bad = 0;", f"int bad = 0; {line}"))
     assert says in program["stopped"]
@@ -294,7 +294,7 @@ def test_host_and_kernel_share_a_managed_variable() -> None:
         ),
     ],
 )
-@pytest.mark.sampled(every=2, first=TODAY)
+@pytest.mark.sampled(every=4, first=TODAY)
 def test_a_variable_that_nothing_sets_is_named(unset: str, name: str) -> None:
     assert unset in VARIABLES
     report = checked(VARIABLES.replace(unset, ""))

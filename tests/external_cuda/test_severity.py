@@ -97,7 +97,7 @@ int main() {{
         ("(width < 64 || width > 100)", 3), ("width < 64 && width > 100", 1),
     ],
 )  # fmt: skip
-@pytest.mark.sampled(every=3, first=TODAY)
+@pytest.mark.sampled(every=6, first=TODAY)
 def test_a_condition_of_the_host_is_read_with_its_brackets(
     condition: str, blocks: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -100,7 +100,7 @@ def messages(text: str) -> list[str]:
         (TREE, "s = 64;", "s = 32;", "warps 2, 3 of the block"),
     ],
 )
-@pytest.mark.sampled(every=3, first=TODAY)
+@pytest.mark.sampled(every=6, first=TODAY)
 def test_what_a_reduction_leaves_out_is_named(text: str, right: str, wrong: str, who: str) -> None:
     assert messages(text) == []
     (found,) = messages(text.replace(right, wrong))
@@ -108,6 +108,6 @@ def test_what_a_reduction_leaves_out_is_named(text: str, right: str, wrong: str,
 
 
 @pytest.mark.parametrize("text", [BLUR, CHOSEN, FEW, LATE])
-@pytest.mark.sampled(every=2, first=TODAY)
+@pytest.mark.sampled(every=4, first=TODAY)
 def test_what_others_use_or_a_condition_leaves_is_not(text: str) -> None:
     assert messages(text) == []

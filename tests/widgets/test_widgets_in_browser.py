@@ -70,7 +70,7 @@ def rgb(hexadecimal: str) -> str:
 
 
 @pytest.mark.parametrize(("name", "device"), in_turn(WIDGETS, DEVICES))
-@pytest.mark.sampled(every=2, first=TODAY)
+@pytest.mark.sampled(every=4, first=TODAY)
 def test_axe_finds_nothing(show: Opener, name: str, device: str) -> None:
     page = show(WIDGETS[name](), **(PHONE if device == "phone" else {}))
     unfold(page)
@@ -81,7 +81,7 @@ def test_axe_finds_nothing(show: Opener, name: str, device: str) -> None:
 
 @pytest.mark.parametrize("name", PAINTED)
 @pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.sampled(every=2, first=TODAY)
+@pytest.mark.sampled(every=4, first=TODAY)
 def test_text_in_the_picture_can_be_read(show: Opener, name: str, theme: str) -> None:
     """Axe does not look into pictures: words on coloured ground need a contrast of 4.5:1 too."""
     page = show(WIDGETS[name](), theme, reduced_motion="reduce")
@@ -116,7 +116,7 @@ def test_text_in_the_picture_can_be_read(show: Opener, name: str, theme: str) ->
 
 
 @every_widget
-@pytest.mark.sampled(every=2, first=TODAY)
+@pytest.mark.sampled(every=4, first=TODAY)
 def test_it_fits_a_phone_and_a_finger(show: Opener, name: str) -> None:
     page = show(WIDGETS[name](), **PHONE)
     unfold(page)
@@ -141,7 +141,7 @@ def test_it_fits_a_phone_and_a_finger(show: Opener, name: str) -> None:
 
 @pytest.mark.parametrize("width", [390, 760])
 @every_widget
-@pytest.mark.sampled(every=2, first=TODAY)
+@pytest.mark.sampled(every=4, first=TODAY)
 def test_nothing_below_a_slider_moves_and_no_labels_overlap(
     show: Opener, name: str, width: int
 ) -> None:
@@ -166,7 +166,7 @@ def test_nothing_below_a_slider_moves_and_no_labels_overlap(
 
 @pytest.mark.chromium_only("a system whose colours change")
 @every_widget
-@pytest.mark.sampled(every=2, first=TODAY)
+@pytest.mark.sampled(every=4, first=TODAY)
 def test_it_follows_the_page_and_else_the_system(show: Opener, name: str) -> None:
     light, dark = (rgb(value) for value in THEME_COLOURS["--lab-bg"])
     page = show(WIDGETS[name](), "light", color_scheme="dark")
@@ -189,7 +189,7 @@ def every_sheet() -> str:
 
 
 @pytest.mark.parametrize(("name", "device"), in_turn(WIDGETS, DEVICES))
-@pytest.mark.sampled(every=2, first=TODAY)
+@pytest.mark.sampled(every=4, first=TODAY)
 def test_the_sheets_of_other_widgets_change_nothing(show: Opener, name: str, device: str) -> None:
     options = PHONE if device == "phone" else {}
     page = show(WIDGETS[name](), reduced_motion="reduce", **options)
@@ -209,7 +209,7 @@ def test_the_sheets_of_other_widgets_change_nothing(show: Opener, name: str, dev
 
 @pytest.mark.chromium_only("a system that changes what it says of motion")
 @every_widget
-@pytest.mark.sampled(every=2, first=TODAY)
+@pytest.mark.sampled(every=4, first=TODAY)
 def test_nothing_moves_where_motion_is_unwelcome(show: Opener, name: str) -> None:
     moving = """() => [...document.querySelectorAll("#widget *")]
         .flatMap((node) => getComputedStyle(node).transitionDuration.split(","))
@@ -225,7 +225,7 @@ def test_nothing_moves_where_motion_is_unwelcome(show: Opener, name: str) -> Non
 
 
 @every_widget
-@pytest.mark.sampled(every=2, first=TODAY)
+@pytest.mark.sampled(every=4, first=TODAY)
 def test_two_views_keep_step_and_a_closed_one_lets_go_of_the_model(show: Opener, name: str) -> None:
     page = show(WIDGETS[name]())
     page.evaluate(

@@ -160,7 +160,7 @@ class Closing:
             said += [] if " = " in self.gap else [self.product_text]
             rows.insert(1, (f"Why {factor_text(times)}×", " ".join(filter(None, said))))
         if self.before:
-            lead, rest = standing(self.before)
+            lead, rest = _limit(self.before)
             rows.insert(0, ("Before", f"`{self.before.kernel.display_name}`. {lead}{rest}"))
         return [(term, text) for term, text in rows if text]
 

@@ -39,7 +39,7 @@ def test_each_head_sorts_and_turns_the_order_round(show: Opener) -> None:
     page = show(widget)
     assert order(page) == expected("gflops", falling=True)
     assert table(page)[2] == [
-        "stream_k", "1024³", "13,750", "110 %", "fp32", "1.3·10⁻⁶", "0.8", "55 %", "issue slots",
+        "stream_k", "1024³", "13,750", "110 %", "fp32", "1.25·10⁻⁶", "0.8", "55 %", "issue slots",
         "2026-11-20",
     ]  # fmt: skip
     for column, head in widget.heads.items():

@@ -268,8 +268,12 @@ export function ofLaunch(done: Done, settings: Settings, end: number, suspicions
     if (!found.length) findings.push(...withMoreBlocks(done, settings, prepared.certain));
     findings.push(...unusedLoads(done, settings));
     if (!findings.length) findings.push(...inOtherBranches(done, settings));
-    for (const one of [done.odd, done.less, done.larger]) {
-      const kinds = one === done.odd ? OF_SIZE : one === done.larger ? OF_THREADS : [];
+    const others = [
+      { one: done.odd, kinds: OF_SIZE },
+      { one: done.less, kinds: [] },
+      { one: done.larger, kinds: OF_THREADS },
+    ];
+    for (const { one, kinds } of others) {
       if (one) findings.push(...atOtherSizes(one, kinds, findings, settings));
     }
     said.push(...inOtherOrders(tried));

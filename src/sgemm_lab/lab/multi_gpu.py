@@ -274,8 +274,8 @@ def _draw_roof(found: MultiGpuResults, ax: Axes, phone: bool) -> None:
 def _roof_conclusion(found: MultiGpuResults) -> str:
     two, four = (_points(found, gpus)[-1][1].tflops for gpus in (2, 4))
     return (
-        "A roofline is the highest possible speed. Left of the ridge, "
-        f"{number(found.ridge)} FLOP for each byte, the link sets it, right of it the arithmetic. "
+        f"Left of the ridge, {number(found.ridge)} FLOP per byte, the link sets the limit, right "
+        "of it the arithmetic. "
         f"Large products are far to the right and reach it, with up to {number(two)} and "
         f"{number(four)} TFLOP/s. The roof is the speed of cuBLAS on a quarter of {_ON_ONE}³; on "
         "larger parts of C it is slightly faster."

@@ -167,7 +167,7 @@ def _draw(found: Sequence[Point], ax: Axes, phone: bool) -> None:
             color=style.MUTED, fontsize=9,
         )  # fmt: skip
     strassen = [one for one in found if one.kind == STRASSEN]
-    for leaves in {one.leaves for one in strassen}:
+    for leaves in dict.fromkeys(one.leaves for one in strassen):
         chain = [one for one in strassen if one.leaves == leaves]
         path = [one.error for one in chain], [one.tflops for one in chain]
         ax.plot(*path, color=_ARITHMETICS[chain[0].arithmetic][1], linewidth=1, alpha=0.6)

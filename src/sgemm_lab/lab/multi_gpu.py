@@ -167,7 +167,7 @@ def gpu_timeline() -> Output:
         "a tile that arrives. The long ones include a wait for the sender, which first serves "
         "another GPU.",
         origin=f"8192³, recorded on {runs[True][0].date[:10]} in a separate run, so the times "
-        "differ slightly from those of the table. Each GPU has its own clock.",
+        "differ slightly from those of the table. Each GPU's times are from its own clock.",
     )
 
 

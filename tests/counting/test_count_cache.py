@@ -19,12 +19,12 @@ from sgemm_lab.cuda.shipped_ptx import archived_ptx
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.models import demand
-from sgemm_lab.models.count_all import picked
+from sgemm_lab.models.count_all import scored
 from sgemm_lab.models.demand import BlockDemand, block_demand, simulated_demand
 
 KERNELS = load_kernels(variants=True)
 COUNTED = json.loads(FILE.read_text())
-PICKED = [kernel.name for kernel in picked(KERNELS) if kernel.name in COUNTED[BLOCKS]["counts"]]
+PICKED = [kernel.name for kernel in scored(KERNELS) if kernel.name in COUNTED[BLOCKS]["counts"]]
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
@@ -42,7 +42,7 @@ def test_every_kernel_is_kept_as_it_is_today(kernel: Kernel) -> None:
 def test_nothing_is_kept_of_kernels_that_are_no_more() -> None:
     launches = {launch_name(kernel, size) for kernel in KERNELS for size in (REGULAR, RAGGED)}
     assert set(COUNTED[LAUNCHES]["counts"]) == launches, "run: make counts"
-    blocks = {kernel.name for kernel in (*KERNELS, *picked(KERNELS))}
+    blocks = {kernel.name for kernel in (*KERNELS, *scored(KERNELS))}
     assert set(COUNTED[BLOCKS]["counts"]) <= blocks, "run: make counts"
 
 

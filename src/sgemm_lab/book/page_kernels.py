@@ -1,17 +1,24 @@
-"""How the build talks with the processes that run pages: through files, not through ports.
+"""The processes that run pages: how they start, and how the build talks with them.
 
-A port is looked up before the process that is to have it takes it. Of several that start at once,
-two may be given the same port: the second ends, and the build waits for its answer without end.
-Names of files are taken by who makes them.
+Files instead of ports: a port is looked up before the process that is to have it takes it. Of
+several that start at once, two may be given the same port: the second ends, and the build waits
+for its answer without end. Names of files are taken by who makes them.
+
+Forks instead of new processes, on Linux: a kernel has the modules that the build has imported.
 """
 
+import asyncio
+import multiprocessing
 import os
 import shutil
+import sys
 import tempfile
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
+import ipykernel.debugger  # noqa: F401  for forks: a kernel imports it when it starts
+from ipykernel.kernelapp import IPKernelApp
 from jupyter_client.provisioning.local_provisioner import LocalProvisioner
 
 PROVISIONER = "sgemm-lab-files"
@@ -43,8 +50,54 @@ class FileProvisioner(LocalProvisioner):
             manager.ip = str(self._folder / "socket")
         return await super().pre_launch(**kwargs)
 
+    async def launch_kernel(self, cmd: list[str], **kwargs: Any) -> Any:
+        """Fork this process where the command starts IPython's kernel with this interpreter."""
+        if sys.platform != "linux" or cmd[:3] != [sys.executable, "-m", "ipykernel_launcher"]:
+            return await super().launch_kernel(cmd, **kwargs)
+        process: Any = ForkedKernel(cmd[3:], kwargs["env"], kwargs.get("cwd"))
+        self.process, self.pid, self.pgid = process, process.pid, process.pid
+        return self.connection_info
+
     async def cleanup(self, restart: bool = False) -> None:
         """Remove the folder once the kernel does not start again."""
         await super().cleanup(restart)
         if self._folder is not None and not restart:
             shutil.rmtree(self._folder, ignore_errors=True)
+
+
+class ForkedKernel:
+    """A kernel in a fork, with the part of ``subprocess.Popen`` that a provisioner uses."""
+
+    stdin = stdout = stderr = None
+
+    def __init__(self, arguments: list[str], env: dict[str, str], cwd: str | None) -> None:
+        arguments = [*arguments, f"--parent={os.getpid()}"]
+        self._process = multiprocessing.get_context("fork").Process(
+            target=_run_kernel, args=(arguments, env, cwd)
+        )
+        self._process.start()
+        assert self._process.pid is not None
+        self.pid = self._process.pid
+
+    def poll(self) -> int | None:
+        """Return the exit status, or None while the kernel runs."""
+        return self._process.exitcode
+
+    def wait(self) -> int | None:
+        """Return the exit status once the kernel has ended."""
+        self._process.join()
+        return self._process.exitcode
+
+    def send_signal(self, number: int) -> None:
+        """Send a signal to the kernel alone, where its group is not made yet."""
+        os.kill(self.pid, number)
+
+
+def _run_kernel(arguments: list[str], env: dict[str, str], cwd: str | None) -> None:
+    os.setsid()  # signals for the kernel's group reach what it has started, and no one else
+    os.environ.clear()
+    os.environ.update(env)
+    if cwd:
+        os.chdir(cwd)
+    asyncio.set_event_loop(asyncio.new_event_loop())  # the build's is in use by the build
+    IPKernelApp.launch_instance(arguments)

@@ -22,7 +22,7 @@ def main() -> None:
     """Count changed kernels: launches at two sizes, blocks, and the choices of sliders."""
     kernels = load_kernels(variants=True)
     launches = [(kernel, size) for kernel in kernels for size in (REGULAR, RAGGED)]
-    blocks = [*kernels, *picked(kernels)]
+    blocks = [*kernels, *scored(kernels)]
     print(f"Counting {len(launches)} launches and {len(blocks)} blocks; changed ones take longer.")
     current = {
         kernel.name
@@ -46,12 +46,12 @@ def main() -> None:
     print(f"Wrote {FILE.name}.")
 
 
-def picked(kernels: Collection[Kernel]) -> list[Kernel]:
-    """Return the kernels that ``matmul`` picked in a record and that are not in ``kernels``.
+def scored(kernels: Collection[Kernel]) -> list[Kernel]:
+    """Return the kernels of the scoreboard that are not in ``kernels``: it needs their bounds.
 
-    Their constants come from a search. The scoreboard needs their bounds.
+    Their constants come from a search.
     """
-    names = sorted({score.picked for score in scores(load_records()) if score.picked})
+    names = sorted({score.picked or score.kernel for score in scores(load_records())})
     found = (book_kernel(name) for name in names)
     return [kernel for kernel in found if kernel is not None and kernel not in kernels]
 

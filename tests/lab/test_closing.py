@@ -81,11 +81,11 @@ def test_a_kernel_below_its_bound_names_its_longest_wait_and_its_share() -> None
     longest = max(waiting, key=lambda reason: waiting[reason])
     share = 100 * waiting[longest]
     lead, rest = lab.closing("split", CHANGED).box.bound
-    assert lead == f"Warps wait most for {plain(NAMES_OF_WAITS[longest])}"
-    assert rest.startswith(f", {share:.0f} % of their time. ")
+    assert lead == "Limit: issue slots"
+    wait = f"Warps wait most for {plain(NAMES_OF_WAITS[longest])}, {share:.0f} % of their time."
+    assert rest.endswith(f" reached. {wait}")
     said = f"{share:.0f} % for {NAMES_OF_WAITS[longest]}"
     assert said in lines(lab.closing("split"))["A warp's time"]
-    assert rest.endswith(" of its limit, issue slots.")
     assert "arps wait" not in "".join(lab.closing("tiled", CHANGED).box.bound)
     assert lab.closing("split", why="Power.").box.bound[1].endswith(" Power.")
 

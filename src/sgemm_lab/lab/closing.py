@@ -46,7 +46,7 @@ _SAME = 0.005
 """Limits whose ratio is closer to 1 count as the same."""
 _FULL_CLOCK = 0.99
 _NEAR = 0.8
-"""The share of its limit below which a box says first what the warps wait for."""
+"""The share of its limit below which a box says what the warps wait for."""
 _UNEVEN = 1.25
 """From this many times its even share of the work on, the busiest SM bounds a kernel."""
 
@@ -241,19 +241,16 @@ class Closing:
 
 
 def standing(one: MeasuredBound) -> tuple[str, str]:
-    """Return what holds a kernel back, and the rest of that sentence.
+    """Return a kernel's limit, and the rest of that sentence.
 
-    Far below its limit that is what its warps wait for most, if that was counted.
+    Far below its limit a second sentence says what its warps wait for most, if that was counted.
     """
+    lead, rest = _limit(one)
     waiting = waits(one.numbers, _names(one))
-    if one.share >= _NEAR or not waiting or _is_uneven(one.bound.cap):
-        return _limit(one)
-    longest, share = next(iter(waiting.items()))
-    return (
-        f"Warps wait most for {plain(longest)}",
-        f", {percent(share)} of their time. "
-        f"The kernel reaches {percent(one.share)} of its limit, {one.bound.cap.label}.",
-    )
+    if one.share < _NEAR and waiting and not _is_uneven(one.bound.cap):
+        longest, share = next(iter(waiting.items()))
+        rest += f" Warps wait most for {plain(longest)}, {percent(share)} of their time."
+    return lead, rest
 
 
 def _limit(one: MeasuredBound) -> tuple[str, str]:

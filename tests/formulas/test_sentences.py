@@ -74,7 +74,7 @@ CASES = [
     waves(True, "Every SM gets 1,986 K tiles or one less. 100 % of the time of all SMs is used. "
           "The price: 128 tiles are cut, and the parts of their sums must be added."),
     waves(False, "132 tiles on 132 SMs: 1 for each. No SM is ever idle.", m=128 * 132, n=256),
-    waves(False, "1 tile for 132 SMs: not one wave is full. At the end 131 SMs are idle. 0.8 % "
+    waves(False, "1 tile for 132 SMs: 131 SMs are idle. 0.8 % "
           "of the time of all SMs is used. 50 % of the products fall beyond the edge of C.",
           m=64, n=256),
 ]  # fmt: skip

@@ -254,4 +254,4 @@ def test_a_wgmma_darkens_c_by_its_share_of_the_k_tile() -> None:
         0,
         4,
     ]
-    assert "Dots: what lane 5 of warp 0 reads." in steps["k = 8 to 15"].text
+    assert "64 columns of B, from registers" in steps["k = 8 to 15"].text

@@ -47,14 +47,12 @@ _TILES = ("BM", "BN", "WM", "WN", "TM", "TN")
 _WORDS = {
     "SPLIT": "K in {} parts",
     "PARTS": "K in {} parts",
-    "UNROLL": "loop unrolled by {}",
-    "RESIDENT": "{} blocks per SM",
     "BLOCKS": "{} blocks per SM",
     "BAND": "bands of {} tiles",
     "STAGES": "{} stages",
 }
 """What a constant of more than 1 is called in a label."""
-_DEPTHS = ("BK", "STAGES")
+_DETAILS = ("BK", "STAGES", "UNROLL", "RESIDENT", "BLOCKS")
 """Constants that a label has where kernels would else have the same one."""
 
 
@@ -99,7 +97,7 @@ def wrong_picks(*sizes: AnySize) -> Output:
 
 def labels(names: Sequence[str]) -> list[str]:
     """Return a short label of each candidate: kernel, tile, and what else it was given."""
-    short = [_label(name, (*_TILES, *_DEPTHS)) for name in names]
+    short = [_label(name, (*_TILES, *_DETAILS)) for name in names]
     return [
         label if short.count(label) == 1 else _label(name, _TILES)
         for label, name in zip(short, names, strict=True)
@@ -115,7 +113,7 @@ def _label(name: str, left_out: Sequence[str]) -> str:
         f", {_words(constant, value)}"
         for constant, value in values.items()
         if not (tile and constant in left_out)
-        and (value != base.values[constant] or constant in ("SPLIT", *_DEPTHS))
+        and (value != base.values[constant] or constant == "SPLIT")
         and (constant, value) != ("SPLIT", 1)
     ]
     return f"{kernel.base_name}{tile}{''.join(others)}"
@@ -146,8 +144,7 @@ def kernel_choice(size: AnySize = 1024, shown: str = "") -> KernelChoice:
     for tuned in load_tables():
         found = tuned.model.fits if tuned.model else ()
         fits = [(kernel, fit) for fit in found if (kernel := book_kernel(fit.kernel))]
-        names = labels([one.name for one, _ in fits])
-        candidates = [_candidate(*each, label) for each, label in zip(fits, names, strict=True)]
+        candidates = [_candidate(*each) for each in fits]
         if candidates:
             gpu = tuned.gpu
             gpus.append(FittedGpu(id=gpu.name, name=gpu.name, sms=gpu.sms, candidates=candidates))
@@ -157,10 +154,10 @@ def kernel_choice(size: AnySize = 1024, shown: str = "") -> KernelChoice:
     return KernelChoice(gpus, m=m, n=n, k=k, kernel=shown)
 
 
-def _candidate(kernel: Kernel, fit: TimeModelFit, label: str) -> Candidate:
+def _candidate(kernel: Kernel, fit: TimeModelFit) -> Candidate:
     return Candidate(
         name=kernel.name,
-        label=label,
+        label=_label(kernel.name, (*_TILES, *_DETAILS)),
         kernel=kernel.base_name,
         values={name: kernel.values[name] for name in _CONSTANTS if name in kernel.values},
         resident=fit.resident,

@@ -32,15 +32,14 @@ const POWERS = Array.from({ length: 15 }, (_, power) => 2 ** power);
 const LENGTHS = POWERS.flatMap((side) => (side < 2 ? [side] : [side, side * 1.5])).slice(0, -1);
 const PRESETS: [words: string, size: Size][] = [
   ["256³", [256, 256, 256]],
+  ["512³", [512, 512, 512]],
   ["1024³", [1024, 1024, 1024]],
   ["4096³", [4096, 4096, 4096]],
-  ["1001³", [1001, 1001, 1001]],
   ["one row", [1, 4096, 4096]],
   ["one column", [4096, 1, 4096]],
   ["long K", [300, 500, 7000]],
   ["K = 1", [4096, 4096, 1]],
 ];
-const LONGEST = 4; // times that the fastest takes: what goes beyond is cut
 /** Terms that kernels without tiles count in other units. */
 const UNTILED: Record<string, string> = {
   work: "products of the busiest SM",
@@ -82,7 +81,6 @@ export function render({ model, el }: View<State>) {
     ),
   );
   const rows = new Map(kernelsOf(model).map((kernel) => [kernel, candidateRow(kernel, pick)]));
-  list.append(...[...rows.values()].map(({ element }) => element));
 
   function pick(kernel: string) {
     put(model, "kernel", kernel === model.get("kernel") ? "" : kernel);
@@ -98,7 +96,11 @@ export function render({ model, el }: View<State>) {
     sliders.forEach((slider, i) => {
       slider.show(size[i], LENGTHS, comma(size[i]));
     });
-    for (const one of found) rows.get(one.kernel)?.show(one, order[0], shown);
+    const slowest = order[order.length - 1].time;
+    for (const one of order) rows.get(one.kernel)?.show(one, order[0], shown, slowest);
+    const elements = order.flatMap(({ kernel }) => rows.get(kernel)?.element ?? []);
+    if (elements.some((one, i) => one !== list.children[i])) list.replaceChildren(...elements);
+    while (list.children.length > elements.length) list.lastChild?.remove();
     say(readout, wordsOf(order, shown, size, name));
     say([heading], [`What the model adds up for ${shown.best.label}`]);
     body.replaceChildren(...termRows(shown, size, sms));
@@ -119,7 +121,7 @@ function bestOf(kernel: string, candidates: Candidate[], size: Size, sms: number
     .reduce((a, b) => (b.time < a.time ? b : a), { kernel, best: own[0], time: Infinity });
 }
 
-/** A bar as long as a candidate takes, faded where it goes on, as a button that shows its terms. */
+/** A bar as long as a candidate takes, as a button that shows its terms. */
 function candidateRow(kernel: string, pick: (kernel: string) => void) {
   const [name, fill, value] = [html("span"), html("span"), html("span", { class: "lab-value" })];
   fill.className = "lab-bar-fill";
@@ -128,15 +130,9 @@ function candidateRow(kernel: string, pick: (kernel: string) => void) {
   element.addEventListener("click", () => pick(kernel));
   return {
     element,
-    show({ best, time }: Row, first: Row, shown: Row) {
-      const has = time < Infinity;
-      const words = has ? [best.label, timeWords(time, first.time)] : [kernel, "not for this size"];
-      say([name, value], words);
-      const part = time / (LONGEST * first.time);
-      fill.style.width = `${100 * Math.min(1, part)}%`;
-      fill.classList.toggle("lab-goes-on", part > 1);
-      track.classList.toggle("lab-none", !has);
-      element.disabled = !has;
+    show({ best, time }: Row, first: Row, shown: Row, slowest: number) {
+      say([name, value], [best.label, timeWords(time, first.time)]);
+      fill.style.width = `${(100 * time) / slowest}%`;
       element.classList.toggle("lab-pick", kernel === first.kernel);
       element.setAttribute("aria-pressed", String(kernel === shown.kernel));
     },

@@ -248,7 +248,8 @@ function rowWords(plan: Plan) {
 
 function measuredWords({ measured }: Plan) {
   if (!measured.length) return "";
-  return `Squares and diamonds: measured, as a share of the speed with all SMs busy${measured[0].note ? ` (${measured[0].note})` : ""}.`;
+  const marks = measured.map(({ even }) => (even ? "Diamonds" : "Squares"));
+  return `${[...new Set(marks)].join(" and ")}: measured, as a share of the speed with all SMs busy${measured[0].note ? ` (${measured[0].note})` : ""}.`;
 }
 
 function curveWords({ product, sms }: Plan) {

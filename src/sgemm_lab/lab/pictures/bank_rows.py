@@ -25,9 +25,9 @@ def swizzle(title: str, *, swizzled: bool) -> Output:
     banks = _PIECE_BANKS * len(set(places))
     described = f"Piece {_SHOWN} of {PIECES} rows lies in {banks} banks."
     says = f"Piece {_SHOWN} of all rows: {banks} banks, **{plural(waves, 'wavefront')}**"
-    parts = [words(_LEFT, 12, "banks", hue="muted")]
+    parts = [words(_LEFT, 12, "first of 4 banks", hue="muted")]
     parts += [
-        words(_LEFT + (place + 0.5) * _WIDE, 30, f"{_PIECE_BANKS * place}–", anchor="middle")
+        words(_LEFT + (place + 0.5) * _WIDE, 30, f"{_PIECE_BANKS * place}", anchor="middle")
         for place in range(PIECES)
     ]
     for row, read in enumerate(places):

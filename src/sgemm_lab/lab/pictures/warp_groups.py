@@ -6,7 +6,6 @@ copy brings says where it is from.
 
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,11 +37,9 @@ _K = 8
 """k of one ``wgmma`` in TF32."""
 _BAND = 16
 """Columns of C of a warp."""
-_LANE = 5
-"""The lane whose numbers of B are marked."""
-_LETTER = 16
-_TOP_OF_A, _BETWEEN, _PER_K, _PER_COLUMN = 22, 34, 3, 2
-"""px: above A, between the matrices, of a k, of a column of B."""
+_LETTER = 20
+_TOP, _BETWEEN, _PER_K, _PER_COLUMN, _DOWN = 34, 34, 3, 2.9, 150
+"""px: above B, between the matrices, of a k, of a column of B, of all rows of A."""
 
 
 class Part(NamedTuple):
@@ -109,7 +106,6 @@ def _part(copy: Mapping[str, Any]) -> Part:
 def warp_group_steps(name: str | Kernel) -> dict[str, Output]:
     """Draw a block at work on a K tile: the copies, then each ``wgmma`` of one warp group.
 
-    Drawn as ``wgmma`` multiplies, transposed: columns of B and C go down, rows of A and C across.
     They are for ``frames``.
     """
     kernel = kernel_of(name)
@@ -120,20 +116,20 @@ def warp_group_steps(name: str | Kernel) -> dict[str, Output]:
     steps = [
         (
             "the copies",
-            f"One thread copies {tile.bk} k of A and of B.",
-            f"One thread copies a K tile of **{tile.bk} k** of A and of B into shared memory.",
+            f"One thread copies {tile.bk} k of A and of B. Rows are contiguous in memory.",
+            f"One thread copies **{tile.bk} values of k** of A and of B into shared memory.",
         ),
         *(
             (
                 f"k = {k} to {k + _K - 1}",
-                f"k {k} to {k + _K - 1} of {wide} columns of B times those of {tile.bm} rows of A.",
-                f"One `wgmma`: **{wide} columns of B**, in registers, times **{tile.bm} rows of "
-                f"A**, in shared memory. Dots: what lane {_LANE} of warp 0 reads.",
+                f"{tile.bm} rows of A times {wide} columns of B, k {k} to {k + _K - 1}.",
+                f"One `wgmma`: **{tile.bm} rows of A**, from shared memory, times "
+                f"**{wide} columns of B**, from registers.",
             )
             for k in range(0, tile.bk, _K)
         ),
     ]
-    height = _TOP_OF_A + _PER_K * tile.bk + _BETWEEN + _PER_COLUMN * tile.bn + 4
+    height = _TOP + _PER_K * tile.bk + _BETWEEN + _DOWN + 26
     return {
         step: panel(step, _tile_at_work(tile, groups, at), height, described, says)
         for at, (step, described, says) in enumerate(steps)
@@ -141,45 +137,42 @@ def warp_group_steps(name: str | Kernel) -> dict[str, Output]:
 
 
 def _tile_at_work(tile: Tile, groups: list[tuple[int, int]], step: int) -> Iterator[str]:
-    """Draw B, A and C, transposed, in a step: 0 the copies, then each ``wgmma``."""
-    deep = _PER_K * tile.bk
-    x, y = _LETTER + deep + _BETWEEN, _TOP_OF_A + deep + _BETWEEN
-    per_row = (PANEL_WIDTH - x - 2) / tile.bm
-    across, down = tile.bm * per_row, tile.bn * _PER_COLUMN
-    yield words(0, y - 18, "Bᵀ", bold=True, size=14)
-    yield words(x, _TOP_OF_A - 8, "Aᵀ", bold=True, size=14)
-    yield words(x + across, _TOP_OF_A - 8, f"{tile.bm} rows of A", anchor="end")
-    yield words(x, y - 8, "Cᵀ", bold=True, size=14)
-    yield words(x + across, y - 8, f"{tile.bn} columns of C", anchor="end")
-    yield rectangle(_LETTER, y, deep, down, "shared", PALE)
-    yield rectangle(x, _TOP_OF_A, across, deep, "shared", PALE)
+    """Draw A, B and C in a step: 0 the copies, then each ``wgmma``."""
+    deep, across = _PER_K * tile.bk, _PER_COLUMN * tile.bn
+    x, y = PANEL_WIDTH - 2 - across, _TOP + deep + _BETWEEN
+    yield words(_LETTER, y - 20, "A", bold=True, size=14)
+    yield words(x - 20, _TOP - 8, "B", bold=True, size=14)
+    yield words(x, y - 8, "C", bold=True, size=14)
+    yield from _contiguous(_LETTER, y + _DOWN + 8, deep, y + _DOWN + 24)
+    yield from _contiguous(x, _TOP - 8, across, _TOP - 16)
+    yield rectangle(_LETTER, y, deep, _DOWN, "shared", PALE)
+    yield rectangle(x, _TOP, across, deep, "shared", PALE)
     for k in range(0, tile.bk, _K):
         at = k * _PER_K
         yield words(_LETTER + at, y - 4, f"{k}", anchor="middle")
-        yield words(x - 5, _TOP_OF_A + at + 8, f"{k}", anchor="end")
-    yield words(_LETTER + 10, y - 18, "k", hue="muted")
-    yield words(x - 28, _TOP_OF_A + 8, "k", hue="muted", anchor="end")
+        yield words(x - 5, _TOP + at + 8, f"{k}", anchor="end")
+    yield words(_LETTER - 8, y - 4, "k", hue="muted", anchor="end")
+    yield words(x - 28, _TOP + 8, "k", hue="muted", anchor="end")
     for first, last in groups:
         for band in range(first, last + 1, _BAND):
-            top, high = y + band * _PER_COLUMN, _BAND * _PER_COLUMN
             mine = step if first == groups[0][0] else 0
             ink = "bg" if 2 * mine * _K > tile.bk else "fg"
-            said = f"warp {band // _BAND}" if band else f"warp 0: {_BAND} columns"
             opacity = mine * _K / tile.bk * 0.9
-            yield box(x, top, across, high, "register", opacity, said, ink=ink)
+            left, wide = x + band * _PER_COLUMN, _BAND * _PER_COLUMN
+            yield box(left, y, wide, _DOWN, "register", opacity, f"warp {band // _BAND}", ink=ink)
     if step:
         k, (first, last) = (step - 1) * _K, groups[0]
-        high = (last - first + 1) * _PER_COLUMN
-        yield rectangle(
-            _LETTER + k * _PER_K, y + first * _PER_COLUMN, _K * _PER_K, high, "register"
-        )
-        yield rectangle(x, _TOP_OF_A + k * _PER_K, across, _K * _PER_K, "shared")
-        group, t = divmod(_LANE, 4)
-        for column, own in product((group, group + 8), (t, t + 4)):
-            left, top = _LETTER + (k + own) * _PER_K - 1, y + column * _PER_COLUMN - 1
-            yield rectangle(left, top, _PER_K + 2, _PER_COLUMN + 2, "bg")
-    yield outline(_LETTER, y, deep, down)
-    yield outline(x, _TOP_OF_A, across, deep)
+        left, wide = x + first * _PER_COLUMN, (last - first + 1) * _PER_COLUMN
+        yield rectangle(left, _TOP + k * _PER_K, wide, _K * _PER_K, "register")
+        yield rectangle(_LETTER + k * _PER_K, y, _K * _PER_K, _DOWN, "shared")
+    yield outline(_LETTER, y, deep, _DOWN)
+    yield outline(x, _TOP, across, deep)
+
+
+def _contiguous(x: float, y: float, wide: float, label: float) -> Iterator[str]:
+    """Draw the direction in which memory runs along a matrix."""
+    yield stroke(f"M{x:g} {y:g}h{wide:g}m-6 -4l6 4l-6 4", "muted", thick=1.5)
+    yield words(x + wide / 2, label, "contiguous", hue="muted", anchor="middle")
 
 
 def _copies_in_words(seen: Watched) -> str:

@@ -22,7 +22,7 @@ def test_a_second_one_fills_the_gap_of_the_first(show: Opener, kind: str, unit: 
         for many in (1, 2)
     )
     expect(one).to_contain_text(f"The {unit} are idle 43 % of the time: a {kind} cannot")
-    expect(two).to_contain_text(f"The {unit} are never idle.")
+    expect(two).to_contain_text(f"as drawn, the {unit} are never idle.")
 
 
 def test_the_book_shows_the_latencies_of_its_card_and_the_instructions_of_naive() -> None:

@@ -19,7 +19,7 @@ def time_bars(
 
     Args:
         rows: by what stands above each bar, its pieces: what is done, and for how long. A piece
-            called "wait" or "wait?" is empty, "measured" has the colour of kernels.
+            called "wait" or "idle" is empty, "measured" has the colour of kernels.
         unit: of the times.
     """
     scale = PANEL_WIDTH / max(sum(clocks for _, clocks in pieces) for pieces in rows.values())
@@ -40,7 +40,7 @@ def time_bars(
 def _piece(what: str, x: float, y: float, width: float) -> list[str]:
     middle, base = x + width / 2, y + (39 if width < _NARROWEST else 17)
     label = words(middle, base, what, anchor="middle")
-    if what.startswith("wait"):
+    if what.startswith(("wait", "idle")):
         return [outline(x + 0.5, y + 0.5, width - 1, _BAR - 1, "shared", dashed=True), label]
     hue = "kernel" if what == "measured" else "shared"
     return [box(x, y, width, _BAR, hue, 0.36), label]

@@ -107,6 +107,8 @@ def conclusion(found: Sequence[Point]) -> str:
             f"{best.label} is the fastest with at most the error of cuBLAS in FP32: "
             f"{number(best.tflops)} TFLOP/s, at {share} times its error."
         )
+    if any(one.kind == STRASSEN for one in found):
+        first += " Each level of Strassen's algorithm moves a point to the right: more error."
     if not faster:
         return f"{first} Nothing here is faster."
     return f"{first} What is faster has at least {number(min(faster))} times the error of cuBLAS."
@@ -191,14 +193,18 @@ def _mark(
     kind: str, colour: str, x: Sequence[float] = (), y: Sequence[float] = (), label: str = ""
 ) -> Line2D:
     inside = style.BACKGROUND if kind == STRASSEN else colour
-    return Line2D(x, y, color=colour, markerfacecolor=inside, marker=kind, linestyle="none",
-                  label=label)  # fmt: skip
+    edge = style.BACKGROUND if kind == KERNEL else colour  # tells a kernel from cuBLAS below it
+    return Line2D(x, y, color=colour, markerfacecolor=inside, markeredgecolor=edge, marker=kind,
+                  linestyle="none", label=label)  # fmt: skip
 
 
 def _write_labels(found: Sequence[Point], ax: Axes) -> None:
     """Write each label where it covers no mark and no other label, if there is such a place."""
     at = [ax.transData.transform((one.error, one.tflops)) for one in found]
     taken = [Bbox.from_bounds(x - 5, y - 5, 10, 10) for x, y in at]
+    if library := _fp32_library(found):
+        line = ax.transData.transform((library.error, 1))[0]
+        taken.append(Bbox.from_bounds(line - 1, ax.bbox.y0, 2, ax.bbox.height))
     for one, (x, y) in zip(found, at, strict=True):
         text = one.label.removeprefix("Strassen, ")
         width = _LETTER_POINTS * len(text)

@@ -130,21 +130,6 @@ class StrassenResults:
         heads = ["size", "levels", "TFLOP/s", "speed ÷ cuBLAS"]
         return table(heads, rows, numbers=2, note=self.note)
 
-    def ways_table(self, n: int, levels: int) -> Output:
-        """List all schedules of so many levels at a size: bytes, workspace, times."""
-        rows = [
-            [
-                " + ".join(way.schedules), bytes_moved_text(way.workspace_bytes),
-                bytes_moved_text(way.moved_bytes),
-                f"{1e3 * statistics.median(way.additions or way.seconds):.1f}",
-                f"{1e3 * statistics.median(way.seconds):.1f}", f"{self.tflops(n, way):.1f}",
-            ]
-            for way in sorted(self.at(n).ways, key=lambda way: -way.moved_bytes)
-            if way.levels == levels
-        ]  # fmt: skip
-        heads = ["schedules", "workspace", "bytes moved", "additions, ms", "all, ms", "TFLOP/s"]
-        return table(heads, rows, note=self.note)
-
     def errors(self, n: int, inputs: str = UNIFORM) -> Errors:
         """Return the errors of n×n matrices of a class."""
         return self.run.error_at(n, inputs)
@@ -162,13 +147,13 @@ class StrassenResults:
         """List errors of uniform numbers by levels beside cuBLAS's: of its leaves, and kernels'."""
         ways = {"FP32": self, **{kernel: self.inside(kernel) for kernel in kernels}}
         kinds = (UNIFORM, "positive")
-        found = {f"{INPUTS[kind]}, {name}": way.errors(n, kind)
+        found = {f"{name}, {INPUTS[kind]}": way.errors(n, kind)
                  for kind in kinds for name, way in ways.items()}  # fmt: skip
         most = min(len(one.levels) for one in found.values())
         rows = [[said, *(number(error * 1e6) for error in (one.cublas, *one.levels[:most]))]
                 for said, one in found.items()]  # fmt: skip
         counted = (plural(levels, "level") for levels in range(most))
-        heads = ["error in 10⁻⁶: inputs, leaves", "cuBLAS", *counted]
+        heads = ["error in 10⁻⁶: leaves, inputs", "cuBLAS", *counted]
         return table(heads, rows, note=self.note)
 
     @property
@@ -191,23 +176,25 @@ class StrassenResults:
         if self.arithmetic != "fp32":
             name, units = f"{name} on tensor cores", "three FP16 products"
         of_time = products * 1e3 / total
-        says = f", {leaves:.0%} reached while leaves run, {of_time:.0%} of the time."
+        says = (
+            f", {self.peak:.1f} ÷ {left:.3f} of the FLOP = {limit:.1f} TFLOP/s. Leaves run "
+            f"{of_time:.0%} of the time and reach {leaves:.0%} of the peak."
+        )
         gained, equals, fewer, in_leaves, faster = product_texts(
             speeds[1] / speeds[0], 1 / left, of_time, leaves / before
         )
+        costs = "" if leaves > before else " and smaller leaves"
         rows = [
-            ("Before", f"no levels: {before:.0%} of the peak."),
+            ("Before", f"no levels: the peak of {units}, {before:.0%} reached."),
             ("What changed",
-             f"{what}: {left:.1%} of the multiply-adds, and additions that move "
-             f"{bytes_moved_text(way.moved_bytes)}."),
+             f"{what}: {7**way.levels:,} products instead of {8**way.levels:,}, and additions that "
+             f"move {bytes_moved_text(way.moved_bytes)}."),
             (f"Why {gained}×",
+             f"Fewer FLOP gain more than the additions{costs} lose. "
              f"{gained} {equals} {fewer} (fewer FLOP) × {in_leaves} (time left to leaves) × "
              f"{faster} ({'faster' if leaves > before else 'slower'} leaves)."),
         ]  # fmt: skip
         numbers = [
-            ("Limit",
-             f"{self.peak:.1f} TFLOP/s by {units} ÷ {left:.3f} of the FLOP = "
-             f"{limit:.1f} TFLOP/s"),
             ("Factor",
              f"{speeds[1]:.1f} ÷ {speeds[0]:.1f} TFLOP/s = {speeds[1] / speeds[0]:.2f}; "
              f"{times.share(way):.2f} over cuBLAS in the same run"),

@@ -8,8 +8,8 @@ from sgemm_lab.lab.output import Output
 from sgemm_lab.lab.pictures.frame import frames, outline, panel, rectangle, words
 from sgemm_lab.widgets import Frames
 
-_SMALL, _LARGE, _APART = 10, 26, 9
-"""Sides of a term in a product and in their sum, and between products, in px."""
+_SMALL, _LARGE, _ROW = 7, 29, 35
+"""Sides of a term in a product and in their sum, and the height of a product's row, in px."""
 _PALE = 0.3
 _FACTORS = {one.name: (terms(one.left), terms(one.right)) for one in PRODUCTS}
 
@@ -23,27 +23,29 @@ def _frame(name: str) -> Output:
     added, parts, total = terms(name), [], Counter[tuple[str, str]]()
     for i, one in enumerate(PRODUCTS):
         left, right = _FACTORS[one.name]
-        sign, x = dict(added).get(one.name, 0), i * (4 * _SMALL + _APART)
+        sign, y = dict(added).get(one.name, 0), i * _ROW
         found = {(a[1:], b[1:]): sign * s * t for a, s in left for b, t in right if sign}
-        said, hue = f"{_sign(sign)} {one.name}" if sign else one.name, "fg" if sign else "muted"
-        parts.append(words(x + 2 * _SMALL, 13, said, hue=hue, anchor="middle", bold=bool(sign)))
-        parts += _terms(x, 20, _SMALL, found)
+        hue = "fg" if sign else "muted"
+        if sign:
+            parts.append(words(0, y + 19, _sign(sign), bold=True))
+        parts.append(words(14, y + 19, one.name, hue=hue, bold=bool(sign)))
+        parts += _terms(38, y, _SMALL, found)
+        parts.append(words(80, y + 19, _product(one.name), hue=hue))
         total.update(found)
-    x, y = 60, 96
+    x, y = 80, 7 * _ROW + 24
     parts.append(words(0, y + 2 * _LARGE + 4, f"{name} =", bold=True))
     for i, at in enumerate(QUADRANTS):
         middle = (i + 0.5) * _LARGE
-        parts.append(words(x + 28 + middle, y - 6, f"B{at}", anchor="middle"))
-        parts.append(words(x + 24, y + middle + 4, f"A{at}", anchor="end"))
-    parts += _terms(x + 28, y, _LARGE, total)
+        parts.append(words(x + middle, y - 6, f"B{at}", anchor="middle"))
+        parts.append(words(x - 4, y + middle + 4, f"A{at}", anchor="end"))
+    parts += _terms(x, y, _LARGE, total)
     kept = " + ".join(f"A{a} · B{b}" for (a, b), count in total.items() if count)
-    formulas = "; ".join(f"{one} = {_product(one)}" for one, _ in added)
     return panel(
         f"{name} = {_sum(added)}",
         parts,
         y + 4 * _LARGE + 2,
         f"The terms of {_sum(added)}, and their sum {kept}.",
-        f"What is left is **{kept}**. {formulas}.",
+        f"What is left is **{kept}**.",
     )
 
 

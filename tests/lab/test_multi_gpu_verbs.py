@@ -63,9 +63,18 @@ def test_closing_box_carries_the_rates_of_the_record_to_its_factor() -> None:
     one, four = found.product(1, 16384), found.product(4, 16384, "cannon")
     text = found.closing(4, 16384, "cannon").text
     assert f"= {median(one.overlap) / median(four.overlap):.2f}\n" in text
-    assert f"{100 * four.efficiency:.1f} % of 4 × {found.tflops:.1f} TFLOP/s, the speed" in text
+    alone = 2 * 16384**3 / 4 / median(four.alone) / 1e12
+    assert f"{100 * four.efficiency:.1f} % of 4 × {alone:.1f} TFLOP/s, the speed" in text
     assert f"1 GPU {one.tflops:.1f}, 4 GPUs {four.tflops:.0f}, limit" in text
-    assert four.tflops / four.efficiency == pytest.approx(4 * found.tflops)
+    assert four.tflops / four.efficiency == pytest.approx(4 * alone)
+    assert "Transfers are not all hidden" in found.closing(4, 8192, "summa").text
+
+
+def test_no_measured_point_is_above_its_roof() -> None:
+    found = lab.multi_gpu_results()
+    for gpus, layout in ((2, "rows"), (4, "cannon")):
+        for n in (8192, 16384, 32768):
+            assert found.product(gpus, n, layout).tflops < gpus * found.tflops
 
 
 def test_the_latest_run_counts() -> None:

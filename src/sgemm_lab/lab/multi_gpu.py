@@ -12,6 +12,7 @@ from sgemm_lab.lab.closing_box import Bars, Box, peak_of
 from sgemm_lab.lab.output import Output, Picture, table
 from sgemm_lab.lab.pictures.frame import figure
 from sgemm_lab.lab.pictures.gpus import timeline_panel
+from sgemm_lab.lab.tried import no_difference
 from sgemm_lab.multi_gpu.layouts import layouts, make_plan
 from sgemm_lab.multi_gpu.model import Link, on_paper
 from sgemm_lab.multi_gpu.plan import Plan, Tile
@@ -25,10 +26,17 @@ from sgemm_lab.widgets import GpuTiles
 from sgemm_lab.widgets.gpu_tiles import PlacedPlan, PlacedProduct, PlacedRound, PlacedTransfer
 
 _NAMES = {"rows": "By rows", "summa": "SUMMA", "cannon": "Cannon"}
+_TEXTS = {
+    "rows": ("share the rows of C, and parts of B travel during a product.", "all of K at once"),
+    "cannon": ("share the tiles, and the next ones travel during a product.",
+               "cuBLAS is faster with all of K in one product"),
+    "summa": ("share the tiles. Each round the owners of a strip of A send it along their row of "
+              "GPUs, the owners of the strip of B along their column.",
+              "K is cut, and nothing hides the first strips"),
+}  # fmt: skip
+"""By layout: what the GPUs do, and what makes their efficiency."""
 _SIZES = (8192, 16384, 32768)
 """n of the products in the roofline."""
-_ON_ONE = 16384
-"""The size whose products give the rate of a GPU on paper: the largest that most ways have."""
 
 
 class MultiGpuResults(RecordQueries):
@@ -36,9 +44,11 @@ class MultiGpuResults(RecordQueries):
 
     @property
     def tflops(self) -> float:
-        """TFLOP/s of one GPU's cuBLAS call at the local size of a large product."""
-        times = self.product(4, _ON_ONE, "cannon")
-        return 2 * _ON_ONE**3 / 4 / median(times.alone) / 1e12
+        """TFLOP/s of one GPU's cuBLAS call on a part of C: the fastest that was measured."""
+        return max(
+            2 * n**3 / gpus / median(self.product(gpus, n, layouts(gpus)[0]).alone) / 1e12
+            for gpus in (2, 4) for n in _SIZES
+        )  # fmt: skip
 
     @property
     def ridge(self) -> float:
@@ -70,6 +80,7 @@ class MultiGpuResults(RecordQueries):
         most = flop / median(more.alone) / 1e12
         asked = flop_per_link_byte(layout, n, gpus)
         without = more.over_overlap(more.products) or 1.0
+        hidden = "hidden" if without > 1 - no_difference() else "not all hidden"
         part = before / gpus / self.ms(more.alone)
         bound = (
             "Limit: arithmetic of each GPU",
@@ -78,12 +89,11 @@ class MultiGpuResults(RecordQueries):
         )
         rows = [
             ("Before", f"1 GPU: arithmetic, {one.tflops:.1f} TFLOP/s for all of C."),
-            ("What changed",
-             f"{gpus} GPUs share the tiles, and the next ones travel during a product."),
+            ("What changed", f"{gpus} GPUs {_TEXTS[layout][0]}"),
             (f"Why {before / now:.2f}×",
              f"{before / now:.2f} = {gpus} × {part:.3f} (a part of C has fewer tiles) × "
-             f"{more.efficiency:.3f} (efficiency: cuBLAS is faster with all of K in one product). "
-             f"Transfers are hidden: without them it takes {without:.1%} as long."),
+             f"{more.efficiency:.3f} (efficiency: {_TEXTS[layout][1]}). Transfers are {hidden}: "
+             f"without them it takes {without:.1%} as long."),
         ]  # fmt: skip
         numbers = [
             ("Limit", f"{gpus} × {most / gpus:.1f} TFLOP/s, the speed of cuBLAS on a part of C"),
@@ -186,8 +196,8 @@ def many_gpus() -> Output:
     note = (
         "Efficiency. In 2.5-D, 4 layers of GPUs each store A and B and work on a part of K; at the "
         f"end the layers add their C. Assumed: {number(link.bytes_per_second / 1e9)} GB/s and "
-        f"{number(1e6 * link.alpha)} µs of latency for each link; {found.tflops:.1f} TFLOP/s, one "
-        f"of four GPUs at {_ON_ONE:,}³, recorded."
+        f"{number(1e6 * link.alpha)} µs of latency for each link; {found.tflops:.1f} TFLOP/s for a "
+        "GPU, recorded."
     )
     return table(["GPUs", *heads], rows, note=note)
 
@@ -275,8 +285,7 @@ def _roof_conclusion(found: MultiGpuResults) -> str:
     two, four = (_points(found, gpus)[-1][1].tflops for gpus in (2, 4))
     return (
         f"Left of the ridge, {number(found.ridge)} FLOP per byte, the link sets the limit, right "
-        "of it the arithmetic. "
-        f"Large products are far to the right and reach it, with up to {number(two)} and "
-        f"{number(four)} TFLOP/s. The roof is the speed of cuBLAS on a quarter of {_ON_ONE}³; on "
-        "larger parts of C it is slightly faster."
+        "of it the arithmetic. Large products are far to the right and reach up to "
+        f"{number(two)} and {number(four)} TFLOP/s. The roof is the fastest that one GPU computed "
+        "its part of C alone."
     )

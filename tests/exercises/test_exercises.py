@@ -272,7 +272,13 @@ def test_estimate_says_by_how_much_it_missed(share: float, says: str, right: boo
 
 @pytest.mark.parametrize(
     ("name", "estimate"),
-    [("naive-gain", 16.5), ("column-gain", 2.4), ("square-gain", 1.67), ("overlap-gain", 1.196)],
+    [
+        ("naive-gain", 16.5),
+        ("column-gain", 2.4),
+        ("square-gain", 1.67),
+        ("split-gain", 1.3),
+        ("overlap-gain", 1.196),
+    ],
 )
 def test_an_estimate_of_the_text_is_neither_praised_nor_blamed(name: str, estimate: float) -> None:
     judged = find_prediction(name).judge(estimate, MACHINE)

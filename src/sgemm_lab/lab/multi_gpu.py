@@ -91,9 +91,9 @@ class MultiGpuResults(RecordQueries):
             ("Before", f"1 GPU: arithmetic, {one.tflops:.1f} TFLOP/s for all of C."),
             ("What changed", f"{gpus} GPUs {_TEXTS[layout][0]}"),
             (f"Why {before / now:.2f}×",
+             f"Transfers are {hidden}: without them it would take {without:.1%} of the time. "
              f"{before / now:.2f} = {gpus} × {part:.3f} (a part of C has fewer tiles) × "
-             f"{more.efficiency:.3f} (efficiency: {_TEXTS[layout][1]}). Transfers are {hidden}: "
-             f"without them it takes {without:.1%} as long."),
+             f"{more.efficiency:.3f} (efficiency: {_TEXTS[layout][1]})."),
         ]  # fmt: skip
         numbers = [
             ("Limit", f"{gpus} × {most / gpus:.1f} TFLOP/s, the speed of cuBLAS on a part of C"),
@@ -286,6 +286,6 @@ def _roof_conclusion(found: MultiGpuResults) -> str:
     return (
         f"Left of the ridge, {number(found.ridge)} FLOP per byte, the link sets the limit, right "
         "of it the arithmetic. Large products are far to the right and reach up to "
-        f"{number(two)} and {number(four)} TFLOP/s. The roof is the fastest that one GPU computed "
-        "its part of C alone."
+        f"{number(two)} and {number(four)} TFLOP/s. The roof is the highest speed that one GPU "
+        "reached alone on its part of C."
     )

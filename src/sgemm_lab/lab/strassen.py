@@ -42,7 +42,6 @@ from sgemm_lab.records.strassen import (
 from sgemm_lab.text import (
     bytes_moved_text,
     error_text,
-    number,
     plural,
     product_texts,
     size_text,
@@ -150,7 +149,7 @@ class StrassenResults:
         found = {f"{name}, {INPUTS[kind]}": way.errors(n, kind)
                  for kind in kinds for name, way in ways.items()}  # fmt: skip
         most = min(len(one.levels) for one in found.values())
-        rows = [[said, *(number(error * 1e6) for error in (one.cublas, *one.levels[:most]))]
+        rows = [[said, *(f"{error * 1e6:#.3g}" for error in (one.cublas, *one.levels[:most]))]
                 for said, one in found.items()]  # fmt: skip
         counted = (plural(levels, "level") for levels in range(most))
         heads = ["error in 10⁻⁶: leaves, inputs", "cuBLAS", *counted]

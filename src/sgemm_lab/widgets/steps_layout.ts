@@ -125,7 +125,7 @@ export function layOut(walkthrough: Walkthrough, thread: number, width: number) 
   let x = start;
   for (const tile of tiles) {
     boxes[tile.name] = { x, y, s: c };
-    x += Math.max(tile.columns * c, inside ? textWidth(titleOf(tile), 13) : 0) + GAP;
+    x += Math.max(tile.columns * c, inside || !sideBySide ? textWidth(titleOf(tile), 13) : 0) + GAP;
   }
   const at = sideBySide ? { x, y } : { x: start, y: y + tall.tiles + HEAD + GAP };
   const registers = registersAt(walkthrough, at, c, room);

@@ -61,9 +61,9 @@ quick:
 	@echo "== quick tests" && $(BIN)/pytest -n 2 --dist worksteal $(QUICK) \
 		-m "not bench and not whole and not browser"
 
-# The book without a word, for the tests.
+# The book without a word, for the tests, some of which are installed meanwhile.
 .PHONY: quiet-book
-quiet-book: .venv/.test
+quiet-book: .venv/.book
 	@echo "== book" && $(BIN)/python -m sgemm_lab.book.build -q
 
 # Widgets in JupyterLab, for the tests: they need no book.
@@ -72,7 +72,7 @@ test-jupyterlab: .venv/.test
 	@echo "== pytest $(ALONE)" && $(BIN)/pytest $(ALONE)
 
 # Three workers keep two cores busy: a test in a browser waits a third of its time.
-test: .venv/.test
+test: .venv/.book
 	@$(BIN)/python -m sgemm_lab.bundles
 	@$(MAKE) --no-print-directory -j 3 quiet-book test-jupyterlab lint
 	@echo "== pytest" && SGEMM_LAB_BOOK=built $(BIN)/pytest -n 3 --dist worksteal --ignore $(ALONE)

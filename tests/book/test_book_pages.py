@@ -85,7 +85,7 @@ def test_no_served_page_beside_the_chapters_asks_for_anything_outside_or_complai
 
 @pytest.mark.chromium_only("paper")
 @pytest.mark.parametrize("chapter", CHAPTERS)
-@pytest.mark.sampled(every=3, first=TODAY)
+@pytest.mark.sampled(every=4, first=TODAY)
 def test_served_chapter_is_quiet_and_light_and_its_widgets_live_and_print(
     book: Site, contexts: Any, chapter: str
 ) -> None:
@@ -117,7 +117,7 @@ def pass_predictions(page: Any) -> None:
 
 
 @pytest.mark.parametrize("chapter", [one for one in CHAPTERS if "{predict}" in source_of(one)])
-@pytest.mark.sampled(every=3, first=TODAY)
+@pytest.mark.sampled(every=4, first=TODAY)
 def test_no_answer_can_be_read_before_it_is_asked_for(
     book: Site, contexts: Any, chapter: str
 ) -> None:

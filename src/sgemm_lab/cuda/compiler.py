@@ -176,8 +176,8 @@ def source_ptx(
     options: Sequence[str] = (),
     headers: Mapping[str, str] | None = None,
     name: str = "",
-) -> tuple[str, str]:
-    """Return the PTX of CUDA C++ text, and what a kernel of it is called there.
+) -> tuple[str, str, str]:
+    """Return the PTX of CUDA C++ text, what a kernel of it is called there, and NVRTC's log.
 
     ``options`` are NVRTC's, such as "-DTILE=16"; ``headers`` are texts by the names that the source
     includes. Functions that do not say where they run count as device code. ``name`` is a kernel as
@@ -204,14 +204,14 @@ def _isolated_ptx(
     options: tuple[str, ...],
     headers: tuple[tuple[str, str], ...],
     names: tuple[str, ...],
-) -> tuple[str, str]:
+) -> tuple[str, str, str]:
     load_nvrtc()
 
-    def compiled() -> tuple[str, str]:
+    def compiled() -> tuple[str, str, str]:
         with _program(source, file_name, target, options, dict(headers), names) as found:
             nvrtc, program = found
             lowered = [nvrtc.getLoweredName(program, name) for name in names]
-            return _ptx(nvrtc, program), "".join(lowered)
+            return _ptx(nvrtc, program), "".join(lowered), nvrtc.getProgramLog(program)
 
     return in_subprocess(compiled, f"The compiler, given {file_name},")
 

@@ -20,6 +20,7 @@ export interface Compiled {
   mostThreads: number[];
   /** whether a thread asks for its place along y */
   usesY: boolean;
+  specials?: Set<string>;
 }
 
 /** A number of an argument. */
@@ -52,6 +53,8 @@ const MOST_SIDES = 4;
 /** Each size of a product, and the least of any. */
 const OF_PRODUCT = 128;
 const LEAST = 8;
+/** Sizes along which the blocks of further axes share the work. */
+const PARTS = /slice|split|batch|part|chunk|depth/i;
 /** How source asks for a thread's place along y. */
 const DOWN = /(?<!%)\b(?:threadIdx|tid|thread_index\(\))\s*\.\s*y\b/;
 
@@ -63,14 +66,16 @@ interface Plan {
   roomy?: boolean;
   /** integer arrays hold zeros, as they may be indices */
   zeros?: boolean;
-  /** an unknown grid is a single block */
+  /** an unknown grid is a single block, or has blocks along the axes of its block alone */
   oneBlock?: boolean;
+  isFlat?: boolean;
   /** how often an unknown block is halved along each axis */
   narrowed?: number;
 }
 
 const PLANS: Plan[] = [
   {},
+  { isFlat: true },
   { zeros: true },
   { shrunk: 1, roomy: true },
   { shrunk: 2, roomy: true, zeros: true },
@@ -185,6 +190,7 @@ class Assuming {
     const grid = plan.oneBlock
       ? [1]
       : covering(Math.min(square || Math.min(elements, longest), most.threads), block);
+    this.#addAxes(grid);
     if (Math.min(...grid, ...block) < 1 || product(block) > MAX_THREADS) return null;
     const texts = (given: string[], own: number[]) => (given.length ? given : own.map(String));
     const used = texts(unknown.known.grid, grid);
@@ -202,6 +208,16 @@ class Assuming {
       isZero: Boolean(plan.zeros),
       ...{ shrunk: plan.shrunk ?? 0, sizes: this.#sizes },
     };
+  }
+
+  /** As many blocks along further axes that the kernel asks for as a size is named so; at least two. */
+  #addAxes(grid: number[]) {
+    if (this.plan.oneBlock || this.plan.isFlat) return;
+    const parts = [...this.#sizes].flatMap(([name, size]) => (PARTS.test(name) ? size : []));
+    for (const [axis, letter] of [..."xyz"].entries()) {
+      if (axis < grid.length || !this.unknown.compiled.specials?.has(`%ctaid.${letter}`)) continue;
+      grid.push(...Array<number>(axis - grid.length).fill(1), parts.shift() ?? 2);
+    }
   }
 
   /** Values of the parameters that are numbers. */
@@ -255,7 +271,8 @@ class Assuming {
     this.#roomy = true;
     const size = most * (plan.roomy ? roomOf(this.#fields) : 1);
     const count = countOf(field, size, this.unknown.opened, this.most);
-    const isZero = plan.zeros && (isWhole(element) || !(element || field.constant));
+    const isOpen = plan.zeros && (isWhole(element) || !(element || field.constant));
+    const isZero = isOpen || (isWhole(element) && isCounter(field, this.unknown.opened));
     const use = isZero ? "zero" : field.constant ? "in" : "inout";
     const text = `${name}:${use}:${count}${element ? "" : ":float"}`;
     return { field, text, count, value: null };
@@ -268,6 +285,12 @@ class Assuming {
     return this.#roomy ? `${said} ${SIZES_ASSUMED}` : said;
   }
 }
+
+/** Whether a kernel counts in an array by atomics, which starts from 0. */
+const isCounter = ({ name }: Field, { file }: Opened) =>
+  new RegExp(`atomic(?:Add|Inc)\\w*\\W+(?:\\w+\\W+)?${name.split(".").at(-1)}\\b`).test(
+    file.files[0].text,
+  );
 
 /** As many elements, or words of structs, as an array of some elements may have. */
 export function countOf(

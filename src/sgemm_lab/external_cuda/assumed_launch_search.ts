@@ -109,7 +109,7 @@ export function countAssumed(
         return { ...done, ...others, inOneWarp, waits: alwaysWaiting };
       }
       if (found) outside ??= leavingError(done, found);
-      if (!one.isNarrowed && racesAnyway(done)) racing ??= { ...done, inOneWarp: [] };
+      if (one.isNarrowed ? !found : racesAnyway(done)) racing ??= { ...done, inOneWarp: [] };
     } catch (error) {
       if (!(error instanceof LabError)) throw error;
       if (isStuck(error)) {
@@ -121,7 +121,10 @@ export function countAssumed(
           if (one.isZero) alwaysWaiting ??= never;
         }
       }
-      if (error instanceof TimeLimitError) least = one.shrunk + 1;
+      if (error instanceof TimeLimitError) {
+        least = one.shrunk + 1;
+        if (prepared.doubts?.length) break;
+      }
       fault ??= error;
     }
   }
@@ -169,11 +172,12 @@ function atOthers(unknown: Prepared, done: Done, shrunk: number, size: Size, set
   };
 }
 
-/** The last sizes 4 times as large, as many as there are elements for. */
+/** All sizes but the first of several 4 times as large, as many as there are elements for. */
 function grown(sizes: Sizes): Sizes {
   const left = MOST.elements / product(sizes.map(([, side]) => side));
   return sizes.map(([name, side], at) => {
-    return [name, GROWTH ** (sizes.length - at) <= left ? side * GROWTH : side];
+    const isFirst = at === 0 && sizes.length > 1;
+    return [name, !isFirst && GROWTH ** (sizes.length - at) <= left ? side * GROWTH : side];
   });
 }
 

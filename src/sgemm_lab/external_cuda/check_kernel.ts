@@ -22,7 +22,7 @@ import { atEmptyRows, countAssumed, isStuck, lasting, launchOf } from "./assumed
 import { checkProduct, takesSizes } from "./check_product.ts";
 import { type CompiledReference, compare } from "./compare.ts";
 import type { HostLaunch } from "./host_launch.ts";
-import { streamFaults } from "./host_order.ts";
+import { earlyReads, streamFaults } from "./host_order.ts";
 import { atOwnSizes } from "./index_overflow.ts";
 import type { Kernel, Prepared, Settings } from "./launch.ts";
 import {
@@ -45,7 +45,7 @@ import {
   NOTHING,
   type OtherSizes,
 } from "./one_launch.ts";
-import { inOtherBranches } from "./other_branches.ts";
+import { inOtherBranches, inOtherContents } from "./other_branches.ts";
 import { countRecorded } from "./recorded_launch.ts";
 import type { KernelReport, Options } from "./report.ts";
 import {
@@ -57,8 +57,16 @@ import {
   sentencesOf,
 } from "./report.ts";
 import { aloneInWarps, otherOrders, skippedPlace } from "./schedules.ts";
-import type { Finding, Severity } from "./severity.ts";
-import { ENDLESS, findingOf, inShared, OF_THREADS, verdictOf, WRONG_RESULT } from "./severity.ts";
+import type { Finding } from "./severity.ts";
+import {
+  ENDLESS,
+  findingOf,
+  inShared,
+  OF_THREADS,
+  ofKernel,
+  verdictOf,
+  WRONG_RESULT,
+} from "./severity.ts";
 import { withMoreBlocks } from "./undersized_grid.ts";
 import { unusedLoads } from "./unused_loads.ts";
 
@@ -184,20 +192,10 @@ function ofUnknown(
     return ofLaunch(done, settings, end, isOne ? [NO_PRODUCT] : []);
   } catch (error) {
     if (error instanceof NeverEndsError) return neverEnding(error.prepared, error.reason);
-    throw error;
+    const { prepared } = unknown;
+    if (!(error instanceof LabError && prepared.doubts?.length)) throw error;
+    return reported(prepared, ofHost(prepared), [error.message]);
   }
-}
-
-/** A finding about a whole kernel. */
-function ofKernel(
-  prepared: Prepared,
-  severity: Severity,
-  kind: string,
-  message: string,
-  array: string | null = null,
-): Finding {
-  const [file, line] = placeOf(prepared);
-  return { severity, kind, message, file, line, otherLine: null, array, order: "" };
 }
 
 function reported(prepared: Prepared, findings: Finding[], said: string[], isCompared = false) {
@@ -268,6 +266,7 @@ export function ofLaunch(done: Done, settings: Settings, end: number, suspicions
     if (!found.length) findings.push(...withMoreBlocks(done, settings, prepared.certain));
     findings.push(...unusedLoads(done, settings));
     if (!findings.length) findings.push(...inOtherBranches(done, settings));
+    if (!findings.length) findings.push(...inOtherContents(done, settings));
     const others = [
       { one: done.odd, kinds: OF_SIZE },
       { one: done.less, kinds: [] },
@@ -324,16 +323,22 @@ function ofHost(prepared: Prepared): Finding[] {
       "at the barrier of the grid. Launch it with cudaLaunchCooperativeKernel.";
     return { ...ofKernel(prepared, "error", BARRIER, message), line };
   });
-  const inStreams = streamFaults(opened).map(({ line, otherLine, array, text }) => ({
-    ...{ ...ofKernel(prepared, "error", RACE, text, array), line, otherLine },
-  }));
+  const inStreams = [...streamFaults(opened), ...earlyReads(opened)].map(
+    ({ line, otherLine, array, text }) => ({
+      ...{ ...ofKernel(prepared, "error", RACE, text, array), line, otherLine },
+    }),
+  );
   const spins = hoistedSpins(prepared).map(({ file, line }) => {
     const message =
       `${file}, line ${line}: this loop never ends, as the compiler reads what it waits for once, ` +
       "before the loop. Read it with volatile or an atomic.";
     return { ...ofKernel(prepared, "warning", ENDLESS, message), file, line };
   });
-  return [...found, ...inStreams, ...spins];
+  const doubts = (prepared.doubts ?? []).map(([line, text]) => {
+    const message = `${opened.file.files[0].name}, line ${line}: the compiler warns: ${text}.`;
+    return { ...ofKernel(prepared, "warning", WRONG_RESULT, message), line };
+  });
+  return [...found, ...inStreams, ...spins, ...doubts];
 }
 
 /** Loops of nothing but their branch, which read memory in the source. */

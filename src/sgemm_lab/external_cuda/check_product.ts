@@ -11,7 +11,7 @@ import { TimeLimitError } from "../simulator/divergence.ts";
 import { mostRelevant } from "../simulator/hazard_log.ts";
 import type { Hazard } from "../simulator/hazard_types.ts";
 import { comma } from "../text.ts";
-import { type Given, textsOf } from "./arguments.ts";
+import { type Given, readArguments, textsOf } from "./arguments.ts";
 import { isStuck } from "./assumed_launch_search.ts";
 import { Drawing } from "./drawing.ts";
 import { isWhole, width } from "./elements.ts";
@@ -27,6 +27,9 @@ import { inOtherOrders, SETTINGS, toldArguments } from "./report.ts";
 import { otherOrders } from "./schedules.ts";
 import { type Finding, findingOf, ofTheBlock, verdictOf, WRONG_RESULT } from "./severity.ts";
 
+/** What a file says of a matrix that is transposed, and the layout with which C comes out right. */
+const TRANSPOSED = /transpos|\^T\b|(?:\b|_)(?:nt|tn|tt)\b|column|col_?major|\b[ab]_?t\b/i;
+const BY_COLUMNS = /by columns: --args '(.*)'/;
 /** Seconds after which no further size is begun; and once a fault was found. */
 const [SECONDS, SECONDS_WRONG] = [30, 8];
 /** Most sizes whose faults become findings, each of another line. */
@@ -79,6 +82,12 @@ export function checkProduct(prepared: Prepared, options: Options): KernelReport
   const start = secondsNow();
   for (const result of checkSizes(prepared, sizes, options)) {
     results.push(result);
+    const layout = BY_COLUMNS.exec(result.fault ?? "")?.[1];
+    if (layout && !prepared.argumentsGiven && !prepared.argued) {
+      const argued = `Arguments: ${layout}, as the file names what is transposed, and C is right so.`;
+      const other = { ...prepared, given: readArguments(layout), argued };
+      if (TRANSPOSED.test(prepared.opened.file.files[0].text)) return checkProduct(other, options);
+    }
     const limit = results.some(({ fault }) => fault) ? SECONDS_WRONG : SECONDS;
     const isOver = secondsNow() - start > Math.min(limit, options.seconds);
     if (isOver && !options.sizes?.length) break;
@@ -91,7 +100,7 @@ export function checkProduct(prepared: Prepared, options: Options): KernelReport
     findings.push(...inOrders);
     said.push(...inOtherOrders(tried));
   }
-  said.push(...toldArguments(prepared));
+  if (!prepared.argued) said.push(...toldArguments(prepared));
   const right = results.filter(passed).length;
   const refused = results.flatMap(({ refusal }) => refusal ?? []);
   said.push(`C was compared with the exact product at ${results.length} sizes; right at ${right}.`);
@@ -285,7 +294,7 @@ function ofSizes(
     const atEdge = tile && !fits(one) && (!isForEdges || roundsDown(prepared, tile));
     const certain =
       sizesGiven ||
-      ((isRight || prepared.argumentsGiven) && !atEdge) ||
+      ((isRight || prepared.argumentsGiven) && !atEdge && !BY_COLUMNS.test(fault ?? "")) ||
       (hazard && ofTheBlock(hazard, prepared));
     const severity = certain ? "error" : "warning";
     const message = `At ${m} × ${n} × ${k}: ${fault}`;

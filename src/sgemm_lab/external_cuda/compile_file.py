@@ -32,6 +32,12 @@ _OF_NAME = re.compile(r"^Line \d+ of __nv_name_map: ")
 _SMALL_FLOATS = {"cuda_fp16.h": r"\b(?:__)?half2?\b", "cuda_bf16.h": r"\b(?:__)?nv_bfloat16"}
 """Headers of 16-bit floats and the names that they declare."""
 
+_DOUBT = re.compile(r"^(.+?)\((\d+)\): warning #(\d+)-D: (.+)$", re.M)
+_DOUBTS = {"39", "61", "62", "63", "174", "175", "186", "187", "940"}
+"""Warnings of NVRTC about what no right code has: a division by 0, a number or a shift that leaves
+its type, an expression without effect, an index outside its array, an unsigned number compared with
+0, = for ==, a function without its value."""
+
 _UNSPACED = re.compile(r'("C")(?=__)')
 """extern "C"__global__ would be a literal with a suffix."""
 _CONSTANT = re.compile(r"^(?:static )?const (?=\w+ \w+ *=[^;\"]*;)", re.M)
@@ -64,6 +70,8 @@ class Opened:
     sources: Sources
     template_assumed: bool = False
     """Whether values of its template are neither given nor in the file."""
+    doubts: tuple[tuple[int, str], ...] = ()
+    """Lines of which the compiler warns, and what it says."""
 
 
 def open_file(pasted: Pasted, target: str = DEFAULT_TARGET) -> Opened:
@@ -88,7 +96,7 @@ def open_file(pasted: Pasted, target: str = DEFAULT_TARGET) -> Opened:
         )
     try:
         try:
-            ptx, lowered = _compiled(pasted, sources, part, name, target)
+            ptx, lowered, log = _compiled(pasted, sources, part, name, target)
         except CompileError:
             # A template whose type is assumed falls back from float to half.
             halves = {
@@ -99,7 +107,7 @@ def open_file(pasted: Pasted, target: str = DEFAULT_TARGET) -> Opened:
                 raise
             other = f"{found['kernel']}<{', '.join(halves.values())}>"
             with suppress(CompileError):
-                ptx, lowered = _compiled(pasted, sources, part, other, target)
+                ptx, lowered, log = _compiled(pasted, sources, part, other, target)
                 name = other
                 instance = f"Values of the template, assumed: --entry '{name}'."
             if name != other:
@@ -116,7 +124,19 @@ def open_file(pasted: Pasted, target: str = DEFAULT_TARGET) -> Opened:
         (*_notes(found, sources), *([instance] if instance else [])),
         sources,
         "of the template, assumed:" in instance,
+        tuple(_doubts(log, pasted)),
     )
+
+
+def _doubts(log: str, pasted: Pasted) -> Iterator[tuple[int, str]]:
+    """Return the compiler's warnings about a file that hint at a fault, by line."""
+    lines = pasted.text.split("\n")
+    for file, number, kind, text in dict.fromkeys(_DOUBT.findall(log)):
+        line = int(number)
+        # "x >= 0 && x < n" is right for an unsigned x, too.
+        bounded = kind == "186" and "<" in lines[line - 1]
+        if file == pasted.name and kind in _DOUBTS and not bounded:
+            yield line, text
 
 
 def _with_line(message: str, line: int, name: str) -> str:
@@ -133,7 +153,7 @@ def _with_line(message: str, line: int, name: str) -> str:
 
 def _compiled(
     pasted: Pasted, sources: Sources, part: _Part, name: str, target: str
-) -> tuple[str, str]:
+) -> tuple[str, str, str]:
     wants_floats = bool(_prelude(part, sources)[1:])
     folders = (*pasted.folders, *cuda_folders()) if sources.cuda or wants_floats else ()
     options = [f"-D{key}={value}" for key, value in pasted.defines.items()]
@@ -155,15 +175,15 @@ def _compiled(
     asked: dict[str, Any] = {"options": options, "headers": headers, "name": name}
     try:
         try:
-            ptx, lowered = source_ptx(text, pasted.name, target, **asked)
+            ptx, *named = source_ptx(text, pasted.name, target, **asked)
         except CompileError as error:
             if "dynamic initialization" not in str(error):
                 raise
             text = _CONSTANT.sub("constexpr ", text)  # what nvcc takes as constant
-            ptx, lowered = source_ptx(text, pasted.name, target, **asked)
+            ptx, *named = source_ptx(text, pasted.name, target, **asked)
     except CompileError as error:
         raise CompileError(f"{error}{_hint(str(error), sources, missing)}", error.lines) from None
-    return _WARP_SIZE.sub(str(WARP), ptx), lowered
+    return _WARP_SIZE.sub(str(WARP), ptx), named[0], named[1]
 
 
 def _prelude(part: _Part, sources: Sources) -> list[str]:

@@ -5,7 +5,7 @@
 import { LabError } from "../errors.ts";
 import type { Size } from "../kernel.ts";
 import { comma } from "../text.ts";
-import type { Given, Names } from "./arguments.ts";
+import type { Given, GivenArray, Names } from "./arguments.ts";
 import { elementsOf, isArray, isFile, LARGEST_ARRAY, namedNumbers, textOf } from "./arguments.ts";
 import { Drawing } from "./drawing.ts";
 import { bytesOf, type Element, isBool, isWhole, limitsOf } from "./elements.ts";
@@ -224,16 +224,15 @@ export function otherContents(prepared: Prepared, start: Arrays): Arrays[] {
   );
 }
 
+/** What an array of a launch holds instead. */
+export type Change = (element: Element, numbers: Float64Array, one: GivenArray) => Float64Array;
+
 /** Arrays with other numbers in what a launch reads. */
-export function changed(
-  start: Arrays,
-  prepared: Prepared,
-  change: (element: Element, numbers: Float64Array, use: string) => Float64Array,
-): Arrays {
+export function changed(start: Arrays, prepared: Prepared, change: Change): Arrays {
   const values = new Map(start.values);
   for (const one of prepared.given) {
     if (!isArray(one) || one.use === "out") continue;
-    const numbers = change(elementIn(prepared, one), numbersOf(start, one.name), one.use);
+    const numbers = change(elementIn(prepared, one), numbersOf(start, one.name), one);
     values.set(one.name, { sides: [numbers.length], numbers });
   }
   return { ...start, values };

@@ -58,6 +58,7 @@ def for_node(kernel: ExternalKernel, opened: Opened, expect: Iterable[str] = ())
         "symbol": opened.symbol,
         "notes": opened.notes,
         "templateAssumed": opened.template_assumed,
+        "doubts": opened.doubts,
         "grid": kernel.grid,
         "block": kernel.block,
         "sharedBytes": kernel.shared_bytes,

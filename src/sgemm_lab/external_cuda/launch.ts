@@ -58,6 +58,8 @@ export interface Kernel {
   notes: string[];
   /** values of its template are neither given nor in the file */
   templateAssumed: boolean;
+  /** lines of which the compiler warns, and what it says */
+  doubts?: [line: number, text: string][];
   grid: string[];
   block: string[];
   sharedBytes: string;

@@ -4,10 +4,11 @@
 import { MAX_THREADS } from "../simulator/limits.py";
 import { isArray } from "./arguments.ts";
 import { MOST, type Most } from "./assumed_launch.ts";
-import { type HostLaunch, trimmed } from "./host_launch.ts";
+import { type HostLaunch, sourcesOf, trimmed } from "./host_launch.ts";
 import { type Prepared, product } from "./launch.ts";
 import { stepOf } from "./open_kernel.ts";
 import { type MadePlan, prepareMade } from "./recorded_launch.ts";
+import { isNamedStride } from "./usual_numbers.ts";
 
 const PLANS: (MadePlan & { shrunk: number })[] = [
   { shrunk: 0, isRoomy: false, isZero: false },
@@ -35,6 +36,8 @@ export function* madeLaunches(
   const [threads, ...others] = trimmed(unknown.host?.call.block ?? []);
   const least = made.sizes.size <= MOST_RAISED && !others.length ? threads : 1;
   const step = stepOf(unknown.opened.file);
+  const found = made.sizes.size > 1 ? [...sourcesOf(made)] : [];
+  const strides = found.flatMap(([name, source]) => (isNamedStride({ name }) ? source : []));
   for (const { shrunk, ...plan } of PLANS) {
     if (shrunk && !made.sizes.size) continue;
     const sizes = change(
@@ -43,8 +46,11 @@ export function* madeLaunches(
         return [name, step * Math.ceil(Math.max(LEAST, size) / step)];
       }),
     );
-    const numbers = new Map(sizes);
-    const isOwn = sizes.every(([name, size]) => made.numbers.get(name) === size);
+    const longest = Math.max(...sizes.map(([, size]) => size));
+    const numbers = new Map(
+      sizes.map(([name, size]) => [name, strides.includes(name) ? longest : size]),
+    );
+    const isOwn = [...numbers].every(([name, size]) => made.numbers.get(name) === size);
     const host = isOwn ? (unknown.host ?? null) : made.again(numbers);
     const prepared = host && prepareMade(unknown, host, plan);
     if (prepared && isSmall(prepared, host, most)) yield { prepared, isZero: plan.isZero, shrunk };

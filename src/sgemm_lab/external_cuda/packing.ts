@@ -18,6 +18,9 @@ const ARRAYS: Record<string, { from: (numbers: ArrayLike<number>) => Stored }> =
 const EXACT: Record<string, number> = { f2: 11, f4: 24, f8: 53 };
 const EXACT_BFLOAT16 = 8;
 
+/** What each pattern of 16 bits stands for as a half. */
+const HALVES = Float64Array.from({ length: 2 ** 16 }, (_, bits) => fromHalf(bits));
+
 const long = (one: number) => BigInt(Number.isFinite(one) ? Math.trunc(one) : 0);
 
 const isBrief = ({ name }: Element) => name === "bfloat16";
@@ -35,7 +38,8 @@ export function unpack(element: Element, stored: Stored): Float64Array {
     const bits = Uint32Array.from(stored as Uint16Array, (one) => one << 16);
     return new Float64Array(new Float32Array(bits.buffer));
   }
-  if (element.stored === "f2") return Float64Array.from(stored as Uint16Array, fromHalf);
+  if (element.stored === "f2")
+    return new Float64Array(stored.length).map((_, at) => HALVES[Number(stored[at])]);
   const isLong = stored instanceof BigInt64Array || stored instanceof BigUint64Array;
   return isLong ? Float64Array.from(stored as ArrayLike<bigint>, Number) : new Float64Array(stored);
 }

@@ -116,7 +116,8 @@ function kernelOf(question: Question, given: Given): Kernel {
   const loaded = Object.entries(given.loaded as Record<string, Placed>);
   return {
     ...{ opened: openedOf(given), ptx: given.ptx, symbol: given.symbol, notes: given.notes },
-    ...{ templateAssumed: given.templateAssumed, grid: given.grid, block: given.block },
+    ...{ templateAssumed: given.templateAssumed, doubts: given.doubts },
+    ...{ grid: given.grid, block: given.block },
     ...{ sharedBytes: given.sharedBytes, args: given.args },
     loaded: new Map(loaded.map(([name, one]) => [name, valuesIn(question, one)])),
   };

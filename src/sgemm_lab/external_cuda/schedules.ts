@@ -6,9 +6,9 @@ import { orNull } from "../errors.ts";
 import { comma, plural } from "../text.ts";
 import { arraysAt } from "./initial_values.ts";
 import type { Prepared, Ran, Settings } from "./launch.ts";
-import { numbersOf, placeOf, product, run, shapeAt, writtenBy } from "./launch.ts";
+import { numbersOf, product, run, shapeAt, writtenBy } from "./launch.ts";
 import { type Done, isSame, numbersIn, runAndWeigh } from "./one_launch.ts";
-import { type Finding, findingOf, ORDER, WRONG_RESULT } from "./severity.ts";
+import { type Finding, findingOf, ORDER, ofKernel, WRONG_RESULT } from "./severity.ts";
 
 /** Time limit of a launch in another order, in seconds. */
 const SECONDS = 3;
@@ -98,13 +98,12 @@ export function medianSize(numbers: Float64Array) {
 
 function different(prepared: Prepared, name: string, count: number, order: string): Finding {
   const takes = takesPlaces(prepared);
-  const [file, line] = placeOf(prepared);
   const differ = `${plural(count, "element")} ${count > 1 ? "differ" : "differs"}`;
   const message =
     `${name} depends on the order in which blocks and warps run: ${differ}.` +
     (takes ? " Threads take places by an atomic. If any order will do, this is no error." : "");
   const severity = takes ? "information" : "warning";
-  return { severity, kind: ORDER, message, file, line, otherLine: null, array: name, order };
+  return { ...ofKernel(prepared, severity, ORDER, message, name), order };
 }
 
 /** Whether threads take places by an atomic whose result is used. */
@@ -154,9 +153,7 @@ export function skippedPlace(done: Done, settings: Settings): Finding[] {
         `${counter} counts ${comma(end - first)} places, but of ${name} the elements ` +
         `${comma(first + 1)} to ${comma(end)} are written and not ${comma(first)}. A thread's place ` +
         "is the number of those before it, without itself.";
-      const [file, line] = placeOf(prepared);
-      const place = { file, line, otherLine: null, array: name, order: "" };
-      return [{ severity: "warning", kind: WRONG_RESULT, message, ...place }];
+      return [ofKernel(prepared, "warning", WRONG_RESULT, message, name)];
     }
   }
   return [];

@@ -11,7 +11,7 @@ import {
   UNWRITTEN,
 } from "../simulator/hazard_log.ts";
 import type { Hazard } from "../simulator/hazard_types.ts";
-import type { Prepared } from "./launch.ts";
+import { type Prepared, placeOf } from "./launch.ts";
 
 export type Severity = "error" | "warning" | "information";
 
@@ -83,6 +83,18 @@ export function findingOf(
     array,
     order,
   };
+}
+
+/** A finding about a whole kernel. */
+export function ofKernel(
+  prepared: Prepared,
+  severity: Severity,
+  kind: string,
+  message: string,
+  array: string | null = null,
+): Finding {
+  const [file, line] = placeOf(prepared);
+  return { severity, kind, message, file, line, otherLine: null, array, order: "" };
 }
 
 /** The verdict that findings lead to; `clean` where none is an error or a warning. */

@@ -3,25 +3,14 @@
 // its parameters so.
 
 import { isWhole } from "./elements.ts";
+import NAMES from "./names.json";
 import type { Field } from "./structs.ts";
 import { inside, type Token } from "./tokens.ts";
 
-const MATRICES: [string, RegExp][] = [
-  ["A", /^(a|mata|amat|matrixa|lhs|inputa|x1|m)$/],
-  ["B", /^(b|matb|bmat|matrixb|rhs|inputb|x2|n)$/],
-  ["C", /^(c|matc|cmat|matrixc|out|output|res|result|p|d|outputc)$/],
-];
-const SIZES: [string, RegExp][] = [
-  ["M", /^(m|ha|hc|arows?|rowsa|numarows|numcrows|crows|rows|ah|heighta|heightc)$/],
-  ["N", /^(n|wb|wc|bcols?|colsb|numbcolumns|numccolumns|numbcols|ccols|cols|bw|widthb|widthc)$/],
-  [
-    "K",
-    /^(k|wa|hb|acols?|colsa|numacolumns|numacols|brows?|rowsb|numbrows|aw|widtha|heightb|inner)$/,
-  ],
-  ["A", /^(lda|stridea|strideam|sa)$/],
-  ["B", /^(ldb|strideb|sb)$/],
-  ["C", /^(ldc|stridec|sc)$/],
-];
+const withPatterns = (all: string[][]) =>
+  all.map(([role, text]): [string, RegExp] => [role, new RegExp(text)]);
+const MATRICES = withPatterns(NAMES.matrices);
+const SIZES = withPatterns(NAMES.sizes);
 /** Fields of a struct that is a matrix: how many rows it has, and how many columns. */
 const FIELDS = [
   /^(height|rows?|h|m|numrows|nrows)$/,

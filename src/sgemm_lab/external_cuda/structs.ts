@@ -6,8 +6,8 @@ import { LabError } from "../errors.ts";
 import { constantOf } from "./constants.ts";
 import type { CudaFile } from "./cuda_file.ts";
 import { bytesOf, type Element, elementOf, resolve } from "./elements.ts";
-import { type Parameter, parameterOf } from "./kernels.ts";
-import { inside, matching, split, type Token, textsOf, tokensOf } from "./tokens.ts";
+import { type Parameter, parameterOf, templateOf } from "./kernels.ts";
+import { inside, joined, matching, split, type Token, textsOf, tokensOf } from "./tokens.ts";
 
 /** A parameter, or a field of a struct, with the element that it holds or points to. */
 export interface Field extends Parameter {
@@ -37,6 +37,9 @@ const POINTER_BYTES = 8;
 const SKIPPED = new Set(["static", "typedef", "using", "friend", "template", "enum"]);
 const UNKNOWN = { fields: [], size: -1, alignment: 1 };
 
+/** What the parameters of templates stand for, by name. */
+type Values = Map<string, string>;
+
 interface Laid {
   fields: Field[];
   /** bytes, and the multiple it starts at */
@@ -59,7 +62,7 @@ export function slotsOf(
   parameters: Parameter[],
   compiled: string[],
   file: CudaFile,
-  values: Map<string, string>,
+  values: Values,
 ): Slot[] {
   return parameters.slice(0, compiled.length).map((one, at) => {
     const [, bytes] = /^b8\[(\d+)\]$/.exec(compiled[at]) ?? [];
@@ -67,9 +70,9 @@ export function slotsOf(
       return { fields: [fieldOf(one, resolve(one.type, file, values))], structBytes: 0 };
     }
     const structBytes = Number(bytes);
-    // std::true_type and the like have no field.
-    if (structBytes === 1 && one.type.startsWith("std::")) return { fields: [], structBytes };
     const { fields, size } = layout(one, file, values, 0);
+    // A function object, or std::true_type, has no field.
+    if (structBytes === 1 && !fields.length) return { fields, structBytes };
     if (size !== structBytes || !fields.length || fields.length > MOST_FIELDS) {
       throw new LabError(
         `The parameter '${one.type} ${one.name}' is passed by value, and its ${bytes} bytes cannot ` +
@@ -82,18 +85,13 @@ export function slotsOf(
 }
 
 /** Bytes of a number, a vector or a struct; null where they are not known. */
-export function bytesOfType(type: string, file: CudaFile, values: Map<string, string>) {
+export function bytesOfType(type: string, file: CudaFile, values: Values) {
   const one = { name: "", type, pointer: false, constant: false, of: "" };
   return fieldsOf(one, file, values, POINTER_BYTES)?.size ?? null;
 }
 
 /** The fields of a struct and its bytes; null where they are not known. */
-export function fieldsOf(
-  one: Parameter,
-  file: CudaFile,
-  values: Map<string, string>,
-  pointerBytes: number,
-) {
+export function fieldsOf(one: Parameter, file: CudaFile, values: Values, pointerBytes: number) {
   const found = layout(one, file, values, 0, pointerBytes);
   return found.size > 0 ? found : null;
 }
@@ -101,7 +99,7 @@ export function fieldsOf(
 function layout(
   one: Parameter,
   file: CudaFile,
-  values: Map<string, string>,
+  values: Values,
   depth: number,
   pointerBytes = POINTER_BYTES,
 ): Laid {
@@ -112,14 +110,14 @@ function layout(
     return { fields: [fieldOf(one, element)], size, alignment: size };
   }
   if (element) return vector(one, element);
-  const body = bodyOf(one.type, file);
+  const { body, own } = bodyOf(values.get(one.type) ?? one.type, file, values);
   if (!body || depth > DEEPEST) return UNKNOWN;
   const fields: Field[] = [];
   let [place, most] = [0, 1];
-  for (const [member, times] of membersOf(body, file)) {
+  for (const [member, times] of membersOf(body, file, own)) {
     const name = `${one.name}.${member.name}`;
     const of = one.of || one.name;
-    const inner = layout({ ...member, name, of }, file, values, depth + 1, pointerBytes);
+    const inner = layout({ ...member, name, of }, file, own, depth + 1, pointerBytes);
     if (inner.size < 0) return UNKNOWN;
     place = Math.ceil(place / inner.alignment) * inner.alignment;
     most = Math.max(most, inner.alignment);
@@ -149,15 +147,22 @@ function vector(one: Parameter, element: Element): Laid {
   return { fields, size, alignment: Math.min(16, lanes === 3 ? width : size) };
 }
 
-/** What stands between the braces of a struct. */
-function bodyOf(type: string, { declarations }: CudaFile): Token[] | null {
-  const plain = type.split("::").at(-1) ?? type;
-  for (const { tokens, names } of declarations) {
-    const isStruct = tokens.slice(0, 3).some(({ text }) => text === "struct" || text === "class");
+/** What stands between the braces of a struct, and the values of its template and of those around it. */
+function bodyOf(type: string, { declarations }: CudaFile, values: Values = new Map()) {
+  const [name, ...given] = split(tokensOf(type.replace("<", ",").replace(/>$/, ""))).map((part) => {
+    const text = joined(textsOf(part.filter((one) => one.text !== "const")));
+    return values.get(text) ?? text;
+  });
+  const plain = name.split("::").at(-1) ?? name;
+  for (const { tokens, names, kind } of declarations) {
     const opening = tokens.findIndex(({ text }) => text === "{");
-    if (isStruct && opening >= 0 && names.includes(plain)) return inside(tokens, opening);
+    if (kind !== "type" || opening < 0 || !names.includes(plain)) continue;
+    const template = templateOf(tokens).map((one, at) => [one.name, given[at] ?? ""] as const);
+    return { body: inside(tokens, opening), own: new Map([...values, ...template]) };
   }
-  return plain === "cudaPitchedPtr" ? tokensOf("void* ptr; size_t pitch, xsize, ysize;") : null;
+  const isPitched = plain === "cudaPitchedPtr";
+  const body = isPitched ? tokensOf("void* ptr; size_t pitch, xsize, ysize;") : null;
+  return { body, own: values };
 }
 
 /** Leave out what `#ifdef` and `#ifndef` leave out; of other conditions keep the first. */
@@ -177,12 +182,12 @@ function compiledOf(tokens: Token[], { macros }: CudaFile) {
 
 /** Whether a struct has a field that is a pointer. */
 export function hasPointers(type: string, file: CudaFile) {
-  const body = bodyOf(type, file);
-  return body !== null && membersOf(body, file).some(([{ pointer }]) => pointer);
+  const { body, own } = bodyOf(type, file);
+  return body !== null && membersOf(body, file, own).some(([{ pointer }]) => pointer);
 }
 
 /** Each field of a struct, and how many of it there are. */
-function membersOf(body: Token[], file: CudaFile): [Parameter, number][] {
+function membersOf(body: Token[], file: CudaFile, own: Values): [Parameter, number][] {
   const tokens = compiledOf(body, file);
   const found: [Parameter, number][] = [];
   let current: Token[] = [];
@@ -193,7 +198,7 @@ function membersOf(body: Token[], file: CudaFile): [Parameter, number][] {
       place = matching(tokens, place);
       if (current.some((one) => one.text === "(")) current = [];
     } else if (text === ";") {
-      found.push(...declared(current, file));
+      found.push(...declared(current, file, own));
       current = [];
     } else if (text === ":" && /^(public|private|protected)$/.test(current.at(-1)?.text ?? "")) {
       current = [];
@@ -202,13 +207,13 @@ function membersOf(body: Token[], file: CudaFile): [Parameter, number][] {
   return found;
 }
 
-function declared(tokens: Token[], file: CudaFile): [Parameter, number][] {
+function declared(tokens: Token[], file: CudaFile, own: Values): [Parameter, number][] {
   if (!tokens.length || tokens.some(({ text }) => text === "(" || SKIPPED.has(text))) return [];
   const found: [Parameter, number][] = [];
   for (const part of split(tokens)) {
     const texts = textsOf(part);
     const opening = texts.indexOf("[");
-    const times = opening < 0 ? 1 : productOfSizes(part.slice(opening), file);
+    const times = opening < 0 ? 1 : productOfSizes(part.slice(opening), file, own);
     const [first] = found[0] ?? [parameterOf(opening < 0 ? part : part.slice(0, opening))];
     if (!found.length) found.push([first, times]);
     else {
@@ -221,9 +226,10 @@ function declared(tokens: Token[], file: CudaFile): [Parameter, number][] {
 }
 
 /** Elements of `[3]`, `[ROWS][2]`, …; 0 where they cannot be worked out. */
-function productOfSizes(tokens: Token[], file: CudaFile): number {
+function productOfSizes(tokens: Token[], file: CudaFile, own: Values): number {
   if (tokens[0]?.text !== "[") return 1;
-  const size = constantOf(inside(tokens, 0), file) ?? 0;
+  const names = Object.fromEntries([...own].map(([name, text]) => [name, Number(text) || 0]));
+  const size = constantOf(inside(tokens, 0), file, names) ?? 0;
   const rest = tokens.slice(matching(tokens, 0) + 1);
-  return Math.max(0, Math.trunc(size)) * productOfSizes(rest, file);
+  return Math.max(0, Math.trunc(size)) * productOfSizes(rest, file, own);
 }

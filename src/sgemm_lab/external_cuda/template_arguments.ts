@@ -6,18 +6,11 @@ import type { Declaration } from "./declarations.ts";
 import { elementOf } from "./elements.ts";
 import type { FoundFunction, FoundLaunch, Parameter } from "./kernels.ts";
 import { launchesOfKernel, templateOf } from "./kernels.ts";
+import NAMES from "./names.json";
 import { afterAngles, joined, split, type Token, textsOf } from "./tokens.ts";
 
 /** Names of template parameters, and what they are as a rule. */
-const USUAL: [RegExp, string][] = [
-  [/^(warp_?size|wsize|ws)$/, "32"],
-  [/^(b_?k|.*(?:block|tile|chunk)(?:_?size)?_?k|k_?(?:tile|block).*)$/, "8"],
-  [/^(t_?[mn]|.*thread_?tile.*|.*per_?thread.*|.*items.*|vec.*|unroll.*)$/, "4"],
-  [/^(b_?[mn]|w_?[mn]|.*(?:block|tile)(?:_?size)?_?[mn])$/, "64"],
-  [/^(.*stages?|.*padd?(?:ing)?|.*iters?)$/, "2"],
-  [/^(.*head_?dim.*|d|dim|hidden.*)$/, "64"],
-  [/^.*rows?.*$/, "8"],
-];
+const USUAL = NAMES.template.map(([text, value]) => [new RegExp(text), value] as const);
 const THREAD_TILE = /^t_?[mn]$/;
 const BLOCK_TILE = /^b_?[mn]$/;
 const WARP_TILE = /^w_?[mn]$/;

@@ -6,10 +6,10 @@ import { OUT_OF_BOUNDS } from "../simulator/hazard_log.ts";
 import { comma } from "../text.ts";
 import { arraysAt } from "./initial_values.ts";
 import type { Prepared, Settings } from "./launch.ts";
-import { multiplies, numbersOf, placeOf, product, shapeAt, writtenBy } from "./launch.ts";
+import { multiplies, numbersOf, product, shapeAt, writtenBy } from "./launch.ts";
 import { type Done, isSame, numbersIn, runAndWeigh } from "./one_launch.ts";
 import { isApart } from "./schedules.ts";
-import { type Finding, findingOf, WRONG_RESULT } from "./severity.ts";
+import { type Finding, findingOf, ofKernel, WRONG_RESULT } from "./severity.ts";
 
 const SECONDS = 2;
 const MOST_THREADS = 2 ** 22;
@@ -72,12 +72,10 @@ function compareAlong(
   if (first.result.hazards.length || !launched) return [];
   return changes(done, first).flatMap(({ name, left: at }) => {
     if (at < 0) return [];
-    const [file, line] = placeOf(prepared);
     const message =
       `The launch leaves out elements of ${name}, such as ${comma(at)}: a block more along ` +
       `${"xyz"[axis]} writes them, and those behind it nothing. Round the grid up.`;
-    const place = { file, line, otherLine: null, array: name, order: "" };
-    return { severity: "warning", kind: WRONG_RESULT, message, ...place };
+    return ofKernel(prepared, "warning", WRONG_RESULT, message, name);
   });
 }
 

@@ -4,7 +4,7 @@ import { orNull } from "../errors.ts";
 import { arraysAt } from "./initial_values.ts";
 import { multiplies, run, type Settings } from "./launch.ts";
 import type { Done } from "./one_launch.ts";
-import { type Finding, WRONG_RESULT } from "./severity.ts";
+import { type Finding, ofKernel, WRONG_RESULT } from "./severity.ts";
 
 /** Time limit of a block, in seconds. */
 const SECONDS = 2;
@@ -35,8 +35,7 @@ export function unusedLoads({ prepared, size, result }: Done, settings: Settings
     const message =
       `${location}: nothing of what ${names} of ${of} load reaches a result, what the others load ` +
       "does. Does a step of a reduction leave them out?";
-    const place = { file, line, otherLine: null, array: null, order: "" };
-    return [{ severity: "warning", kind: WRONG_RESULT, message, ...place }];
+    return [{ ...ofKernel(prepared, "warning", WRONG_RESULT, message), file, line }];
   }
   return [];
 }

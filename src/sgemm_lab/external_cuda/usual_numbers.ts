@@ -1,6 +1,7 @@
 // Numbers that a kernel, or a function that launches it, is usually given.
 
 import { bytesOf, FLOAT, isBool } from "./elements.ts";
+import NAMES from "./names.json";
 import { isSize } from "./signatures.ts";
 import type { Field } from "./structs.ts";
 
@@ -8,27 +9,25 @@ import type { Field } from "./structs.ts";
 const SIZES: Record<number, number> = { 1: 4096, 2: 64, 3: 32 };
 const MANY = 16;
 /** Names of integers that are no sizes, and their values. */
-const USUAL: [RegExp, number][] = [
-  [/^(offset|start|begin|base|shift|seed|idx|index|pos|first|lo|low|id|tid|rank|flag|mode)$/, 0],
-  [/^(n?iters?|iterations|n?steps|niter|reps?|repeat|loops?|times|num_iters?)$/, 2],
-  [/^(radius|r|ksize|filter_?size|kernel_?size|mask_?(?:size|width|dim)|filter_?width)$/, 3],
-  [/^(alpha|one|(pad(ding)?|dilation)(_?[hwxyd])?)$/, 1],
-];
+const USUAL = NAMES.numbers.map(([text, value]) => [new RegExp(`${text}`), Number(value)] as const);
 
 /** From one row to the next, from one matrix to the next, or from one window to the next. */
 const STRIDE = /^(ld_?\w?|.*(stride|pitch).*)$/;
 const [OF_WINDOWS, STEP] = [/pad|dilat|kernel|window/, 2];
 
+/** Whether a name is that of a distance between rows, or matrices. */
+export const isNamedStride = (one: Pick<Field, "name">) => STRIDE.test(plain(one));
+
 /** The value of each of some sizes. */
 export const sizeOf = (count: number) => SIZES[count] ?? MANY;
 
-const plain = ({ name }: Field) =>
+const plain = ({ name }: Pick<Field, "name">) =>
   (name.split(".").at(-1) ?? "").toLowerCase().replace(/^_+|_+$/g, "");
 
 /** The sizes among some fields: neither usual numbers, nor strides, which follow from them. */
 export function sizesAmong(fields: Field[]) {
   const found = fields.filter((one) => isSize(one) && usualNumber(one) === null);
-  const own = found.filter((one) => !STRIDE.test(plain(one)));
+  const own = found.filter((one) => !isNamedStride(one));
   return own.length ? own : found;
 }
 

@@ -117,6 +117,7 @@ function widths(tokens: Token[]): Edit[] {
     if (text === "long" && next !== "long" && next !== "double" && before !== "long") {
       return { start, end, text: "long long" };
     }
+    if (text === "ptrdiff_t") return { start, end, text: "long long" };
     if (text === "size_t") return { start, end, text: "lab_size_t" };
     if (text === "sizeof") return { start, end, text: "(lab_size_t)sizeof" };
     return PRINTING.test(text) && next === "(" ? { start, end, text: `lab_${text}` } : [];

@@ -123,7 +123,7 @@ function structOf(
   if (!declared || !parameter) return plain;
   const values = templateValues(declared, key);
   // The compiler's name stands for what a template or an alias calls it.
-  const one = { ...parameter, type: taken.type.replace(/<.*/, ""), pointer: false };
+  const one = { ...parameter, type: taken.type, pointer: false };
   const device = fieldsOf(one, file, values, DEVICE_POINTER);
   if (device?.size !== ofDevice) {
     if (ofDevice >= DEVICE_POINTER && hasPointer(one.type, file))
@@ -140,7 +140,7 @@ function structOf(
 /** Whether the source of a struct names a pointer, or is not there. */
 function hasPointer(type: string, { declarations }: CudaFile) {
   const found = declarations.find(
-    (one) => one.kind === "type" && one.names.includes(lastName(type)),
+    (one) => one.kind === "type" && one.names.includes(lastName(type.replace(/<.*/, ""))),
   );
   return !found || found.tokens.some(({ text }) => text === "*");
 }

@@ -101,6 +101,67 @@ __global__ void largest(float* most, const float* x, int n) {
     if (i < n) atomicMax((int*)most, __float_as_int(VALUE));
 }
 """
+TURNED = """
+__global__ void transpose(float* out, const float* in, int width, int height) {
+    int x = blockIdx.x * 16 + threadIdx.x, y = blockIdx.y * 16 + threadIdx.y;
+    if (x < width && y < height) out[x * ROWS + y] = in[y * width + x];
+}
+void run(float* out, const float* in, int w, int h) {
+    transpose<<<dim3((w + 15) / 16, (h + 15) / 16), dim3(16, 16)>>>(out, in, w, h);
+}
+"""
+SLICED = """
+struct Slices { const float* x; float *part, *sums; unsigned* tickets; int cols, slices; };
+__global__ void sums(Slices a) {
+    int c = blockIdx.x * blockDim.x + threadIdx.x;
+    __shared__ unsigned t;
+    if (c < a.cols) a.part[blockIdx.y * a.cols + c] = a.x[blockIdx.y * a.cols + c];
+    PUBLISH
+    __syncthreads();
+    if (threadIdx.x == 0) t = atomicAdd(&a.tickets[blockIdx.x], 1);
+    __syncthreads();
+    if (t != a.slices - 1 || c >= a.cols) return;
+    float s = 0;
+    for (int k = 0; k < a.slices; ++k) s += a.part[k * a.cols + c];
+    a.sums[c] = s;
+}
+"""
+CODES = """
+__global__ void decode(const unsigned char* q, const float* book, float* out, int n) {
+    __shared__ float table[ENTRIES];
+    if (threadIdx.x < ENTRIES) table[threadIdx.x] = book[threadIdx.x];
+    __syncthreads();
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) out[i] = table[q[i] >> 4];
+}
+"""
+ROW_MAXIMUM = """
+__global__ void most(const float* x, float* out, int n) {
+    float m = START;
+    for (int i = threadIdx.x; i < n; i += 32) m = fmaxf(m, x[blockIdx.x * n + i]);
+    for (int o = 16; o; o /= 2) m = fmaxf(m, __shfl_xor_sync(~0u, m, o));
+    if (threadIdx.x == 0) out[blockIdx.x] = m;
+}
+void run(const float* x, float* out, int rows, int n) { most<<<rows, 32>>>(x, out, n); }
+"""
+MEANS = """
+__global__ void means(const float* x, const unsigned char* mask, float* out, int n) {
+    float s = 0; int k = 0;
+    for (int i = 0; i < n; i++) if (!mask[blockIdx.x * n + i]) { s += x[blockIdx.x * n + i]; k++; }
+    out[blockIdx.x] = MEAN;
+}
+void run(const float* x, const unsigned char* mask, float* out, int rows, int n) {
+    means<<<rows, 1>>>(x, mask, out, n);
+}
+"""
+UPWARDS = """
+__global__ void suffix(float* d, unsigned rows, unsigned cols) {
+    unsigned c = blockIdx.x * blockDim.x + threadIdx.x;
+    float s = 0;
+    if (c >= cols) return;
+    for (LOOP) { s += d[r * cols + c]; d[r * cols + c] = s; }
+}
+"""
 
 
 @pytest.mark.parametrize(
@@ -118,15 +179,19 @@ __global__ void largest(float* most, const float* x, int n) {
         (GUARDED, "if (i >= n) return;", "", "others return without it"),
         (HALVES, "__half", "float", "infinity from finite 16-bit floats"),
         (LARGEST, "x[i]", "fabsf(x[i])", "bits of two negative floats"),
+        (TURNED, "width", "height", "nothing orders the two"),
+        (SLICED, "", "__threadfence();", "nothing orders the two"),
+        (CODES, "15", "16", "hold any number of their type"),
+        (ROW_MAXIMUM, "0", "-INFINITY", "A maximum starts from"),
+        (MEANS, "s / k", "k ? s / k : 0", "its flags are all 1"),
+        (UPWARDS, "unsigned r = rows - 1; r >= 0; r--", "unsigned r = rows; r-- > 0;",
+         "unsigned integer with zero"),
     ],
 )  # fmt: skip
 def test_a_warning_of_the_wrong_kernel_alone(text: str, wrong: str, right: str, said: str) -> None:
     names = {"FENCE": "", "PARITY": "0"}
-    hole = next(
-        one
-        for one in ("CHANGE", "FENCE", "LAST", "PARITY", "PUBLISH", "GUARD", "TYPE", "VALUE")
-        if one in text
-    )
+    holes = "CHANGE FENCE LAST PARITY PUBLISH GUARD TYPE VALUE ROWS ENTRIES START MEAN LOOP"
+    hole = next(one for one in holes.split() if one in text)
     findings = checked(text.replace(hole, names.get(wrong, wrong))).findings
     assert any(said in one.message for one in findings), findings
     assert "error" not in {one.severity for one in findings}
@@ -190,3 +255,51 @@ def test_lanes_that_add_as_one_have_one_target(lanes: str, count: int) -> None:
     }}"""
     found = [one.message for one in checked(text).findings]
     assert [("alone in its warp" in one) for one in found] == [True] * count
+
+
+def test_function_objects_and_templates_of_structs_are_taken_apart() -> None:
+    text = """
+    template <typename T> struct Span { T* base; size_t pitch; };
+    struct Double { __device__ float operator()(float x) const { return 2 * x; } };
+    __global__ void map(Span<const float> a, Span<float> b, Double f, int w, int h) {
+        int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+        if (x < w && y < h) b.base[y * b.pitch + x] = f(a.base[y * a.pitch + x]);
+    }"""
+    report = checked(text)
+    assert report.verdict == "no fault found"
+    assert "b_pitch=64" in " ".join(report.said)
+
+
+@pytest.mark.parametrize(("name", "verdict"), [("gemm_nt", "right"), ("gemm", "would be wrong")])
+def test_a_factor_is_transposed_where_the_file_says_so(name: str, verdict: str) -> None:
+    text = f"""
+    __global__ void {name}(const float* A, const float* B, float* C, int M, int N, int K) {{
+        int m = blockIdx.y * 8 + threadIdx.y, n = blockIdx.x * 8 + threadIdx.x;
+        float sum = 0;
+        for (int k = 0; k < K && m < M && n < N; k++) sum += A[m * K + k] * B[n * K + k];
+        if (m < M && n < N) C[m * N + n] = sum;
+    }}
+    void run(const float* A, const float* B, float* C, int M, int N, int K) {{
+        {name}<<<dim3((N + 7) / 8, (M + 7) / 8), dim3(8, 8)>>>(A, B, C, M, N, K);
+    }}"""
+    assert checked(text).verdict == verdict
+
+
+@pytest.mark.parametrize(("wait", "count"), [("", 1), ("cudaStreamSynchronize(s);", 0)])
+def test_the_host_waits_for_a_copy_before_it_reads(wait: str, count: int) -> None:
+    text = f"""__global__ void tally(const int* x, int n, int* sum) {{
+        int i = blockIdx.x * blockDim.x + threadIdx.x;
+        if (i < n && x[i] > 0) atomicAdd(sum, 1);
+    }}
+    struct Count {{
+        int *host, *sum;
+        Count() {{ cudaMallocHost(&host, 4); cudaMalloc(&sum, 4); }}
+        int of(const int* x, int n, cudaStream_t s) {{
+            tally<<<(n + 127) / 128, 128, 0, s>>>(x, n, sum);
+            cudaMemcpyAsync(host, sum, 4, cudaMemcpyDeviceToHost, s);
+            {wait}
+            return *host;
+        }}
+    }};"""
+    found = [one.message for one in checked(text).findings]
+    assert [("it returns at once" in one) for one in found] == [True] * count

@@ -288,7 +288,7 @@ class Assuming {
 
 /** Whether a kernel counts in an array by atomics, which starts from 0. */
 const isCounter = ({ name }: Field, { file }: Opened) =>
-  new RegExp(`atomic(?:Add|Inc)\\w*\\W+(?:\\w+\\W+)?${name.split(".").at(-1)}\\b`).test(
+  new RegExp(`atomic(?:Add|Inc)\\w*\\(&?(?:\\w+\\W{1,2})?${name.split(".").at(-1)}\\b`).test(
     file.files[0].text,
   );
 

@@ -109,7 +109,9 @@ export function countAssumed(
         return { ...done, ...others, inOneWarp, waits: alwaysWaiting };
       }
       if (found) outside ??= leavingError(done, found);
-      if (one.isNarrowed ? !found : racesAnyway(done)) racing ??= { ...done, inOneWarp: [] };
+      const isOfBlock = done.result.hazards.some((hazard) => ofTheBlock(hazard, prepared));
+      if (one.isNarrowed ? !found && !isOfBlock : racesAnyway(done))
+        racing ??= { ...done, inOneWarp: [] };
     } catch (error) {
       if (!(error instanceof LabError)) throw error;
       if (isStuck(error)) {

@@ -283,6 +283,7 @@ function ofSizes(
 ): [Finding[], string[]] {
   const wrong = results.filter(({ fault }) => fault);
   const isRight = results.some(passed);
+  const isLayout = wrong.some(({ fault }) => BY_COLUMNS.test(fault ?? ""));
   const tile = tileOf(results);
   const fits = (size: SizeResult) => tile !== null && divides(tile, size);
   const guards = guardedSizes(prepared);
@@ -294,7 +295,7 @@ function ofSizes(
     const atEdge = tile && !fits(one) && (!isForEdges || roundsDown(prepared, tile));
     const certain =
       sizesGiven ||
-      ((isRight || prepared.argumentsGiven) && !atEdge && !BY_COLUMNS.test(fault ?? "")) ||
+      (((isRight && !isLayout) || prepared.argumentsGiven) && !atEdge) ||
       (hazard && ofTheBlock(hazard, prepared));
     const severity = certain ? "error" : "warning";
     const message = `At ${m} × ${n} × ${k}: ${fault}`;

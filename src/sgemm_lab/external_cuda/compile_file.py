@@ -34,9 +34,8 @@ _SMALL_FLOATS = {"cuda_fp16.h": r"\b(?:__)?half2?\b", "cuda_bf16.h": r"\b(?:__)?
 
 _DOUBT = re.compile(r"^(.+?)\((\d+)\): warning #(\d+)-D: (.+)$", re.M)
 _DOUBTS = {"39", "61", "62", "63", "174", "175", "186", "187", "940"}
-"""Warnings of NVRTC about what no right code has: a division by 0, a number or a shift that leaves
-its type, an expression without effect, an index outside its array, an unsigned number compared with
-0, = for ==, a function without its value."""
+"""NVRTC's warnings of a division by 0, a number or shift that leaves its type, no effect, an index
+outside its array, an unsigned number compared with 0, = for ==, a function without its value."""
 
 _UNSPACED = re.compile(r'("C")(?=__)')
 """extern "C"__global__ would be a literal with a suffix."""
@@ -131,12 +130,11 @@ def open_file(pasted: Pasted, target: str = DEFAULT_TARGET) -> Opened:
 def _doubts(log: str, pasted: Pasted) -> Iterator[tuple[int, str]]:
     """Return the compiler's warnings about a file that hint at a fault, by line."""
     lines = pasted.text.split("\n")
-    for file, number, kind, text in dict.fromkeys(_DOUBT.findall(log)):
-        line = int(number)
+    for file, line, kind, text in dict.fromkeys(_DOUBT.findall(log)):
         # "x >= 0 && x < n" is right for an unsigned x, too.
-        bounded = kind == "186" and "<" in lines[line - 1]
-        if file == pasted.name and kind in _DOUBTS and not bounded:
-            yield line, text
+        is_own = file == pasted.name and kind in _DOUBTS
+        if is_own and (kind != "186" or "<" not in lines[int(line) - 1]):
+            yield int(line), text
 
 
 def _with_line(message: str, line: int, name: str) -> str:

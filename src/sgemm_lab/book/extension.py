@@ -82,7 +82,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     # After the sheet, which draws them.
     _after_the_pages(app, share_cards.write_cards, priority=950)
     parallel_read.run_side_by_side(app)
-    page_kernels.give_no_ports()
+    page_kernels.prepare()
     page_errors.install()
     return {"version": version("sgemm-lab"), "parallel_read_safe": True}
 

@@ -13,11 +13,11 @@ import os
 import shutil
 import sys
 import tempfile
+from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
-import ipykernel.debugger  # noqa: F401  for forks: a kernel imports it when it starts
 from ipykernel.kernelapp import IPKernelApp
 from jupyter_client.provisioning.local_provisioner import LocalProvisioner
 
@@ -25,14 +25,18 @@ PROVISIONER = "sgemm-lab-files"
 """The name under which ``pyproject.toml`` makes the class known to Jupyter."""
 
 
-def give_no_ports() -> None:
+def prepare() -> None:
     """Let every kernel that this process starts be spoken to through files, where a system can.
+
+    What a kernel would import when it starts is imported here, once for all forks.
 
     Where the package was installed before Jupyter could learn of the class, ports remain.
     """
     known = entry_points(group="jupyter_client.kernel_provisioners").names
     if os.name == "posix" and PROVISIONER in known:
         os.environ["JUPYTER_DEFAULT_PROVISIONER_NAME"] = PROVISIONER
+        os.environ["PYDEVD_DISABLE_FILE_VALIDATION"] = "1"  # no word about missed breakpoints
+        import_module("ipykernel.debugger")
 
 
 class FileProvisioner(LocalProvisioner):
@@ -71,7 +75,7 @@ class ForkedKernel:
     stdin = stdout = stderr = None
 
     def __init__(self, arguments: list[str], env: dict[str, str], cwd: str | None) -> None:
-        arguments = [*arguments, f"--parent={os.getpid()}"]
+        arguments = [*arguments, f"--IPKernelApp.parent_handle={os.getpid()}"]
         self._process = multiprocessing.get_context("fork").Process(
             target=_run_kernel, args=(arguments, env, cwd)
         )

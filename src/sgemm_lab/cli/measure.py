@@ -15,7 +15,7 @@ from sgemm_lab.files import own_records
 from sgemm_lab.gemm.dispatch.product import dispatcher
 from sgemm_lab.gemm.dispatch.shapes import SQUARES
 from sgemm_lab.gemm.strassen.measure import products_by_levels
-from sgemm_lab.measuring.interleaved import Budget
+from sgemm_lab.measuring.interleaved import Budget, cublas
 from sgemm_lab.measuring.recorder import (
     COUNTER_SIZES,
     RAGGED_SIZES,
@@ -46,6 +46,16 @@ def add_record_arguments(parser: argparse.ArgumentParser) -> None:
         help="total time of the timings; slower products are skipped. "
         f"Default: {TIME_LIMIT:.0f}, or no limit with --size",
     )
+
+
+def add_counters_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of ``counters``."""
+    parser.add_argument("--cublas", action="store_true", help="of cuBLAS in FP32 alone")
+
+
+def add_launch_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of ``launch``."""
+    parser.add_argument("--cublas", action="store_true", help="launch cuBLAS in FP32 alone")
 
 
 def add_add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -96,10 +106,11 @@ def run_record(options: argparse.Namespace) -> int:
 def run_counters(options: argparse.Namespace) -> int:
     """Read and write the hardware counters; return 130 after an interruption."""
     path, run = record_counters(
-        for_this_gpu(options.kernels),
+        [] if options.cublas else for_this_gpu(options.kernels),
         options.out or own_records(),
         options.sizes or COUNTER_SIZES,
         progress=print_status,
+        with_cublas=options.cublas,
     )
     if options.json:
         print_json([asdict(counters) for counters in run.counters])
@@ -143,7 +154,7 @@ def run_add(options: argparse.Namespace) -> int:
 
 def run_launch(options: argparse.Namespace) -> int:
     """Launch each kernel once at each size."""
-    kernels = chosen(options.kernels)
+    kernels = [] if options.cublas else chosen(options.kernels)
     cupy = require_gpu()
     import numpy as np
 
@@ -155,6 +166,8 @@ def run_launch(options: argparse.Namespace) -> int:
             a, b = (cupy.asarray(random.random(s, dtype="float32")) for s in ((m, k), (k, n)))
             for kernel in kernels:
                 multiply(kernel, a, b)
+            if options.cublas:
+                cublas()(a, b, cupy.empty((m, n), "float32"))
         cupy.cuda.get_current_stream().synchronize()
     return 0
 

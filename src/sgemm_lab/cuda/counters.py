@@ -65,28 +65,38 @@ _NUMBER = re.compile(r"\d+(\.\d+)?([eE][+-]?\d+)?")
 
 def take_counters(kernels: Sequence[Kernel], size: Size) -> list[dict[str, float]]:
     """Launch each kernel once at a size (M, N, K) and return its counters, in order."""
+    with TemporaryDirectory() as folder:
+        named = [_argument(kernel, Path(folder)) for kernel in kernels]
+        return _profiled(ENTRY, size, named, len(kernels))
+
+
+def cublas_counters(size: Size) -> dict[str, float]:
+    """Return the counters of cuBLAS's product in FP32 at a size (M, N, K): of its one kernel."""
+    return _profiled("regex:gemm", size, ["--cublas"], 1)[0]
+
+
+def _profiled(name: str, size: Size, launched: list[str], count: int) -> list[dict[str, float]]:
     ncu = shutil.which("ncu")
     if ncu is None:
         raise LabError(
             "Nsight Compute (ncu) is not installed, and only it can read the GPU's counters. "
             "It comes with the CUDA toolkit."
         )
-    with TemporaryDirectory() as folder:
-        metrics = list(METRICS.values())
-        while True:
-            command = [
-                ncu, "--clock-control", "none", "--csv", "--page", "raw", "--print-units", "base",
-                "--kernel-name", ENTRY, "--metrics", ",".join(metrics),
-                sys.executable, "-m", "sgemm_lab", "launch", "--size", ",".join(map(str, size)),
-                *(_argument(kernel, Path(folder)) for kernel in kernels),
-            ]  # fmt: skip
-            answer = subprocess.run(command, capture_output=True, text=True, cwd=PACKAGE.parent)
-            known = [name for name in metrics if name not in _unknown_metrics(answer.stdout)]
-            if known == metrics:
-                break
-            metrics = known  # older GPUs and tools lack some; the others can still be taken
+    metrics = list(METRICS.values())
+    while True:
+        command = [
+            ncu, "--clock-control", "none", "--csv", "--page", "raw", "--print-units", "base",
+            "--kernel-name", name, "--metrics", ",".join(metrics),
+            sys.executable, "-m", "sgemm_lab", "launch", "--size", ",".join(map(str, size)),
+            *launched,
+        ]  # fmt: skip
+        answer = subprocess.run(command, capture_output=True, text=True, cwd=PACKAGE.parent)
+        known = [name for name in metrics if name not in _unknown_metrics(answer.stdout)]
+        if known == metrics:
+            break
+        metrics = known  # older GPUs and tools lack some; the others can still be taken
     rows = parse_counters(answer.stdout)
-    if answer.returncode or len(rows) != len(kernels):
+    if answer.returncode or len(rows) != count:
         said = [line for line in answer.stdout.splitlines() if line.startswith("==ERROR==")]
         raise LabError(
             "Nsight Compute did not return counters for every kernel. "

@@ -22,7 +22,7 @@ Figures
     ``cancellation_steps``, ``product_steps``, ``warp_group_steps``;
     ``machine_map``, with a chapter's limit; plots: ``curves``, ``spread``, ``speed_over_error``,
     ``drawn_shapes``, ``other_libraries``;
-    tables: ``wrong_picks`` of a search, what was ``tried``; ``no_difference`` of two speeds.
+    a table of what was ``tried``; ``no_difference`` of two speeds.
 Widgets
     ``banks``, ``barrier_ring``, ``block_turns``, ``coalescing``, ``frames``,
     ``kernel_choice``, ``ladder``, ``latency_hiding``, ``occupancy``,
@@ -57,7 +57,6 @@ from sgemm_lab.lab.dispatcher import (
     kernel_choice,
     matmul,
     other_libraries,
-    wrong_picks,
 )
 from sgemm_lab.lab.each_gpu import each_gpu
 from sgemm_lab.lab.exercise import exercise, predict

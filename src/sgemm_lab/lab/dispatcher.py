@@ -1,7 +1,6 @@
 """The dispatcher: its choice, what wrong picks cost, and its speed beside other libraries."""
 
 from collections import Counter
-from collections.abc import Sequence
 from functools import cached_property
 from statistics import geometric_mean, median
 from typing import Any
@@ -14,11 +13,9 @@ from sgemm_lab.catalogue import book_kernel, load_kernel
 from sgemm_lab.errors import LabError
 from sgemm_lab.gemm.dispatch.candidates import MOST
 from sgemm_lab.gemm.dispatch.judging import Verdict, by_mode, verdict
-from sgemm_lab.gemm.dispatch.shapes import SQUARES
 from sgemm_lab.kernel import Kernel
-from sgemm_lab.lab import session
 from sgemm_lab.lab.arguments import AnySize, size_of, without_tool
-from sgemm_lab.lab.output import Output, Picture, table
+from sgemm_lab.lab.output import Picture
 from sgemm_lab.records.dispatch_table import DrawnShapes, TimeModelFit, load_tables
 from sgemm_lab.records.gpu_record import CUBLAS, MATMUL
 from sgemm_lab.records.other_libraries import COMPARISONS, ComparedShape, Comparison
@@ -42,8 +39,8 @@ def matmul(
     return sgemm_lab.matmul(a, b, out, error=error, workspace=workspace)
 
 
-_TILES = ("BM", "BN", "WM", "WN", "TM", "TN")
-"""Constants that the label of a candidate leaves out: its tile says which they are."""
+_LEFT_OUT = ("BM", "BN", "WM", "WN", "TM", "TN", "BK", "STAGES", "UNROLL", "RESIDENT", "BLOCKS")
+"""Constants that a label leaves out where it names a tile."""
 _WORDS = {
     "SPLIT": "K in {} parts",
     "PARTS": "K in {} parts",
@@ -52,59 +49,10 @@ _WORDS = {
     "STAGES": "{} stages",
 }
 """What a constant of more than 1 is called in a label."""
-_DETAILS = ("BK", "STAGES", "UNROLL", "RESIDENT", "BLOCKS")
-"""Constants that a label has where kernels would else have the same one."""
 
 
-def wrong_picks(*sizes: AnySize) -> Output:
-    """Return a table of what it costs to use one size's fastest kernel at the other sizes.
-
-    Without ``sizes`` at the squares.
-
-    Raises:
-        LabError: there is no table of a search, or it has no point of today's kernels there.
-    """
-    tables = load_tables()
-    if not tables:
-        raise LabError("There is no table of a search yet. Run 'sgemm-lab tune' on a GPU.")
-    gpu = session.book_records()[0].gpu.name
-    quoted = next((table for table in tables if table.gpu.name == gpu), tables[0])
-    asked = [size_of(size) for size in sizes] or list(SQUARES)
-    points = [point for point in quoted.points if point.size in asked and point.is_current]
-    if not points:
-        raise LabError(
-            f"No search on {quoted.gpu.name} measured these sizes with today's kernels. "
-            "Run 'sgemm-lab tune' on a GPU."
-        )
-    seconds = {(point.kernel, point.size): point.seconds for point in points}
-    fastest = {
-        size: min((p for p in points if p.size == size), key=lambda point: point.seconds)
-        for size in asked
-        if any(point.size == size for point in points)
-    }
-    winners = list(dict.fromkeys(point.kernel for point in fastest.values()))
-    rows = []
-    for kernel, label in zip(winners, labels(winners), strict=True):
-        found = [(seconds.get((kernel, size)), best.seconds) for size, best in fastest.items()]
-        rows.append([label, *(f"{taken / best:.2f}" if taken else "–" for taken, best in found)])
-    return table(
-        ["time over the fastest", *(f"{m}³" for m, _, _ in fastest)],
-        rows,
-        note=f"The winners of a search on {quoted.gpu.name}. 1.00: the fastest of all candidates. "
-        "–: not measured.",
-    )
-
-
-def labels(names: Sequence[str]) -> list[str]:
-    """Return a short label of each candidate: kernel, tile, and what else it was given."""
-    short = [_label(name, (*_TILES, *_DETAILS)) for name in names]
-    return [
-        label if short.count(label) == 1 else _label(name, _TILES)
-        for label, name in zip(short, names, strict=True)
-    ]
-
-
-def _label(name: str, left_out: Sequence[str]) -> str:
+def _label(name: str) -> str:
+    """Return a short label of a candidate: kernel, tile, and how many parts K has."""
     kernel = load_kernel(name)
     base = load_kernel(kernel.base_name)
     values = kernel.values
@@ -112,7 +60,7 @@ def _label(name: str, left_out: Sequence[str]) -> str:
     others = [
         f", {_words(constant, value)}"
         for constant, value in values.items()
-        if not (tile and constant in left_out)
+        if not (tile and constant in _LEFT_OUT)
         and (value != base.values[constant] or constant == "SPLIT")
         and (constant, value) != ("SPLIT", 1)
     ]
@@ -157,7 +105,7 @@ def kernel_choice(size: AnySize = 1024, shown: str = "") -> KernelChoice:
 def _candidate(kernel: Kernel, fit: TimeModelFit) -> Candidate:
     return Candidate(
         name=kernel.name,
-        label=_label(kernel.name, (*_TILES, *_DETAILS)),
+        label=_label(kernel.name),
         kernel=kernel.base_name,
         values={name: kernel.values[name] for name in _CONSTANTS if name in kernel.values},
         resident=fit.resident,

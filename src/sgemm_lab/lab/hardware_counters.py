@@ -11,6 +11,7 @@ from sgemm_lab.lab.bound_table import bound
 from sgemm_lab.lab.output import Output
 from sgemm_lab.lab.pictures.issue_slots import slots_panel
 from sgemm_lab.lab.pictures.levels import levels_panel
+from sgemm_lab.records.gpu_record import CUBLAS
 from sgemm_lab.text import size_text
 
 _STALLED = "stalled_"
@@ -79,16 +80,19 @@ class Hardware:
 def hardware(kernel: str | Kernel, size: AnySize = 4096) -> Hardware:
     """Return the recorded counters of a launch: ``hardware("split").registers``.
 
+    ``"cublas"`` is cuBLAS in FP32.
+
     Raises:
         LabError: no record has them.
     """
-    of, at = kernel_of(kernel), size_of(size)
+    of, at = CUBLAS if kernel == CUBLAS else kernel_of(kernel), size_of(size)
+    name = of if isinstance(of, str) else of.name
     for record in session.book_records():
         found = record.counted(of, at)
         if found is not None:
-            return Hardware(of.name, at, record.gpu.name, found.values)
+            return Hardware(name, at, record.gpu.name, found.values)
     raise LabError(
-        f"No record has a GPU's counters of '{of.name}' at {size_text(at)}. "
+        f"No record has a GPU's counters of '{name}' at {size_text(at)}. "
         "Take them with 'sgemm-lab counters' on a GPU."
     )
 

@@ -17,7 +17,7 @@ from sgemm_lab import __version__
 from sgemm_lab.catalogue import is_builtin
 from sgemm_lab.checking.sandbox import try_out
 from sgemm_lab.cuda.compiler import load_nvrtc
-from sgemm_lab.cuda.counters import take_counters
+from sgemm_lab.cuda.counters import cublas_counters, take_counters
 from sgemm_lab.cuda.launch import current_device, fits, require_gpu
 from sgemm_lab.errors import LabError
 from sgemm_lab.files import check_writable
@@ -40,6 +40,7 @@ from sgemm_lab.measuring.microbench import microbenchmarks
 from sgemm_lab.measuring.power import power as measure_power
 from sgemm_lab.measuring.sizes import Pace, fits_memory
 from sgemm_lab.records.gpu_record import (
+    CUBLAS,
     CUBLAS_MODES,
     MATMUL,
     Accuracy,
@@ -260,6 +261,8 @@ def record_counters(
     folder: Path,
     sizes: Iterable[Size] = COUNTER_SIZES,
     progress: Progress = lambda _: None,
+    *,
+    with_cublas: bool = False,
 ) -> tuple[Path, Run]:
     """Read the hardware counters of each kernel, add them to the GPU's file, return file and run.
 
@@ -272,6 +275,8 @@ def record_counters(
     with watch_card() as card, _keeping(taken, progress):
         for size in sizes:
             progress(f"counters at M, N, K = {', '.join(map(str, size))}")
+            if with_cublas:
+                taken.counters.append(Counters(CUBLAS, "", *size, cublas_counters(size)))
             fitting = [kernel for kernel in kernels if fits(kernel, size)]
             for start in range(0, len(fitting), COUNTER_BATCH):
                 batch = fitting[start : start + COUNTER_BATCH]

@@ -327,13 +327,14 @@ class Record:
         """Return the latest score of this source of a kernel, or None."""
         return self._scores_by_kernel.get((kernel.name, kernel.fingerprint), {}).get(size)
 
-    def counted(self, kernel: Kernel, size: Size) -> Counted | None:
-        """Return the latest counters of this source of a kernel, or None."""
+    def counted(self, kernel: Kernel | str, size: Size) -> Counted | None:
+        """Return the latest counters of this source of a kernel, or of cuBLAS by name, or None."""
         return self.launches(kernel).get(size)
 
-    def launches(self, kernel: Kernel) -> dict[Size, Counted]:
-        """Return the latest counters of this source of a kernel by size."""
-        return self._by_kernel.get((kernel.name, kernel.fingerprint), {})
+    def launches(self, kernel: Kernel | str) -> dict[Size, Counted]:
+        """Return the latest counters of this source of a kernel, or of cuBLAS by name, by size."""
+        named = (kernel, "") if isinstance(kernel, str) else (kernel.name, kernel.fingerprint)
+        return self._by_kernel.get(named, {})
 
     def readings(self, benchmark: str) -> dict[int, Read]:
         """Return the latest readings of a microbenchmark by parameter; empty if there are none."""

@@ -80,9 +80,9 @@ def peak_tflops(gpu: str, arithmetic: str) -> float:
     return FLOP_PER_WARP_FMA * rates(find_gpu(gpu), arithmetic)[PEAK] / 1e3
 
 
-def one_level(n: int) -> Plan:
+def one_level(n: int, schedule: str = WIDE) -> Plan:
     """Return one level of Strassen's product of n×n matrices."""
-    return Plan((n, n, n), (WIDE,))
+    return Plan((n, n, n), (schedule,))
 
 
 # Measurements

@@ -176,15 +176,15 @@ class StrassenResults:
             name, units = f"{name} on tensor cores", "three FP16 products"
         of_time = products * 1e3 / total
         says = (
-            f", {self.peak:.1f} ÷ {left:.3f} of the FLOP = {limit:.1f} TFLOP/s. Leaves run "
-            f"{of_time:.0%} of the time and reach {leaves:.0%} of the peak."
+            f", {self.peak:.1f} ÷ {left:.3f} (FLOP left) = {limit:.1f} TFLOP/s. Leaves run "
+            f"{of_time:.0%} of the time and reach {leaves:.1%} of the peak."
         )
         gained, equals, fewer, in_leaves, faster = product_texts(
             speeds[1] / speeds[0], 1 / left, of_time, leaves / before
         )
         costs = "" if leaves > before else " and smaller leaves"
         rows = [
-            ("Before", f"no levels: the peak of {units}, {before:.0%} reached."),
+            ("Before", f"no levels: the peak of {units}, {before:.1%} reached."),
             ("What changed",
              f"{what}: {7**way.levels:,} products instead of {8**way.levels:,}, and additions that "
              f"move {bytes_moved_text(way.moved_bytes)}."),

@@ -25,8 +25,8 @@ def test_a_word_that_two_quarter_warps_want_comes_twice_and_the_words_say_why(sh
     assert len(halves.wavefronts) == 4
     words = said(show(halves))
     assert "No bank is asked for two different words" in words
-    assert "fetch them separately" in words
-    assert "fetch them separately" not in said(show(Banks(stride=0)))
+    assert "in its own turn" in words
+    assert "in its own turn" not in said(show(Banks(stride=0)))
 
 
 def choose(page: Page, stride: str) -> None:

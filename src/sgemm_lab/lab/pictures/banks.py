@@ -105,7 +105,7 @@ def bank_clocks(title: str, name: str | Kernel, line: str, *, says: str = "") ->
         row = (min(wave.words) - start) // columns
         brought = {(word - start) % columns + i for word in wave.words
                    for i in range(request["bits"] // 8 // FLOAT_BYTES)}  # fmt: skip
-        parts += [words(0, y + 10, f"wavefront {clock + 1}"), words(0, y + 23, f"As[{row}]")]
+        parts += [words(0, y + 10, f"wavefront {clock + 1}"), words(0, y + 23, f"row {row}")]
         for k in range(columns):
             opacity = 0.5 if k in brought else 0.0
             shape = box(_LEFT + k * cell, y, cell, _HIGH - 3, "shared", opacity, f"k={k}",

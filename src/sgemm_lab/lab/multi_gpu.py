@@ -27,7 +27,7 @@ from sgemm_lab.widgets.gpu_tiles import PlacedPlan, PlacedProduct, PlacedRound, 
 
 _NAMES = {"rows": "By rows", "summa": "SUMMA", "cannon": "Cannon"}
 _TEXTS = {
-    "rows": ("share the rows of C, and parts of B travel during a product.", "all of K at once"),
+    "rows": ("share the rows of C, and parts of B travel during a product.", "K stays whole"),
     "cannon": ("share the tiles, and the next ones travel during a product.",
                "cuBLAS is faster with all of K in one product"),
     "summa": ("share the tiles. Each round the owners of a strip of A send it along their row of "
@@ -79,8 +79,10 @@ class MultiGpuResults(RecordQueries):
         predicted = 1e3 * self.predicted(more, overlap=True)
         most = flop / median(more.alone) / 1e12
         asked = flop_per_link_byte(layout, n, gpus)
-        without = more.over_overlap(more.products) or 1.0
-        hidden = "hidden" if without > 1 - no_difference() else "not all hidden"
+        share = more.over_overlap(more.products) or 1.0
+        is_hidden = share > 1 - no_difference()
+        hidden = "hidden" if is_hidden else "not all hidden"
+        without = "about as long" if is_hidden else f"{share:.1%} of the time"
         part = before / gpus / self.ms(more.alone)
         bound = (
             "Limit: arithmetic of each GPU",
@@ -91,7 +93,7 @@ class MultiGpuResults(RecordQueries):
             ("Before", f"1 GPU: arithmetic, {one.tflops:.1f} TFLOP/s for all of C."),
             ("What changed", f"{gpus} GPUs {_TEXTS[layout][0]}"),
             (f"Why {before / now:.2f}×",
-             f"Transfers are {hidden}: without them it would take {without:.1%} of the time. "
+             f"Transfers are {hidden}: without them it would take {without}. "
              f"{before / now:.2f} = {gpus} × {part:.3f} (a part of C has fewer tiles) × "
              f"{more.efficiency:.3f} (efficiency: {_TEXTS[layout][1]})."),
         ]  # fmt: skip

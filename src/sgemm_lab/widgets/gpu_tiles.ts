@@ -172,10 +172,14 @@ class Drawing {
       const whole = { x: left, y: top, width: side, height: side };
       scene.draw(`whole${id}`, "rect", { class: "lab-whole", ...whole });
       if (name === "c") this.drawDone(gpu, left, top);
-      if (product) this.tile(`now${id}`, `lab-now ${hue}`, product[name], left, top);
+      if (product) {
+        const home = this.home(gpu, name.toUpperCase(), product[name]);
+        this.tile(`now${id}`, `lab-now ${home}`, product[name], left, top);
+      }
       const coming = transfers.filter((one) => one.to === gpu && one.matrix === name.toUpperCase());
       coming.forEach((one, i) => {
-        this.tile(`comes${id}${i}`, `lab-comes ${this.hue(one.source)}`, one.tile, left, top);
+        const home = this.home(one.source, one.matrix, one.tile);
+        this.tile(`comes${id}${i}`, `lab-comes ${home}`, one.tile, left, top);
         const below = top + side + 14;
         this.scene.text(`from${id}`, "lab-from", left + side / 2, below, `← ${one.source}`);
       });
@@ -189,6 +193,13 @@ class Drawing {
       const mine = products.find((one) => one.gpu === gpu);
       if (mine) this.tile(`done${gpu}-${round}`, `lab-done ${this.hue(gpu)}`, mine.c, left, top);
     });
+  }
+
+  /** The hue of the GPU that a tile starts on: it keeps it when it travels. */
+  home(gpu: number, matrix: string, tile: Rectangle) {
+    const moves = this.moment.plan.rounds.flatMap(({ transfers }) => transfers);
+    const first = moves.find((one) => one.matrix === matrix && `${one.tile}` === `${tile}`);
+    return this.hue(first?.source ?? gpu);
   }
 
   hue(gpu: number) {

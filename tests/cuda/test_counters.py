@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from sgemm_lab.catalogue import load_kernel
-from sgemm_lab.cuda.counters import METRICS, parse_counters, take_counters
+from sgemm_lab.cuda.counters import METRICS, cublas_counters, parse_counters, take_counters
 from sgemm_lab.errors import LabError
 
 NAMES = (
@@ -77,6 +77,19 @@ def test_each_kernel_gets_its_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     )  # fmt: skip
     rows = take_counters([load_kernel("naive"), load_kernel("tiled:TILE=16")], (5, 6, 7))
     assert [row["registers"] for row in rows] == [40, 38]
+
+
+def test_cublas_is_one_launch_by_another_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = RAW_PAGE[: RAW_PAGE.rstrip().rindex("\n")]
+    pretend_ncu(
+        tmp_path, monkeypatch,
+        "assert sys.argv[-4:] == ['launch', '--size', '5,6,7', '--cublas']\n"
+        "assert sys.argv[sys.argv.index('--kernel-name') + 1] == 'regex:gemm'\n"
+        f"print({one!r})",
+    )  # fmt: skip
+    assert cublas_counters((5, 6, 7))["registers"] == 40
 
 
 LOCKED = "==ERROR== ERR_NVGPUCTRPERM - The user does not have permission to access counters"

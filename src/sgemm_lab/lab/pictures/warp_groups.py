@@ -122,9 +122,9 @@ def warp_group_steps(name: str | Kernel) -> dict[str, Output]:
         *(
             (
                 f"k = {k} to {k + _K - 1}",
-                f"{tile.bm} rows of A times {wide} columns of B, k {k} to {k + _K - 1}.",
-                f"One `wgmma`: **{tile.bm} rows of A**, from shared memory, times "
-                f"**{wide} columns of B**, from registers.",
+                f"{wide} columns of B times {tile.bm} rows of A, k {k} to {k + _K - 1}.",
+                f"One `wgmma`: **{wide} columns of B**, from registers, times "
+                f"**{tile.bm} rows of A**, from shared memory.",
             )
             for k in range(0, tile.bk, _K)
         ),
@@ -201,7 +201,7 @@ def multicast(title: str, name: str | Kernel) -> Output:
         read += rows * tile.bk * FLOAT_BYTES
         y = top + begin * high
         middle = y + share * high / 2
-        label = f"block {part.block} copies" if share < 1 else "copied twice" * (not part.block)
+        label = f"block {part.block} copies" if share < 1 else "read twice" * (not part.block)
         opacity = PALE if share < 1 else PALE / BLOCKS
         parts.append(box(left, y, wide, share * high, "l2", opacity))
         parts.append(words(left + wide / 2, middle + 4, label, anchor="middle"))

@@ -75,6 +75,10 @@ function spelled(value: number) {
   return (Math.abs(value) >= 100 ? wholeNumbers : digits).format(value);
 }
 
+/** A measured number: 2.003 is 2.00, not 2. */
+const measured = (value: number) =>
+  Number.isInteger(value) ? spelled(value) : spelled(value).replace(/^\d$/, "$&.00");
+
 /** The number that the reader sees, so that its printed tolerance can be checked. */
 const printed = (value: number) => Number(spelled(value).replaceAll(",", ""));
 
@@ -116,8 +120,8 @@ function judgeEstimate(data: EstimateData, given: number): Verdict {
   const estimated = hint?.estimated === true;
   const you = right ? "Right: you" : "You";
   const said = estimated
-    ? `That is about what the estimate gives. Measured: ${spelled(value)}, because`
-    : `${you} said ${spelled(given)}, it is ${spelled(value)}: ${miss(given, value)}.`;
+    ? `That is about what the estimate gives. Measured: ${measured(data.expected)}, because`
+    : `${you} said ${spelled(given)}, it is ${measured(data.expected)}: ${miss(given, value)}.`;
   return { right, estimated, text: [said, hint?.says, data.says].filter(Boolean).join(" ") };
 }
 
@@ -145,7 +149,7 @@ export const judgeNumber = (data: NumberData | EstimateData, given: number): Ver
 export function skippedText(data: JudgingData) {
   if (data.kind === "choice") return data.feedback[data.expected].replace(/^Right: /, "It is ");
   const says = data.kind === "estimate" ? data.says : data.because;
-  return `It is ${spelled(data.expected)}. ${says}`.trimEnd();
+  return `It is ${measured(data.expected)}. ${says}`.trimEnd();
 }
 
 /**

@@ -32,8 +32,10 @@ class _Uncoloured(Filter):
         return ((Text if kind in plain else kind, text) for kind, text in stream)
 
 
-def show(name: str | Kernel, first: Place = None, last: Place = None) -> Output:
-    """Show a kernel's source, or lines of it; lines that its parent lacks are marked.
+def show(
+    name: str | Kernel, first: Place = None, last: Place = None, *, against: str = ""
+) -> Output:
+    """Show a kernel's source, or lines of it; lines not in its parent, or ``against``, are marked.
 
     ``first`` and ``last`` are line numbers, or pieces of the text of those lines. Blanks that all
     lines begin with are cut. Lines inlined from ``device.cuh`` are left out, unless the lines begin
@@ -43,7 +45,8 @@ def show(name: str | Kernel, first: Place = None, last: Place = None) -> Output:
         LabError: no line contains the text of ``first`` or ``last``.
     """
     kernel = kernel_of(name)
-    parent = load_kernel(kernel.parent) if kernel.parent else None
+    other = against or kernel.parent
+    parent = load_kernel(other) if other else None
     file = f"kernels/{file_name(kernel)}"
     return _listing(kernel, parent, CudaLexer(stripnl=False), file, first, last)
 

@@ -162,11 +162,22 @@ __global__ void suffix(float* d, unsigned rows, unsigned cols) {
     for (LOOP) { s += d[r * cols + c]; d[r * cols + c] = s; }
 }
 """
+SCALED = """
+__global__ void scale(float f, int* y) {
+    int was = *y, old = was;
+    do old = atomicCAS(y, was = old, __float_as_int(__int_as_float(was) * f)); while (VALUE);
+}
+"""
 
 
 @pytest.mark.parametrize(
     ("text", "wrong", "right", "said"),
     [
+        (TURNED.replace("ROWS", "height").replace("x < width && y < height", "GUARD"),
+         "x < height && y < width", "x < width && y < height", "width=259 height=67"),
+        (SCALED, "__int_as_float(old) != __int_as_float(was)", "old != was", "Compare the bits"),
+        (CODES.replace("q[i]", "(q[i] & (unsigned char)ENTRIES)").replace("ENTRIES", "16", 2),
+         "999", "99", "does not fit into unsigned char"),
         (BONDS.replace("CHANGE", "for (int a : {bond.a, bond.b}) CHANGE"),
          "force[a].x += bond.k[2];", "atomicAdd(&force[a].x, bond.k[2]);",
          "nothing orders the two"),
@@ -196,6 +207,14 @@ def test_a_warning_of_the_wrong_kernel_alone(text: str, wrong: str, right: str, 
     assert any(said in one.message for one in findings), findings
     assert "error" not in {one.severity for one in findings}
     assert not checked(text.replace(hole, right)).findings
+
+
+def test_words_of_8_bytes_that_are_all_ones_are_not_changed() -> None:
+    text = """
+    __global__ void labels(const unsigned long long* w, int* y) { y[threadIdx.x] = w[threadIdx.x]; }
+    void run(unsigned long long* w, int* y) { cudaMemset(w, 255, 512); labels<<<1, 64>>>(w, y); }
+    """
+    assert not checked(text).findings
 
 
 def test_a_block_that_its_bounds_tell_is_a_square_where_threads_have_two_places() -> None:

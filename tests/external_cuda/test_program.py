@@ -38,6 +38,16 @@ MARK_VARIABLE = (
 )
 
 
+GENERIC = SCALE.replace("<cstdio>", "<cuda/std/limits>\ntemplate <class T> struct Of { T x; };")
+GENERIC = GENERIC.replace("const float *x", "const Of<float> *x").replace("x[i];", "x[i].x;")
+SMALLEST = "Of<float> *x; float *y; *h = cuda::std::numeric_limits<float>::min()"
+GENERIC = GENERIC.replace("float *x, *y", SMALLEST)
+LARGE_COPY = (
+    "char *z; cudaMalloc(&z, 1 << 28);"
+    "cudaMemcpy(z, new char[1 << 28], 1 << 28, cudaMemcpyHostToDevice); scale<<<dim3(8, 70000),"
+)
+
+
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """What takes too long is given up sooner than for a reader."""
@@ -51,7 +61,7 @@ LONG = SCALE.replace("n = 1000;", "n = 1 << 19;").replace(
 
 
 @pytest.mark.parametrize(
-    "text", [SCALE, LINES, TABLE, MARK, MARK_VARIABLE, PARTS, HALVES, OWN_SHARED]
+    "text", [SCALE, GENERIC, LINES, TABLE, MARK, MARK_VARIABLE, PARTS, HALVES, OWN_SHARED]
 )
 @pytest.mark.sampled(every=6, first=TODAY)
 def test_nothing_is_found_in_a_right_program(text: str) -> None:
@@ -68,12 +78,9 @@ def test_nothing_is_found_in_a_right_program(text: str) -> None:
         (SCALE, "i < n)", "i <= n)", "element 1000 of x, which has 1000 elements"),
         (SCALE, "2.0f * x[i]", "x[i] + x[i / 2]", "ends with status 1"),
         (SCALE, "/ 128, 128>>>", "/ 128, 2048>>>", "a block of 2048 threads is too large"),
-        (
-            SCALE,
-            "__global__ void",
-            "__global__ void __launch_bounds__(64)",
-            "Line 14: scale is not",
-        ),
+        (SCALE, "__global__ void", "__global__ void __launch_bounds__(64)",
+         "Line 14: scale is not"),
+        (SCALE, "scale<<<(n + 127) / 128,", LARGE_COPY, "70000 blocks along y are too many"),
         (SCALE, "128>>>", "128, 50000>>>", "need cudaFuncSetAttribute"),
         (OWN_SHARED, ", 2 * 128", ", 47 * 1024", "with 2048 of its own arrays"),
         (SCALE, "scale<<<(n + 127) / 128, 128>>>(x,", "scale<<<8, 128>>>(h,", "of the host"),
@@ -81,15 +88,11 @@ def test_nothing_is_found_in_a_right_program(text: str) -> None:
         (LINES, "blockDim.x * gridDim.x", "blockDim.x", "letters (expected 5000)"),
         (TABLE, "size_t base = (size_t)", "int base = ", "element -"),
         (PARTS, "    __threadfence();\n", "", "reads parts[0], which thread 0 of block 0 accesses"),
-        (
-            HALVES,
-            "vector<__half> h",
-            "vector<float> h",
-            "Line 12: The copy puts elements of type float",
-        ),
+        (HALVES, "vector<__half> h", "vector<float> h",
+         "Line 12: The copy puts elements of type float"),
         (MARK, "level[i] != now", "level[i] < 0", "accesses at line"),
     ],
-)
+)  # fmt: skip
 @pytest.mark.sampled(every=6, first=TODAY)
 def test_what_the_program_comes_to_is_an_error(
     text: str, right: str, wrong: str, says: str
@@ -143,9 +146,8 @@ def test_constants_with_numbers_that_depend_on_them_stay(tied: str) -> None:
 @pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("text", [SCALE, LONG])
 def test_a_program_that_fills_no_array_says_nothing_of_what_kernels_read(text: str) -> None:
-    program = followed(
-        text.replace("cudaMemcpy(x, h, n * sizeof(float), cudaMemcpyHostToDevice);", "")
-    )
+    fill = "cudaMemcpy(x, h, n * sizeof(float), cudaMemcpyHostToDevice);"
+    program = followed(text.replace(fill, ""))
     assert errors(program) == []
     assert program["isSketch"]
 
@@ -181,18 +183,12 @@ int main() {
     ("missing", "line", "says"),
     [
         ("", 0, ""),
-        (
-            "    cudaStreamWaitEvent(other, filled, 0);\n",
-            17,
-            "Nothing makes the launch of twice in line 17 wait for the launch of fill in line 14",
-        ),
-        (
-            "    cudaStreamSynchronize(other);\n",
-            18,
-            "The host does not wait for the copy of line 18",
-        ),
+        ("    cudaStreamWaitEvent(other, filled, 0);\n", 17,
+         "Nothing makes the launch of twice in line 17 wait for the launch of fill in line 14"),
+        ("    cudaStreamSynchronize(other);\n", 18,
+         "The host does not wait for the copy of line 18"),
     ],
-)
+)  # fmt: skip
 @pytest.mark.sampled(every=4, first=TODAY)
 def test_a_missing_wait_is_named(missing: str, line: int, says: str) -> None:
     assert missing in STREAMS
@@ -214,13 +210,10 @@ UNCHECKED = UNCHECKED.replace("%d bad", "sum %d")
         ("", "", ""),
         ("(filled, one)", "(filled, other)", '" or "sum 4032"'),
         # Who waits for the first stream first need not see that the other was earlier.
-        (
-            "cudaStreamSynchronize(other)",
-            "cudaStreamSynchronize(one), cudaStreamSynchronize(other)",
-            "thread 0 of block 0 reads x[0], which nothing has written",
-        ),
+        ("cudaStreamSynchronize(other)", "cudaStreamSynchronize(one), cudaStreamSynchronize(other)",
+         "thread 0 of block 0 reads x[0], which nothing has written"),
     ],
-)
+)  # fmt: skip
 @pytest.mark.sampled(every=4, first=TODAY)
 def test_an_order_that_nothing_ensures_shows_without_a_comparison(
     right: str, wrong: str, says: str
@@ -288,12 +281,10 @@ def test_host_and_kernel_share_a_managed_variable() -> None:
         ("", ""),
         ("cudaMemcpyToSymbol(gain, h + 2, sizeof(float));", "gain"),
         ("cudaMemcpyToSymbol(window, &w, sizeof(w));", "window"),
-        (
-            " cudaGetSymbolAddress((void**)&at, scale);\n    cudaMemset(at, 0, 2 * sizeof(float));",
-            "scale",
-        ),
+        (" cudaGetSymbolAddress((void**)&at, scale);\n    cudaMemset(at, 0, 2 * sizeof(float));",
+         "scale"),
     ],
-)
+)  # fmt: skip
 @pytest.mark.sampled(every=4, first=TODAY)
 def test_a_variable_that_nothing_sets_is_named(unset: str, name: str) -> None:
     assert unset in VARIABLES
@@ -411,3 +402,24 @@ def test_what_is_printed_before_a_long_launch_is_done_is_an_error() -> None:
         in (found)
     )
     assert not errors(followed(unwaited))
+
+
+PRAISED = SCALE.replace('"%d bad', '"%d bad: PASSED').replace("2 * h[i]", "2 * i", 1)
+RECORD = "cudaEventRecord(filled, one);"
+FIRST = "int* z; cudaMalloc(&z, 256); cudaMemset(z, 0, 256); twice<<<1, 64, 0, one>>>(z, y);"
+
+
+@pytest.mark.parametrize(
+    ("text", "right", "wrong", "says"),
+    [
+        (PRAISED, "DeviceToHost);", "HostToDevice); for (int i = 0; i < n; i++) r[i] = 2 * i;",
+         "never copies anything to the host"),
+        (STREAMS.replace(RECORD, FIRST + RECORD), FIRST + RECORD, RECORD + FIRST, "two streams"),
+    ],
+)  # fmt: skip
+def test_what_a_program_may_mean_is_a_warning(text: str, right: str, wrong: str, says: str) -> None:
+    wrong = text.replace(right, wrong).replace("(r, y,", "(y, r," if text == PRAISED else "(r, y,")
+    for one, severities in ((text, []), (wrong, ["warning"])):
+        every = [each for found in followed(one)["findings"].values() for each in found]
+        assert [each["severity"] for each in every] == severities
+        assert all(says in each["message"] for each in every)

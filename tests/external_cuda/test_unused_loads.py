@@ -40,6 +40,8 @@ __global__ void tree(const double* in, double* out, int n) {
 }
 void run(const double* in, double* out, int n) { tree<<<(n + 127) / 128, 128>>>(in, out, n); }
 """
+SINGLE = TREE.replace("blockIdx.x * 128 + t", "t").replace("s = 64", "s = blockDim.x / 2")
+SINGLE = SINGLE.replace("(n + 127) / 128, 128>>>", "1, n < 128 ? 64 : 128>>>")
 BLUR = """
 __global__ void blur(const float* x, float* y, int n) {
     __shared__ float s[258];
@@ -97,6 +99,7 @@ def messages(text: str) -> list[str]:
         (LANES, "o = 16;", "o = 8;", "lanes 16, 17, "),
         (LANES, "o > 0;", "o > 1;", "lanes 1, 3, 5, "),
         (TREE, "s > 0;", "s > 1;", "lanes 1, 3, 5, "),
+        (SINGLE, "? 64", "? n", "warp 1 of the block"),
         (TREE, "s = 64;", "s = 32;", "warps 2, 3 of the block"),
     ],
 )

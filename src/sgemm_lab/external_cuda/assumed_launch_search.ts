@@ -166,11 +166,20 @@ function atOthers(unknown: Prepared, done: Done, shrunk: number, size: Size, set
   const runQuick = (change: Change) =>
     isQuick ? run(change, Math.min(LARGER_SECONDS, settings.timeLimit)) : null;
   const step = stepOf(done.prepared.opened.file);
+  const tall = (all: Sizes): Sizes =>
+    grown(all.toReversed())
+      .reverse()
+      .map(([name, side]) => [name, side + more(side)]);
   const more = (side: number) => (step > 1 ? step : side % 2 ? 0 : ODD);
+  const less = runQuick((all) => all.map(([name, side]) => [name, Math.min(side, block) - step]));
+  const threadsIn = ({ prepared }: Done) => product(shapeAt(prepared, size).block);
+  const isOpen = less?.launched && threadsIn(less.done) < threadsIn(done);
   return {
     odd: run((all) => all.map(([name, side]) => [name, side + more(side)])),
-    less: runQuick((all) => all.map(([name, side]) => [name, Math.min(side, block) - step])),
+    less,
+    uneven: isOpen ? runQuick((all) => all.map(([name]) => [name, WARP + 1])) : null,
     larger: sizes.some(([, side]) => side < ENOUGH) ? runQuick(grown) : null,
+    taller: made && sizes.length > 1 ? runQuick(tall) : null,
   };
 }
 

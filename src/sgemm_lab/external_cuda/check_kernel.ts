@@ -74,6 +74,13 @@ import { unusedLoads } from "./unused_loads.ts";
 const SIZE: Size = [64, 64, 64];
 /** What shows at sizes that no block divides: threads that miss, and misaligned rows. */
 const OF_SIZE = [BARRIER, EXCHANGE, MISALIGNED, SPLIT_BARRIER];
+const OF_WARPS = [BARRIER];
+/** A loop until what `atomicCAS` found, as a float, is what was expected. */
+const SWAPS =
+  /\.cas\.b\d+\s+(%\w+),[^;]*;.*?mov\.b\d+\s+(%\w+), \1;.*?setp\.(?:eq|neu?|equ)\.f\d+\s[^;]*\2\b/s;
+const OF_NAN =
+  "What atomicCAS found is compared as a float. NaN is not equal to itself, so the loop never ends " +
+  "where the array holds it. Compare the bits.";
 /** Seconds of a launch that may run at three sizes more. */
 const QUICK = 3;
 const EMPTY_ROWS = "It happens where the last rows, of equal offsets, are empty.";
@@ -271,6 +278,8 @@ export function ofLaunch(done: Done, settings: Settings, end: number, suspicions
       { one: done.odd, kinds: OF_SIZE },
       { one: done.less, kinds: [] },
       { one: done.larger, kinds: OF_THREADS },
+      { one: done.taller, kinds: OF_THREADS },
+      { one: done.uneven, kinds: OF_WARPS },
     ];
     for (const { one, kinds } of others) {
       if (one) findings.push(...atOtherSizes(one, kinds, findings, settings));
@@ -298,6 +307,7 @@ function atOtherSizes(
   );
   const found = shown.map((one) => findingOf(one, done.prepared, "warning"));
   if (kinds === OF_SIZE) found.push(...withMoreBlocks(done, settings, launched));
+  if (kinds === OF_WARPS) found.push(...unusedLoads(done, settings));
   return found
     .filter(({ kind, line }) => !known.some((one) => one.kind === kind && one.line === line))
     .map((one) => adding(one, happensWith(done.prepared)));
@@ -335,10 +345,11 @@ function ofHost(prepared: Prepared): Finding[] {
     return { ...ofKernel(prepared, "warning", ENDLESS, message), file, line };
   });
   const doubts = (prepared.doubts ?? []).map(([line, text]) => {
-    const message = `${opened.file.files[0].name}, line ${line}: the compiler warns: ${text}.`;
+    const message = `${opened.file.files[0].name}, line ${line}: ${text}.`;
     return { ...ofKernel(prepared, "warning", WRONG_RESULT, message), line };
   });
-  return [...found, ...inStreams, ...spins, ...doubts];
+  const swaps = SWAPS.test(prepared.ptx) ? [ofKernel(prepared, "warning", ENDLESS, OF_NAN)] : [];
+  return [...found, ...inStreams, ...spins, ...doubts, ...swaps];
 }
 
 /** Loops of nothing but their branch, which read memory in the source. */

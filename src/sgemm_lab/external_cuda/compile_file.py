@@ -33,9 +33,12 @@ _SMALL_FLOATS = {"cuda_fp16.h": r"\b(?:__)?half2?\b", "cuda_bf16.h": r"\b(?:__)?
 """Headers of 16-bit floats and the names that they declare."""
 
 _DOUBT = re.compile(r"^(.+?)\((\d+)\): warning #(\d+)-D: (.+)$", re.M)
-_DOUBTS = {"39", "61", "62", "63", "174", "175", "186", "187", "940"}
+_DOUBTS = {"39", "61", "62", "63", "69", "173", "174", "175", "186", "187", "940"}
 """NVRTC's warnings of a division by 0, a number or shift that leaves its type, no effect, an index
 outside its array, an unsigned number compared with 0, = for ==, a function without its value."""
+_CAST = re.compile(
+    r"[(<]((?:un)?(?:signed )?(?:char|short)|uchar|ushort|u?int(?:8|16)_t)[)>]\s*\(?(\d+)\b(?!\.)"
+)
 
 _UNSPACED = re.compile(r'("C")(?=__)')
 """extern "C"__global__ would be a literal with a suffix."""
@@ -70,7 +73,7 @@ class Opened:
     template_assumed: bool = False
     """Whether values of its template are neither given nor in the file."""
     doubts: tuple[tuple[int, str], ...] = ()
-    """Lines of which the compiler warns, and what it says."""
+    """Lines that hint at a fault, and why."""
 
 
 def open_file(pasted: Pasted, target: str = DEFAULT_TARGET) -> Opened:
@@ -123,18 +126,22 @@ def open_file(pasted: Pasted, target: str = DEFAULT_TARGET) -> Opened:
         (*_notes(found, sources), *([instance] if instance else [])),
         sources,
         "of the template, assumed:" in instance,
-        tuple(_doubts(log, pasted)),
+        tuple(_doubts(log, pasted, part.text)),
     )
 
 
-def _doubts(log: str, pasted: Pasted) -> Iterator[tuple[int, str]]:
-    """Return the compiler's warnings about a file that hint at a fault, by line."""
+def _doubts(log: str, pasted: Pasted, compiled: str) -> Iterator[tuple[int, str]]:
+    """Return the compiler's warnings about a file that hint at a fault, by line; and casts."""
     lines = pasted.text.split("\n")
     for file, line, kind, text in dict.fromkeys(_DOUBT.findall(log)):
         # "x >= 0 && x < n" is right for an unsigned x, too.
         is_own = file == pasted.name and kind in _DOUBTS
         if is_own and (kind != "186" or "<" not in lines[int(line) - 1]):
-            yield int(line), text
+            yield int(line), f"the compiler warns: {text}"
+    for number, line_ in enumerate(compiled.split("\n"), 1):
+        for kind, value in _CAST.findall(line_.partition("//")[0]):
+            if int(value) >= 2 ** (8 if re.search("char|8", kind) else 16):
+                yield number, f"{value} does not fit into {kind}"
 
 
 def _with_line(message: str, line: int, name: str) -> str:

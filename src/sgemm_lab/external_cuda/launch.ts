@@ -58,7 +58,7 @@ export interface Kernel {
   notes: string[];
   /** values of its template are neither given nor in the file */
   templateAssumed: boolean;
-  /** lines of which the compiler warns, and what it says */
+  /** lines that hint at a fault, and why */
   doubts?: [line: number, text: string][];
   grid: string[];
   block: string[];

@@ -78,6 +78,9 @@ export interface Done extends Ran {
   odd?: OtherSizes | null;
   less?: OtherSizes | null;
   larger?: OtherSizes | null;
+  /** the first of several sizes larger than the others; a warp and a thread where the block follows the size */
+  taller?: OtherSizes | null;
+  uneven?: OtherSizes | null;
   /** how long it took */
   seconds: number;
   /** a larger launch whose threads wait for ever */
@@ -143,7 +146,9 @@ export function countPrepared(
   const changed = inputs.flatMap(({ name }) => {
     if (written.some((state) => state === arrays.states?.get(name))) return [];
     const now = numbersIn(after, name);
-    return numbersOf(arrays, name).every((one, at) => isSame(one, now[at])) ? [] : name;
+    // Words of 8 bytes hold more than a number says.
+    const isKept = numbersOf(arrays, name).every((one, at) => isSame(one, now[at]));
+    return isKept || done.untouched(name).every(Boolean) ? [] : name;
   });
   return { ...done, prepared, size, verdicts, changed, cause, before: arrays, seconds };
 }

@@ -21,7 +21,9 @@ const EXACT_BFLOAT16 = 8;
 /** What each pattern of 16 bits stands for as a half. */
 const HALVES = Float64Array.from({ length: 2 ** 16 }, (_, bits) => fromHalf(bits));
 
-const long = (one: number) => BigInt(Number.isFinite(one) ? Math.trunc(one) : 0);
+/** The largest word rounds to 2^64. */
+const long = (one: number) =>
+  one === 2 ** 64 ? 2n ** 64n - 1n : BigInt(Number.isFinite(one) ? Math.trunc(one) : 0);
 
 const isBrief = ({ name }: Element) => name === "bfloat16";
 

@@ -2,7 +2,7 @@
 // C), (A, B, C, M, K, N), (A, B, C, n), strides lda, ldb, ldc, (C, A, B, wA, wB), and what else names
 // its parameters so.
 
-import { isWhole } from "./elements.ts";
+import { bytesOf, isWhole } from "./elements.ts";
 import NAMES from "./names.json";
 import type { Field } from "./structs.ts";
 import { inside, type Token } from "./tokens.ts";
@@ -42,6 +42,9 @@ export function productArguments(kernel: string, fields: Field[], byColumns: boo
   const scalars = fields.filter((one) => !one.pointer && !isSize(one));
   const isUnlike = pointers.length !== 3 || !sizes.length || scalars.length > 2;
   if (isUnlike || scalars.some(({ element }) => !element)) return null;
+  // Indices are no matrix.
+  const isIndex = ({ element }: Field) => isWhole(element) && bytesOf(element) > 2;
+  if (pointers.some(isIndex) && !pointers.every(({ element }) => isWhole(element))) return null;
   if (OTHER.test(kernel) && !/gemm|matmul/i.test(kernel)) return null;
   if (!PRODUCT.test(kernel) && named(pointers) < 2) return null;
   const roles = rolesOf(pointers);

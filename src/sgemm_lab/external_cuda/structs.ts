@@ -149,10 +149,12 @@ function vector(one: Parameter, element: Element): Laid {
 
 /** What stands between the braces of a struct, and the values of its template and of those around it. */
 function bodyOf(type: string, { declarations }: CudaFile, values: Values = new Map()) {
-  const [name, ...given] = split(tokensOf(type.replace("<", ",").replace(/>$/, ""))).map((part) => {
-    const text = joined(textsOf(part.filter((one) => one.text !== "const")));
-    return values.get(text) ?? text;
-  });
+  const [name = "", ...given] = split(tokensOf(type.replace("<", ",").replace(/>$/, ""))).map(
+    (part) => {
+      const text = joined(textsOf(part.filter((one) => one.text !== "const")));
+      return values.get(text) ?? text;
+    },
+  );
   const plain = name.split("::").at(-1) ?? name;
   for (const { tokens, names, kind } of declarations) {
     const opening = tokens.findIndex(({ text }) => text === "{");

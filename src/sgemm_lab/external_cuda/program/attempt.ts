@@ -3,6 +3,7 @@
 import { LabError } from "../../errors.ts";
 import { MOST_KERNELS } from "../../external_cuda/program.py";
 import { secondsNow } from "../../simulator/clock.ts";
+import { RACE } from "../../simulator/hazard_log.ts";
 import type { CudaFile } from "../cuda_file.ts";
 import { sourceName } from "../variables.ts";
 import { Calls } from "./calls.ts";
@@ -35,6 +36,8 @@ export interface Attempt {
   unwritten: Unwritten[];
   /** what may have run earlier or later than the program needs it, if anything */
   late: { line: number; text: string } | null;
+  /** whether nothing came to the host */
+  isBlind: boolean;
   /** whether work may be done in another order */
   isLoose: boolean;
   /** variables of the device that neither the host nor a kernel sets, by their names in the PTX */
@@ -153,13 +156,14 @@ class Run {
     const { unwritten } = this.runtime;
     const { output } = this.wasi;
     const late = this.late();
+    const isBlind = !this.runtime.isShared && !this.runtime.hasResults;
     const isComplete = this.runtime.kernels.size <= MOST_KERNELS;
     const unset = unsetVariables(runs, this.kernels, this.file, isComplete).filter(
       (name) => !this.launcher.symbol(name)?.usedBy,
     );
     return {
       ...{ needs, stopped, isTooLarge, status, output, runs, findings: this.findings },
-      ...{ unwritten, late, isLoose: this.streams.isLoose || late !== null, unset },
+      ...{ unwritten, late, isBlind, isLoose: this.streams.isLoose || late !== null, unset },
     };
   }
 
@@ -342,6 +346,7 @@ class Run {
     if (!this.launcher.isPossible(launch, this.shared.get(stub) ?? 0)) {
       throw new UnfollowedError(`${name} is not launched`);
     }
+    if (this.runtime.tooLarge) throw new TooLargeError(this.runtime.tooLarge);
     const uses = this.launcher.uses(launch);
     const { line } = asked;
     const { isMade } = this.made;
@@ -355,7 +360,14 @@ class Run {
       else this.launcher.run(launch);
       this.runtime.changes++;
     };
-    this.streams.add({ stream, line, what: `the launch of ${name} in line ${line}`, ...uses, run });
+    const what = `the launch of ${name} in line ${line}`;
+    const work = this.streams.add({ stream, line, what, ...uses, run });
+    const { results, from } = uses;
+    const others = this.streams.besides(work).filter((one) => one.from !== from);
+    if (results && others.some((one) => one.results === results)) {
+      const message = `launches of ${name} in two streams, which nothing orders, write one array.`;
+      this.find(RACE, message, { line, kernel: name, isCertain: false });
+    }
   }
 
   left() {

@@ -44,6 +44,9 @@ export function complaint(output: string) {
   return null;
 }
 
+/** The last line that says that results are right. */
+export const praise = (output: string) => output.split("\n").findLast((line) => PASSED.test(line));
+
 /** The number that belongs to a word: in "4 bad=0" what is behind it; in "629 bad 0" it may be either. */
 function countOf(before: string | undefined, sign: string | undefined, after: string | undefined) {
   if (before === undefined && after === undefined) return [];

@@ -27,28 +27,17 @@ const INCLUDES = [
 ];
 const LIBRARIES = "/usr/lib/wasm32-wasip1";
 const COMPILE = [
-  ...["clang", "-cc1", "-triple", TRIPLE, "-aux-triple", "nvptx64-nvidia-cuda", "-emit-obj", "-O1"],
-  ...["-mrelocation-model", "static", "-target-cpu", "generic", "-fno-strict-return", "-w"],
-  ...[
-    "-debug-info-kind=line-tables-only",
-    "-dwarf-version=4",
-    "-std=c++17",
-    "-fgnuc-version=4.2.1",
-  ],
-  ...["-fcxx-exceptions", "-fexceptions", "-fignore-exceptions", "-target-sdk-version=12.0"],
-  ...["-fcuda-include-gpubinary", BINARY, "-fsanitize-coverage-type=3"],
-  ...[
-    "-fsanitize-coverage-trace-pc-guard",
-    "-fsanitize-coverage-no-prune",
-    "-Wno-register",
-    "-Wno-narrowing",
-    "-ferror-limit",
-    "3",
-  ],
-  ...["-fno-finite-loops", "-fwrapv", "-resource-dir", "/usr", "-isysroot", "/usr"],
+  ...`clang -cc1 -triple ${TRIPLE} -aux-triple nvptx64-nvidia-cuda -emit-obj -O1`.split(" "),
+  ..."-mrelocation-model static -target-cpu generic -fno-strict-return -w".split(" "),
+  ..."-debug-info-kind=line-tables-only -dwarf-version=4 -std=c++17".split(" "),
+  ..."-fcxx-exceptions -fexceptions -fignore-exceptions -target-sdk-version=12.0".split(" "),
+  ...`-fcuda-include-gpubinary ${BINARY} -fsanitize-coverage-type=3`.split(" "),
+  ..."-fsanitize-coverage-trace-pc-guard -fsanitize-coverage-no-prune -Wno-register".split(" "),
+  ..."-fgnuc-version=4.2.1 -Wno-narrowing -ferror-limit 3 -fno-finite-loops -fwrapv".split(" "),
+  ..."-resource-dir /usr -isysroot /usr".split(" "),
   ...INCLUDES.flatMap((folder) => ["-internal-isystem", folder]),
-  ...["-D_GNU_SOURCE", "-D_WASI_EMULATED_PROCESS_CLOCKS", "-D_WASI_EMULATED_SIGNAL"],
-  ...["-D_WASI_EMULATED_GETPID", "-D_WASI_EMULATED_MMAN", "-include", HEADER, "-x", "cuda"],
+  ..."-D_GNU_SOURCE -D_WASI_EMULATED_PROCESS_CLOCKS -D_WASI_EMULATED_SIGNAL".split(" "),
+  ...`-D_WASI_EMULATED_GETPID -D_WASI_EMULATED_MMAN -include ${HEADER} -x cuda`.split(" "),
 ];
 const LINK = [
   ...["wasm-ld", "-m", "wasm32", `-L${LIBRARIES}`, `${LIBRARIES}/crt1-command.o`, OBJECT],

@@ -437,6 +437,7 @@ template <unsigned, class = void> struct thread_block_tile {};
 }
 namespace nvcuda { namespace wmma {} namespace experimental {} }
 namespace cuda {
+namespace std { using namespace ::std; }
 template <class> struct pipeline_shared_state;
 enum thread_scope { thread_scope_system, thread_scope_device, thread_scope_block, thread_scope_thread };
 enum memory_order { memory_order_relaxed, memory_order_acquire, memory_order_release, memory_order_acq_rel, memory_order_seq_cst };

@@ -15,21 +15,10 @@ const OF_CUDA =
 const OF_LIBRARIES = /^(cublas(_v2|_api)?|curand|library_types)\.h$/;
 export const LIBRARY_FILE = "lab_libraries.h";
 const INCLUDE = /^(#\s*include\s*)(?:<([^>\n]+)>|"([^"\n]+)")/;
-const EVERYTHING = [
-  ...[
-    "algorithm",
-    "array",
-    "bitset",
-    "chrono",
-    "cmath",
-    "complex",
-    "deque",
-    "fstream",
-    "functional",
-  ],
-  ...["iomanip", "iostream", "iterator", "limits", "list", "map", "memory", "numeric", "queue"],
-  ...["random", "set", "sstream", "stack", "string", "tuple", "unordered_map", "vector"],
-];
+const EVERYTHING = (
+  "algorithm array bitset chrono cmath complex deque fstream functional iomanip iostream iterator " +
+  "limits list map memory numeric queue random set sstream stack string tuple unordered_map vector"
+).split(" ");
 const PRINTING = /^(f|s|sn)?printf$/;
 const WHOLE = /^(0[xX][\da-fA-F']+|0[bB][01']+|[\d']+)(?:([uU]?)[lL]|[lL]([uU]))$/;
 const MARKS = /^__(global|device)__$/;
@@ -78,7 +67,7 @@ function includes(tokens: Token[], names: Map<string, string>): Edit[] {
   return tokens.flatMap(({ kind, text, start }) => {
     const [all, before, pointed, quoted] = (kind === "directive" && INCLUDE.exec(text)) || [];
     if (all === undefined) return [];
-    const name = pointed ?? quoted;
+    const name = (pointed ?? quoted).replace(/^cuda\/std\//, "");
     const own = names.get(name);
     if (own) return { start, end: start + all.length, text: `${before}"${own}"` };
     if (name === "bits/stdc++.h") {
@@ -88,7 +77,10 @@ function includes(tokens: Token[], names: Map<string, string>): Edit[] {
     if (OF_LIBRARIES.test(name)) {
       return { start, end: start + all.length, text: `${before}"${LIBRARY_FILE}"` };
     }
-    return OF_CUDA.test(name) ? { start, end: start + all.length, text: "" } : [];
+    if (OF_CUDA.test(name)) return { start, end: start + all.length, text: "" };
+    return name === (pointed ?? quoted)
+      ? []
+      : { start, end: start + all.length, text: `${before}<${name}>` };
   });
 }
 

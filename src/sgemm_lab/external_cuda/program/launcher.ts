@@ -130,12 +130,15 @@ export class Launcher {
   ) {}
 
   /** Let a tool hear of a launch that does not run. */
-  note({ key, grid, block, sharedBytes, ...launch }: Launch) {
+  note(launch: Launch) {
+    this.#heard(launch, this.arguments(launch));
+  }
+
+  #heard({ key, grid, block, sharedBytes }: Launch, given: Given) {
     const { ptx, entry } = this.kernels[key];
-    const given = this.arguments({ key, grid, block, sharedBytes, ...launch });
     const { args, starts, reached, variables } = given;
     const options = { sharedBytes, starts, reached, variables };
-    note({ ptx, entry, grid, block, args, options });
+    return note({ ptx, entry, grid, block, args, options });
   }
 
   run(launch: Launch) {
@@ -202,18 +205,9 @@ export class Launcher {
   #changesNothing(launch: Launch, given: Given, before: Uint8Array | null) {
     const known = this.#idle.get(textOf(launch));
     if (!known || !before || !equal(known, before)) return false;
-    const { ptx, entry } = this.kernels[launch.key];
-    const { grid, block, sharedBytes } = launch;
-    const { args, starts, reached, variables } = given;
-    const call = {
-      ptx,
-      entry,
-      grid,
-      block,
-      args,
-      options: { sharedBytes, starts, reached, variables },
-    };
-    const heard = note(call);
+    const { grid, block } = launch;
+    const { args } = given;
+    const heard = this.#heard(launch, given);
     return heard.args === args && heard.grid === grid && heard.block === block;
   }
 
@@ -314,7 +308,7 @@ export class Launcher {
   }
 
   /** The arrays that a launch reads, and those that it may write. */
-  uses({ signature, given }: Launch) {
+  uses({ key, signature, given }: Launch) {
     const [reads, writes]: [Block[], Block[]] = [[], []];
     signature.parameters.forEach((one, at) => {
       const blockAt = (_: string, address: number) => {
@@ -324,7 +318,10 @@ export class Launcher {
       };
       argumentOf(one, given[at], blockAt);
     });
-    return { reads, writes };
+    const isAtomic = /\b(atom|red)\./.test(this.kernels[key].ptx);
+    const own = given.filter((_, at) => !signature.parameters[at].isConstant);
+    const results = isAtomic || !writes.length ? "" : [key, ...own].join(" ");
+    return { reads, writes, results, from: given.join(" ") };
   }
 
   /** Find copies of floats, say, into an array of __half that a kernel takes for such. */

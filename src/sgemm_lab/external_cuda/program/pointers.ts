@@ -51,7 +51,7 @@ export function layoutOf(type: string, file: CudaFile): Layout | null {
   }
   if (/^(unsigned )?long$/.test(type)) throw unfollowed(type);
   const name = lastName(type.replace(/<.*/, ""));
-  const one = { name: "", type: name, pointer: false, constant: false, of: "" };
+  const one = { name: "", type, pointer: false, constant: false, of: "" };
   const [host, device] = [HOST_POINTER, DEVICE_POINTER].map((bytes) =>
     fieldsOf(one, file, new Map(), bytes),
   );

@@ -9,7 +9,7 @@ import type { CudaFile } from "../cuda_file.ts";
 import { lastName, launchesOf, plainName } from "../kernels.ts";
 import type { Finding, Severity } from "../severity.ts";
 import { type Attempt, attempt } from "./attempt.ts";
-import { complaint } from "./complaints.ts";
+import { complaint, praise } from "./complaints.ts";
 import { type HostFinding, UnfollowedError } from "./faults.ts";
 import { compileHost, type HostProgram } from "./host_compiler.ts";
 import type { Kernels, LaunchRun } from "./launcher.ts";
@@ -77,6 +77,7 @@ export function follow(
   const found = first.isLoose ? (unwaited(first) ?? inOtherOrder(first, run)) : null;
   const shown = found ?? verdict;
   if (shown) findings.push(shown);
+  else findings.push(...blind(first));
   if (first.stopped || !first.unset.length) return report(first, findings, file);
   const { runs } = run("late", GARBAGE, first.unset);
   return report(first, findings, file, readsOfUnset(runs, first.unset, file));
@@ -113,6 +114,15 @@ function verdictOf({ status, output, runs, stopped }: Attempt): HostFinding | nu
   const message = `The file's own main, followed on its own data, ${[prints, ends].filter(Boolean).join(" and ")}.`;
   const isCertain = status !== 0 || said?.isCertain === true;
   return { kind: "wrong result", message, kernel: ofKernel(launch), line: launch.line, isCertain };
+}
+
+/** A program that calls its results right and never fetched any. */
+function blind({ runs, output, stopped, isBlind }: Attempt): HostFinding[] {
+  const [launch, said] = [runs.at(-1), praise(output)?.trim()];
+  if (!launch || stopped || !isBlind || !said) return [];
+  const message = `The file's own main prints "${said}", but never copies anything to the host.`;
+  const { line } = launch;
+  return [{ kind: "wrong result", message, kernel: ofKernel(launch), line, isCertain: false }];
 }
 
 const differ = (one: Attempt, other: Attempt) =>

@@ -86,6 +86,10 @@ export class Runtime {
   /** kernels by the place of their stubs, as the compiler calls them */
   kernels = new Map<number, string>();
   unwritten: Unwritten[] = [];
+  /** whether anything came to the host */
+  hasResults = false;
+  /** an array of which not all is held, in a sentence */
+  tooLarge = "";
   /** whether work may have waited while the host went on with memory that both see */
   isShared = false;
   /** how much work is done that may have changed memory of the host */
@@ -497,13 +501,16 @@ export class Runtime {
   }
 
   move(target: Span, source: Span, bytes: Uint8Array, count: number, line: number) {
-    const [large] = [target, source].filter(
-      ({ block, at }) => block && at + count > block.bytes.length,
-    );
-    if (large) throw new TooLargeError(`${large.name} is too large`);
+    const isLarge = ({ block, at }: Span) => block && at + count > block.bytes.length;
+    const large = [target, source].find(isLarge);
+    if (large) this.tooLarge ||= `${large.name} is too large`;
+    // Until a kernel reads it, what else is wrong may show.
+    if (large === target && !source.block) return;
+    if (large) throw new TooLargeError(this.tooLarge);
     const state = source.block?.state.subarray(source.at, source.at + count);
     const first = state?.indexOf(UNWRITTEN) ?? -1;
     target.bytes(count).set(bytes);
+    if (!target.block) this.hasResults = true;
     if (target.block?.where === "device") {
       target.block.usedBy ||= "the host";
       if (state) target.block.state.set(state, target.at);

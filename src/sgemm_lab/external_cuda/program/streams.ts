@@ -11,12 +11,15 @@ export interface Work {
   /** arrays that it reads and that it writes */
   reads: object[];
   writes: object[];
+  /** of a launch without atomics: its numbers and the arrays that it may write, and all it is given */
+  results?: string;
+  from?: string;
   run: () => void;
   before: Work[];
   isDone: boolean;
 }
 
-type Asked = Pick<Work, "stream" | "line" | "what" | "reads" | "writes" | "run">;
+type Asked = Omit<Work, "number" | "before" | "isDone">;
 
 /**
  * When work is done: where something waits for it; at once; or where something waits, but after all in
@@ -64,15 +67,15 @@ export class Streams {
     this.#last.set(stream, work);
     this.#pending.add(work);
     if (this.order === "early") this.finish(work);
-    else this.#look(work);
+    else this.isLoose ||= this.besides(work).length > 0;
     return work;
   }
 
-  #look(work: Work) {
+  /** Work in other streams that uses an array of some work, and that nothing orders with it. */
+  besides(work: Work) {
     const apart = this.pending.filter((one) => one.stream !== work.stream && clash(one, work));
-    if (this.isLoose || !apart.length) return;
-    const known = this.#until(work);
-    this.isLoose = apart.some((one) => !known.has(one));
+    const known = apart.length ? this.#until(work) : new Set();
+    return apart.filter((one) => !known.has(one));
   }
 
   /** Make what comes next in a stream wait for some work of another. */

@@ -78,8 +78,7 @@ def test_nothing_is_found_in_a_right_program(text: str) -> None:
         (SCALE, "i < n)", "i <= n)", "element 1000 of x, which has 1000 elements"),
         (SCALE, "2.0f * x[i]", "x[i] + x[i / 2]", "ends with status 1"),
         (SCALE, "/ 128, 128>>>", "/ 128, 2048>>>", "a block of 2048 threads is too large"),
-        (SCALE, "__global__ void", "__global__ void __launch_bounds__(64)",
-         "Line 14: scale is not"),
+        (SCALE, "void scale", "void __launch_bounds__(64) scale", "Line 14: scale is not"),
         (SCALE, "scale<<<(n + 127) / 128,", LARGE_COPY, "70000 blocks along y are too many"),
         (SCALE, "128>>>", "128, 50000>>>", "need cudaFuncSetAttribute"),
         (OWN_SHARED, ", 2 * 128", ", 47 * 1024", "with 2048 of its own arrays"),
@@ -88,8 +87,7 @@ def test_nothing_is_found_in_a_right_program(text: str) -> None:
         (LINES, "blockDim.x * gridDim.x", "blockDim.x", "letters (expected 5000)"),
         (TABLE, "size_t base = (size_t)", "int base = ", "element -"),
         (PARTS, "    __threadfence();\n", "", "reads parts[0], which thread 0 of block 0 accesses"),
-        (HALVES, "vector<__half> h", "vector<float> h",
-         "Line 12: The copy puts elements of type float"),
+        (HALVES, "vector<__half> h", "vector<float> h", "Line 12: The copy puts elements of type"),
         (MARK, "level[i] != now", "level[i] < 0", "accesses at line"),
     ],
 )  # fmt: skip
@@ -185,8 +183,7 @@ int main() {
         ("", 0, ""),
         ("    cudaStreamWaitEvent(other, filled, 0);\n", 17,
          "Nothing makes the launch of twice in line 17 wait for the launch of fill in line 14"),
-        ("    cudaStreamSynchronize(other);\n", 18,
-         "The host does not wait for the copy of line 18"),
+        ("cudaStreamSynchronize(other);\n", 18, "The host does not wait for the copy of line 18"),
     ],
 )  # fmt: skip
 @pytest.mark.sampled(every=4, first=TODAY)
@@ -303,9 +300,8 @@ def test_a_launch_with_a_struct_and_one_array_under_two_names_is_tried_in_other_
 
 
 def test_of_many_kernels_those_that_the_program_launches_are_taken() -> None:
-    more = "".join(
-        f"__global__ void other{one}(float *y) {{ y[{one}] = 0; }}\n" for one in range(24)
-    )
+    other = "__global__ void other{0}(float *y) {{ y[{0}] = 0; }}\n"
+    more = "".join(other.format(one) for one in range(24))
     text = more + SCALE.replace("#include <cstdio>", "")
     program = followed("#include <cstdio>\n" + text)
     assert (program["stopped"], program["status"], program["called"]) == ("", 0, ["scale"])

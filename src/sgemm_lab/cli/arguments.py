@@ -19,7 +19,7 @@ MOST_DIGITS = 18
 
 
 def add_shared(parser: argparse.ArgumentParser, *names: str) -> None:
-    """Declare arguments that several commands have: "kernels", "sizes", "size", "out", "seed"."""
+    """Declare arguments that several commands have, by their names in ``_SHARED``."""
     for name in names:
         flag, settings = _SHARED[name]
         parser.add_argument(flag, **settings)
@@ -138,5 +138,6 @@ _SHARED: dict[str, tuple[str, dict[str, Any]]] = {
         "type": Path,
         "help": "folder of record files; default: the book's, or ./records where it is installed",
     }),
+    "cublas": ("--cublas", {"action": "store_true", "help": "cuBLAS in FP32, no kernel"}),
     "seed": ("--seed", {"type": natural, "default": 0, "help": "of the drawn shapes"}),
 }  # fmt: skip

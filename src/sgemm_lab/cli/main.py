@@ -45,7 +45,9 @@ COMMANDS = {
         ("seed", "out"),
     ),
     "counters": Command(
-        "Read the GPU's hardware counters with ncu.", "measure", ("kernels", "sizes", "out")
+        "Read the GPU's hardware counters with ncu.",
+        "measure",
+        ("kernels", "sizes", "out", "cublas"),
     ),
     "errors": Command(
         "Measure the errors of kernels by input distribution.", "measure", ("kernels", "out")
@@ -55,7 +57,9 @@ COMMANDS = {
     ),
     "count": Command("Count a kernel's memory requests, without a GPU.", "count"),
     "export": Command("Write a kernel as one CUDA file that nvcc compiles.", "export"),
-    "launch": Command("Launch each kernel once, for a profiler.", "measure", ("kernels", "sizes")),
+    "launch": Command(
+        "Launch each kernel once, for a profiler.", "measure", ("kernels", "sizes", "cublas")
+    ),
     "multi-gpu": Command("Multiply on several GPUs.", "multi_gpu", ("size",)),
     "strassen": Command(
         "Multiply by Strassen's algorithm, or record its performance.", "strassen", ("size",)

@@ -48,16 +48,6 @@ def add_record_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_counters_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of ``counters``."""
-    parser.add_argument("--cublas", action="store_true", help="of cuBLAS in FP32 alone")
-
-
-def add_launch_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of ``launch``."""
-    parser.add_argument("--cublas", action="store_true", help="launch cuBLAS in FP32 alone")
-
-
 def add_add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of ``add``."""
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="a record file")

@@ -51,6 +51,7 @@ def test_what_prints_does_nothing_and_is_told(tmp_path: Path) -> None:
     found = opened(text, tmp_path)
     assert found.notes == ("Does nothing here: printf and assert.",)
     assert "vprintf" not in found.ptx
+    assert not found.doubts
     assert opened("__global__ void k(int* x) { *x = 1; } // printf(1)", tmp_path).notes == ()
 
 

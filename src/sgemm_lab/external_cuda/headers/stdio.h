@@ -1,4 +1,4 @@
 #ifndef SGEMM_LAB_STDIO
 #define SGEMM_LAB_STDIO
-#define printf(...) ((int)0)
+#define printf(...) ([] { return 0; }())
 #endif

@@ -36,6 +36,8 @@ class Gpu:
     memory_bus_bits: int
     l2_bytes: int
     sources: dict[str, str]
+    dram_gb: int = 0
+    """Capacity of DRAM in 10⁹ bytes; 0 where it is not known."""
     source: str = "data sheet"
     """Label of the sources on a page."""
 
@@ -92,8 +94,8 @@ class Gpu:
 
 
 _NUMBERS = (
-    "sms", "fp32_lanes", "tf32_fmas", "fp16_fmas", "clock_mhz", "dram_gbs", "memory_bus_bits",
-    "l2_bytes",
+    "sms", "fp32_lanes", "tf32_fmas", "fp16_fmas", "clock_mhz", "dram_gb", "dram_gbs",
+    "memory_bus_bits", "l2_bytes",
 )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ import pytest
 from sgemm_lab import lab
 from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.counting.warp_requests import warp_requests
-from sgemm_lab.lab.pictures.banks import bank_clocks, bank_phases
+from sgemm_lab.lab.pictures.banks import bank_clocks, bank_phases, half_warps
 from sgemm_lab.lab.pictures.copy_paths import Copies, copy_counts, copy_path
 from sgemm_lab.lab.pictures.copying import copied_by, copies
 from sgemm_lab.lab.pictures.fragment_map import fragment_map
@@ -112,6 +112,7 @@ PANELS: dict[str, Callable[[], Any]] = {
     ),
     "one word for all": lambda: bank_phases("One word", load_kernel("split"), "fragA[", lanes=16),
     "clocks of a read": lambda: bank_clocks("A read", load_kernel("register_cache"), "fragA["),
+    "two half-warps": lambda: half_warps("As", load_kernel("tiled"), "As", says="**{waves}**"),
     "lanes in a row": lambda: lane_columns("Lanes", load_kernel("split")),
     "three stages": lambda: ring_panel("Three stages", Pipeline(281, 754, 4096, 8, 3), 4),
     "issue slots": lambda: slots_panel("Issue slots", {"one": (0.67, 0.8), "two": (0.6, 0.9)}),
@@ -212,6 +213,12 @@ def test_the_map_marks_the_limit_of_a_chapter_and_the_one_before() -> None:
     assert "L1 sets the limit here." in machine_map("L1").text
     assert ">limit<" not in machine_map().html
     assert "The number of busy SMs sets" in machine_map("SMs", was="schedulers").text
+
+
+def test_a_half_warp_that_reads_the_same_16_bytes_takes_a_wavefront() -> None:
+    halves = drawn("two half-warps")
+    assert "wavefront 1 serves 16 lanes, wavefront 2 serves 16 lanes" in halves.text
+    assert halves.text.endswith("2 wavefronts")
 
 
 def test_the_swizzle_puts_one_piece_of_eight_rows_into_all_banks() -> None:

@@ -7,7 +7,7 @@ interface Hint {
   near?: number;
   above?: number;
   below?: number;
-  /** the page's own estimate */
+  /** the page's own estimate: right, though the measurement differs */
   estimated?: boolean;
 }
 
@@ -57,8 +57,6 @@ export type JudgingData = NumberData | EstimateData | ChoiceData;
 interface Verdict {
   /** null: there is nothing to judge */
   right: boolean | null;
-  /** The page's own estimate, which misses the measurement: neither praised nor blamed. */
-  estimated?: boolean;
   text: string;
 }
 
@@ -115,14 +113,15 @@ function judgeEstimate(data: EstimateData, given: number): Verdict {
     return { right: null, text: `${spelled(given)} cannot be. Give a number above 0.` };
   }
   const value = printed(data.expected);
-  const right = near(given, value, data.tolerance);
-  const hint = right ? undefined : data.hints.find((one) => fits(one, given, data.tolerance));
-  const estimated = hint?.estimated === true;
+  const hits = near(given, value, data.tolerance);
+  const hint = hits ? undefined : data.hints.find((one) => fits(one, given, data.tolerance));
+  const right = hits || hint?.estimated === true;
   const you = right ? "Right: you" : "You";
-  const said = estimated
-    ? `That is about what the estimate gives. Measured: ${measured(data.expected)}, because`
-    : `${you} said ${spelled(given)}, it is ${measured(data.expected)}: ${miss(given, value)}.`;
-  return { right, estimated, text: [said, hint?.says, data.says].filter(Boolean).join(" ") };
+  const said =
+    hint?.estimated === true
+      ? `Right: that is the estimate. Measured: ${measured(data.expected)}, because`
+      : `${you} said ${spelled(given)}, it is ${measured(data.expected)}: ${miss(given, value)}.`;
+  return { right, text: [said, hint?.says, data.says].filter(Boolean).join(" ") };
 }
 
 /** What judges an answer on a GPU. */

@@ -147,7 +147,7 @@ class Estimate(Question):
     close: float = 0.1
     """The share by which an estimate may miss and still counts as right; 0 for whole numbers."""
     predicted: tuple[Hint, ...] = ()
-    """The page's own estimate: where the measurement differs, neither right nor wrong."""
+    """The page's own estimate: right too, though the measurement differs."""
     hints: tuple[Hint, ...] = ()
 
     @property
@@ -155,7 +155,8 @@ class Estimate(Question):
         """By how much an estimate may miss."""
         if not self.close:
             return "A whole number."
-        return f"Within {percent(self.close)} counts as right."
+        of = " of the measured factor or of the estimate" if self.predicted else ""
+        return f"Within {percent(self.close)}{of} counts as right."
 
     def judging(self, machine: Machine) -> JudgingData:
         """Return what judges an answer."""

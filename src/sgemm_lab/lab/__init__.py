@@ -15,7 +15,7 @@ Bounds
 Figures
     ``figure`` of panels: ``one_element``, ``owns``, ``reads``, ``l1_queue``, ``copies``,
     ``copy_path``, ``copy_counts``, ``bank_phases``, ``bank_clocks``, ``lane_columns``,
-    ``bytes_moved``, ``stage_ring``,
+    ``half_warps``, ``bytes_moved``, ``stage_ring``,
     ``issue_slots``, ``time_bars``, ``k_split``, ``k_split_lengths``, ``formats``,
     ``fragment_map``, ``swizzle``, ``multicast``, ``tf32_split``, ``gpu_layout``, ``share_bars``,
     ``running_sums``, ``promoted_sums``; for ``frames``:
@@ -78,7 +78,7 @@ from sgemm_lab.lab.occupancy_calculator import occupancy
 from sgemm_lab.lab.output import code, say, table, written
 from sgemm_lab.lab.own_kernels import kernel, mine, source
 from sgemm_lab.lab.pictures.bank_rows import swizzle
-from sgemm_lab.lab.pictures.banks import bank_clocks, bank_phases
+from sgemm_lab.lab.pictures.banks import bank_clocks, bank_phases, half_warps
 from sgemm_lab.lab.pictures.bars import share_bars
 from sgemm_lab.lab.pictures.cancellation import cancellation_steps
 from sgemm_lab.lab.pictures.copy_paths import copy_counts, copy_path

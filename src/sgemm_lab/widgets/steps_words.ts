@@ -25,9 +25,8 @@ function elementOf({ name, space, shape }: TracedArray, { row, column }: Entry) 
 }
 
 const NOTHING_YET =
-  "Nothing has happened yet. Press Play, or go step by step. A step is one access or one product. " +
-  "In the strip above each bar is a step, in the colour of the memory that it uses, and a long line " +
-  "is a barrier.";
+  "Press Play, or go one access or product at a time. Each is a bar in the strip above, in the color " +
+  "of the memory that it uses; a long line is a barrier. Threads are (x, y), elements [row, column].";
 
 /** What the last step did, in a sentence. */
 export function stepWords(walkthrough: Walkthrough, seen: Seen) {

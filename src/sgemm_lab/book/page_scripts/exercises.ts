@@ -1,7 +1,7 @@
 // Exercises and predictions of a page take an answer, judge it and keep it for the reader's return.
 //
 // A box (data-lab="exercise" or "prediction") holds a form, a place for the verdict and, as JSON,
-// what judges an answer. Its state stands in data-state: empty, wrong, right, estimated or passed. Whoever
+// what judges an answer. Its state stands in data-state: empty, wrong, right or passed. Whoever
 // must know hears the event "lab-answered" on the document, with the box's name and state. What
 // has data-lab-after="name name" waits until those boxes are answered or passed: unseen, or where it
 // is a <details>, closed. A prediction lets what tells its answer wait.
@@ -23,7 +23,7 @@ const KEY = "sgemm-lab:answers";
 const ALL = "all predictions"; // an entry among the answers: they are passed
 const DRAFTS = "sgemm-lab:lines";
 const ASKED = ':is([data-lab="exercise"], [data-lab="prediction"])';
-const SIGNS = { right: "✓", wrong: "✗", estimated: "≈", passed: "", empty: "" };
+const SIGNS = { right: "✓", wrong: "✗", passed: "", empty: "" };
 
 interface StoredAnswer {
   answer: string;
@@ -167,11 +167,9 @@ function setState(box: Box, state: State): void {
 
 function show(
   box: Box,
-  verdict: { right: boolean | null; estimated?: boolean; text: string; by?: string },
+  { right, text, by }: { right: boolean | null; text: string; by?: string },
 ): void {
-  const { right, estimated, text, by } = verdict;
-  const judged = right ? "right" : estimated ? "estimated" : "wrong";
-  const state: State = right === null ? "empty" : judged;
+  const state: State = right === null ? "empty" : right ? "right" : "wrong";
   say(box, state, by ?? "", ...sentence(text));
   if (right !== null) setState(box, state);
 }

@@ -16,6 +16,7 @@ from sgemm_lab.lab.pictures.frame import (
     outline,
     panel,
     rectangle,
+    stroke,
     words,
 )
 from sgemm_lab.lab.request_painters import one_block
@@ -28,6 +29,8 @@ _WIDE = 128
 _LEFT = 82
 _CELL = (PANEL_WIDTH - _LEFT - 2) // BANKS
 _HIGH = 30
+_BETWEEN = 26
+"""Between lanes and banks, in px."""
 _ROW, _LOW = 20, 15
 """Height of a row, and where there are many."""
 
@@ -114,6 +117,48 @@ def bank_clocks(title: str, name: str | Kernel, line: str, *, says: str = "") ->
         said.append(f"wavefront {clock + 1} brings {len(brought)} k of row {row}")
     described = f"A read of a warp of '{kernel.display_name}': {', '.join(said)}."
     return panel(title, parts, 16 + _HIGH * len(waves), described, says)
+
+
+def half_warps(title: str, name: str | Kernel, array: str, *, says: str = "") -> Output:
+    """Draw the wavefronts of a warp's first load of a tile: the lanes and the banks of each.
+
+    16 bytes a lane take one wavefront or more for each half of the warp.
+
+    Args:
+        array: the tile in shared memory, such as "As".
+        says: the line below, with ``{waves}`` for their number.
+    """
+    kernel = kernel_of(name)
+    request = next(
+        one
+        for one in warp_requests(kernel, one_block(kernel), space="shared")
+        if one["array"] == array and one["op"] == "load"
+    )
+    waves = shared_wavefronts(request["addresses"], request["bits"] // 8, is_load=True)
+    cell = (PANEL_WIDTH - _LEFT - _BETWEEN) / 2 / BANKS
+    right = _LEFT + WARP * cell + _BETWEEN
+    parts = [words(_LEFT, 11, "lanes"), words(right, 11, "banks")]
+    said = []
+    for at, wave in enumerate(waves):
+        y = 16 + at * _ROW
+        served = {lane for lanes in wave.words.values() for lane in lanes}
+        parts.append(words(0, y + 14, f"wavefront {at + 1}"))
+        parts.append(stroke(f"M{right - _BETWEEN + 6} {y + 9}h14m-4 -4l4 4l-4 4", "muted"))
+        for x, found in ((_LEFT, served), (right, _banks(wave, request["bits"]))):
+            parts.append(outline(x, y + 0.5, BANKS * cell, _ROW - 3, "grid"))
+            for first, last in intervals(found):
+                left, wide = x + first * cell, (last - first + 1) * cell
+                parts.append(rectangle(left, y, wide, _ROW - 2, "shared", 0.36))
+                inside = wide > _BETWEEN
+                place = (left + wide / 2, y + 14) if inside else (left + wide + 4, y + 14)
+                anchor = "middle" if inside else "start"
+                parts.append(words(*place, f"{first}–{last}", anchor=anchor))
+        said.append(f"wavefront {at + 1} serves {plural(len(served), 'lane')}")
+    described = f"A load of '{array}' in '{kernel.display_name}': {', '.join(said)}."
+    height = 16 + _ROW * len(waves)
+    return panel(
+        title, parts, height, described, says.format(waves=plural(len(waves), "wavefront"))
+    )
 
 
 def _banks(wave: Wavefront, bits: int) -> set[int]:

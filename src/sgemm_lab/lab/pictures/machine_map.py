@@ -14,16 +14,18 @@ from sgemm_lab.lab.pictures.frame import (
     figure_html,
     outline,
     rectangle,
-    stroke,
     words,
 )
 from sgemm_lab.models.bound import SCHEDULERS
 from sgemm_lab.text import number
 
-_BOX = 40
-_GAP = 12
+_LINE = 16
+"""Height of a line of words in a box."""
+_GAP = 14
 _INSET = 10
-_TITLE = "What each part gives one SM in a clock"
+_PER_NUMBER = 0.6
+"""Width, in px, of the pipe that brings a number in a clock."""
+_TITLE = "Numbers per clock that reach one SM"
 _NOW, _WAS = "limit", "before"
 
 
@@ -31,22 +33,29 @@ class _Part(NamedTuple):
     """A part of the machine: its box on the map."""
 
     name: str
-    rate: str
+    lines: tuple[str, ...]
+    """Size and latency of a memory, and what it gives in a clock."""
     hue: str
     x: float
     y: float
     width: float
+    gives: float = 0
+    """Numbers in a clock that go down to the next part."""
+
+    @property
+    def bottom(self) -> float:
+        return self.y + (1 + len(self.lines)) * _LINE + 8
 
 
 def machine_map(now: str = "", *, was: str = "", says: str = "") -> Output:
     """Draw the map of the machine and mark the limit that a chapter moves, for each GPU.
 
-    A chapter that moves the limit shows it near its top. Rates are per clock and SM: of DRAM and
-    L2 as measured on this machine's GPU or the recorded ones, of the rest by design.
+    Rates are per clock and SM: of memory as measured on this machine's GPU or the recorded ones,
+    of the rest by design. Below a part, the pipe to the next is as wide as its rate.
 
     Args:
         now: the part that limits the chapter's last kernel: "DRAM", "L2", "L1", "shared memory",
-            "registers", "schedulers", "multiply-add units", or "SMs" where there are too few
+            "registers", "schedulers", "FP32 units", or "SMs" where there are too few
             blocks; without it nothing is marked.
         was: the part that limited the kernel before; the same part where the limit stays, none in
             the first chapter.
@@ -60,55 +69,68 @@ def machine_map(now: str = "", *, was: str = "", says: str = "") -> Output:
 
 def _map(now: str, was: str, says: str) -> Output:
     card = measured_card()
-    gpu = card.sheet
-    parts = _parts(card, gpu)
+    parts = _parts(card, card.sheet)
     names = [*(part.name for part in parts), "SMs"]
     for name in (now, was):
         if name and name not in names:
             raise LabError(f"The map has no '{name}': take one of {', '.join(names)}.")
-    top, bottom = 2 * (_BOX + _GAP), parts[-1].y + _BOX
+    top, bottom = parts[1].bottom + _GAP, parts[-1].bottom + _INSET
     tags = {was: _WAS, now: _NOW}
-    frame = _Part("SMs", "", "line", 0, top, PANEL_WIDTH)
-    shapes = [_frame(frame, bottom + _INSET - top, tags.get("SMs", ""))]
+    shapes = [_frame(top, bottom - top, tags.get("SMs", ""))]
     shapes.append(words(_INSET, top + 18, f"one of {card.device.sms} SMs", bold=True))
     shapes += [shape for part in parts for shape in _drawn(part, tags.get(part.name, ""))]
-    shapes += [_wire(PANEL_WIDTH / 2, y, _GAP) for y in (_BOX, 2 * _BOX + _GAP)]
     moved = _sentence(now, was)
-    ways = "; ".join(f"{part.name}: {part.rate}" for part in parts)
+    ways = "; ".join(f"{part.name}: {', '.join(part.lines)}" for part in parts)
     described = f"Map of {card.device.name}, from DRAM to the arithmetic. {moved} {_TITLE}: {ways}."
-    svg = drawing(shapes, bottom + _INSET + 2, described)
+    svg = drawing(shapes, bottom + 2, described)
     html = figure_html(
         f'<div class="lab-panel"><p class="lab-panel-title">{_TITLE}</p>{svg}</div>',
         f"{moved} {says}".rstrip(),
+        origin="Clocks are the latency of a load. Memory as measured on "
+        f"{card.device.name}, the rest by design.",
         kind="lab-opener lab-beside",
     )
     return Output(html, f"{described} {says}".rstrip())
 
 
 def _parts(card: Card, gpu: Gpu | None) -> list[_Part]:
-    clocks = card.device.sms * card.clock_mhz / 1e3  # of all SMs, in 10⁹ a second
-    dram, l2 = (
-        f"{number(card.bandwidth[level] / clocks / FLOAT_BYTES)} numbers, measured"
-        for level in ("dram", "l2")
-    )
     inner = PANEL_WIDTH - 2 * _INSET
     half = (inner - 8) / 2
     right = _INSET + half + 8
-    y = 2 * (_BOX + _GAP) + 26
-    step = _BOX + 8
-    last, issued = y + 2 * step, f"{SCHEDULERS} instructions × {WARP}"
-    lanes = f"{gpu.fp32_lanes} multiply-adds" if gpu else "multiply-adds"
-    operands = f"{2 * gpu.fp32_lanes} numbers to multiply" if gpu else "numbers to multiply"
-    banks = f"{BANKS} numbers"
+    most = card.device.shared_per_sm // 1024
+    least = 32 if card.device.compute_capability == "7.5" else 28  # KB of L1
+    l2 = (gpu or card.device).l2_bytes // 1024**2
+
+    def memory(
+        level: str, name: str, size: str, x: float, y: float, width: float, of: str = ""
+    ) -> _Part:
+        per_number = FLOAT_BYTES * card.device.sms * card.clock_mhz / 1e3  # 10⁹ bytes a second
+        rate = card.bandwidth[level] / per_number
+        clocks = f"{number(card.latency[level])} clocks"
+        lines = (", ".join(filter(None, (size, clocks))), f"{rate:.2g}{of} numbers")
+        hue = "shared" if level == "l1" else level
+        return _Part(name, lines, hue, x, y, width, rate)
+
+    dram = memory(
+        "dram", "DRAM", f"{gpu.dram_gb} GB" if gpu and gpu.dram_gb else "", 0, 0, PANEL_WIDTH
+    )
+    second = memory("l2", "L2", f"{l2} MB", 0, dram.bottom + _GAP, PANEL_WIDTH)
+    y, of = second.bottom + _GAP + 26, f" of {BANKS}"
+    first = memory("l1", "L1", f"{least}–{least + most} KB", _INSET, y, half, of)
+    shared = memory("shared", "shared memory", f"0–{most} KB", right, y, half, of)
+    lanes = gpu.fp32_lanes if gpu else 0
+    size = f"{card.device.registers_per_sm * FLOAT_BYTES // 1024} KB"
+    operands = f"{size}, {2 * lanes or ''} numbers to multiply".replace("  ", " ")
+    registers = _Part(
+        "registers", (operands,), "register", _INSET, first.bottom + _GAP, inner, 2 * lanes
+    )
+    last, issued = registers.bottom + _GAP, f"{SCHEDULERS} instructions × {WARP}"
+    multiply = f"{lanes or ''} multiply-adds".strip()
     return [
-        _Part("DRAM", dram, "dram", 0, 0, PANEL_WIDTH),
-        _Part("L2", l2, "l2", 0, _BOX + _GAP, PANEL_WIDTH),
-        _Part("L1", banks, "shared", _INSET, y, half),
-        _Part("shared memory", "same 32 banks", "shared", right, y, half),
-        _Part("registers", operands, "register", _INSET, y + step, inner),
-        _Part("schedulers", issued, "kernel", _INSET, last, half),
-        _Part("multiply-add units", lanes, "kernel", right, last, half),
-    ]
+        dram, second, first, shared, registers,
+        _Part("schedulers", (issued,), "kernel", _INSET, last, half),
+        _Part("FP32 units", (multiply,), "kernel", right, last, half),
+    ]  # fmt: skip
 
 
 def _sentence(now: str, was: str) -> str:
@@ -136,40 +158,31 @@ def _is_plural(name: str) -> bool:
 
 def _drawn(part: _Part, tag: str) -> list[str]:
     now, was = tag == _NOW, tag == _WAS
-    left, width = part.x + 1, part.width - 2
-    solid = rectangle(left, part.y + 1, width, _BOX - 2, part.hue, 0.36 if now else 0.08)
+    left, width, height = part.x + 1, part.width - 2, part.bottom - part.y - 2
     edge = 3 if now else 2 if was else 1
-    border = outline(left, part.y + 1, width, _BOX - 2, part.hue, thick=edge, dashed=was)
-    shapes = [solid, border, words(left + 8, part.y + 17, part.name, bold=True)]
-    shapes.append(words(left + 8, part.y + 32, part.rate, hue="muted" if not now else "fg"))
+    shapes = [
+        rectangle(left, part.y + 1, width, height, part.hue, 0.36 if now else 0.08),
+        outline(left, part.y + 1, width, height, part.hue, thick=edge, dashed=was),
+        words(left + 8, part.y + 17, part.name, bold=True),
+    ]
+    for row, line in enumerate(part.lines, 2):
+        shapes.append(words(left + 8, part.y + 1 + row * _LINE, line, hue="fg" if now else "muted"))
+    if part.gives:
+        wide = part.gives * _PER_NUMBER
+        # Registers feed the FP32 units, at the right.
+        middle = part.x + part.width * (0.75 if part.name == "registers" else 0.5)
+        shapes.append(rectangle(middle - wide / 2, part.bottom, wide, _GAP, part.hue, 0.6))
     if tag:
-        shapes.append(
-            words(
-                left + width - 8,
-                part.y + (17 if len(part.name) < len(part.rate) else 32),
-                tag,
-                anchor="end",
-                bold=now,
-            )
-        )
+        shapes.append(words(left + width - 8, part.y + 17, tag, anchor="end", bold=now))
     return shapes
 
 
-def _frame(part: _Part, height: float, tag: str) -> str:
+def _frame(y: float, height: float, tag: str) -> str:
     now = tag == _NOW
     shape = outline(
-        1,
-        part.y + 1,
-        part.width - 2,
-        height - 1,
-        "fg" if tag else "line",
-        thick=3 if now else 2 if tag else 1,
-        dashed=tag == _WAS,
-    )
+        1, y + 1, PANEL_WIDTH - 2, height - 1, "fg" if tag else "line",
+        thick=3 if now else 2 if tag else 1, dashed=tag == _WAS,
+    )  # fmt: skip
     if not tag:
         return shape
-    return shape + words(part.width - 10, part.y + 18, tag, anchor="end", bold=now)
-
-
-def _wire(x: float, y: float, length: float) -> str:
-    return stroke(f"M{x:g} {y:g}v{length:g}m-4 -5l4 5l4 -5", "fg", thick=1.4)
+    return shape + words(PANEL_WIDTH - 10, y + 18, tag, anchor="end", bold=now)

@@ -30,6 +30,12 @@ int main() {
     sums<<<16, 256>>>(x, part, 4096);
 }
 """
+SPREAD = """// a, b and c % 128 == 0
+__global__ void spread(float4* y, const float4* x, int a, int b, int c) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < a * b * (c / 4)) y[i] = x[i % c];
+}
+"""
 
 
 def messages(text: str) -> list[str]:
@@ -37,7 +43,7 @@ def messages(text: str) -> list[str]:
     return [one.message for one in report.findings]
 
 
-@pytest.mark.parametrize("text", [SCALE, UNGUARDED, SUMS])
+@pytest.mark.parametrize("text", [SCALE, UNGUARDED, SUMS, SPREAD])
 @pytest.mark.sampled(every=3, first=TODAY)
 def test_blocks_that_no_launch_has_may_do_anything(text: str) -> None:
     assert messages(text) == []

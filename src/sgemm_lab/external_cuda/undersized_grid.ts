@@ -14,8 +14,7 @@ import { type Finding, findingOf, ofKernel, WRONG_RESULT } from "./severity.ts";
 const SECONDS = 2;
 const MOST_THREADS = 2 ** 22;
 const JUST_BEYOND =
-  "It happens with a block more than the launch has, and not in those behind it: the guard lets " +
-  "through what lies just beyond the end.";
+  "It happens with a block more than the launch has: the guard lets through what lies just beyond.";
 
 /**
  * A warning about a guard that lets more through than its arrays hold, or about a grid that is too small.
@@ -65,7 +64,8 @@ function compareAlong(
   const [first, last] = [ran(grid[axis]), ran(larger[axis] - 1)];
   if (last.result.hazards.length || changes(done, last).some(({ more }) => more >= 0)) return [];
   const [leaves] = first.result.hazards.filter(({ kind }) => kind === OUT_OF_BOUNDS);
-  if (leaves) {
+  // Blocks far behind may reach another array.
+  if (leaves && !ran(grid[axis] + 1).result.hazards.length) {
     const found = findingOf(leaves, prepared, "warning");
     return [{ ...found, message: `${found.message} ${JUST_BEYOND}` }];
   }

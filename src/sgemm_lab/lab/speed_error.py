@@ -6,6 +6,7 @@ from functools import partial
 
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
+from matplotlib.patheffects import withStroke
 from matplotlib.ticker import LogLocator, NullLocator
 from matplotlib.transforms import Bbox
 
@@ -108,7 +109,7 @@ def conclusion(found: Sequence[Point]) -> str:
             f"{number(best.tflops)} TFLOP/s, at {share} times its error."
         )
     if any(one.kind == STRASSEN for one in found):
-        first += " Each level of Strassen's algorithm moves a point to the right: more error."
+        first += " Each level of Strassen's algorithm (of another run) has more error."
     if not faster:
         return f"{first} Nothing here is faster."
     return f"{first} What is faster has at least {number(min(faster))} times the error of cuBLAS."
@@ -224,5 +225,6 @@ def _write_labels(found: Sequence[Point], ax: Axes) -> None:
         label = ax.annotate(
             text, (one.error, one.tflops), xytext=(dx, dy), textcoords="offset points",
             ha=align, va="center", fontsize=9, color=_ARITHMETICS[one.arithmetic][1],
+            path_effects=[withStroke(linewidth=3, foreground=style.BACKGROUND)],
         )  # fmt: skip
         label.set_in_layout(False)

@@ -196,7 +196,7 @@ def _of_several_gpus(what: Callable[[RecordQueries], tuple[float, str]]) -> Find
     def found(_machine: Machine) -> Found:
         record = findings()
         value, says = what(record)
-        source = f"Recorded on {record.record.gpu.name}s, {record.runs[0].date[:10]}."
+        source = f"Recorded on {record.record.gpu.name}s, {record.day}."
         return Found(value, source, says)
 
     return found

@@ -58,7 +58,7 @@ class MultiGpuResults(RecordQueries):
     @property
     def note(self) -> str:
         """Where the numbers come from."""
-        return f"{self.record.gpu.name}s in one server, recorded on {self.runs[0].date[:10]}."
+        return f"{self.record.gpu.name}s in one server, recorded on {self.day}."
 
     @staticmethod
     def ms(samples: tuple[float, ...] | None) -> float:

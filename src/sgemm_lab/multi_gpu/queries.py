@@ -38,6 +38,11 @@ class RecordQueries:
         """All runs, latest first."""
         return sorted(self.record.runs, key=lambda run: run.date, reverse=True)
 
+    @property
+    def day(self) -> str:
+        """The day of the latest run that measured links."""
+        return next(run.date for run in self.runs if run.links)[:10]
+
     def product(self, gpus: int, n: int, layout: str = "rows", **fields: Any) -> ProductTimes:
         """Return the latest times of n³ on some GPUs.
 

@@ -140,14 +140,15 @@ function isAnswered(name: string) {
 
 /** Say what a hidden part waits for, and lead to the first of it. */
 function sayHidden(part: Element, open: string[]) {
-  const note = part.querySelector<HTMLAnchorElement>(":scope > .lab-hidden-note");
   const first = boxes.find(({ name }) => open.includes(name));
-  if (!note || !first) return;
-  note.href = `#${first.element.id}`;
-  note.textContent =
-    open.length > 1
-      ? `Hidden until ${open.length} predictions are answered.`
-      : "Hidden until the prediction is answered.";
+  if (!first) return;
+  const heading = first.element.closest("section")?.querySelector("h1, h2, h3")?.textContent ?? "";
+  const what = open.length > 1 ? `${open.length} predictions, first` : "you predict";
+  const says = `Hidden until ${what} in “${heading.replace(/[#¶]$/, "")}”.`;
+  part.setAttribute("data-lab-says", says);
+  const note = part.querySelector<HTMLAnchorElement>(":scope > .lab-hidden-note");
+  note?.setAttribute("href", `#${first.element.id}`);
+  note?.replaceChildren(says);
 }
 
 function setState(box: Box, state: State): void {

@@ -1,4 +1,4 @@
-"""Warps of a scheduler in round numbers."""
+"""Warps of an SM in round numbers."""
 
 from sgemm_lab.widgets.latency_hiding import Case
 

@@ -25,20 +25,18 @@ def test_a_second_one_fills_the_gap_of_the_first(show: Opener, kind: str, unit: 
     expect(two).to_contain_text(f"as drawn, the {unit} are never idle.")
 
 
-def test_the_book_shows_the_latencies_of_its_card_and_the_instructions_of_naive() -> None:
+def test_the_book_shows_the_latencies_of_its_card_and_the_wavefronts_of_naive() -> None:
     widget, card = lab.latency_hiding(), lab.card()
     assert [case["wait"] for case in widget.cases] == [
         round(card.latency[level]) for level in ("l1", "l2", "dram")
     ]
-    assert {case["most"] for case in widget.cases} == {16}
-    steps = 4096**3 / 32
-    instructions = UNROLLED * lab.hardware("naive").warp_instructions / steps
-    assert widget.cases[0]["work"] == round(instructions)
+    assert {case["most"] for case in widget.cases} == {64}
+    assert widget.cases[0]["work"] == 2 * UNROLLED
 
 
 def test_the_slider_fills_the_idle_clocks(page: Page) -> None:
     verdict = page.locator(".lab-verdict")
-    slider = page.get_by_role("slider", name="Warps of one scheduler")
+    slider = page.get_by_role("slider", name="Warps on the SM")
     for chosen, many, words in (
         (0, 16, "never idle"),
         (1, 3, "idle 80 % of the time. With 15 warps"),

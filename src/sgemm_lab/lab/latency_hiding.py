@@ -6,10 +6,8 @@ from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.lab.arguments import kernel_of
 from sgemm_lab.lab.bound_table import bound
 from sgemm_lab.lab.card import newest_card
-from sgemm_lab.lab.hardware_counters import hardware
 from sgemm_lab.lab.speeds import speed
 from sgemm_lab.lab.timelines import blocks_per_sm
-from sgemm_lab.models.bound import SCHEDULERS
 from sgemm_lab.widgets import LatencyHiding
 from sgemm_lab.widgets.latency_hiding import Case
 
@@ -22,21 +20,20 @@ _LEVELS = {"L1": "l1", "L2": "l2", "DRAM": "dram"}
 
 
 def latency_hiding(name: str | Kernel = "naive") -> LatencyHiding:
-    """Slide the warps of one scheduler, and see them fill the clocks in which it would be idle.
+    """Slide the warps on an SM, and see their loads fill the clocks in which L1 would be idle.
 
-    A turn of a warp is the instructions of one turn of the kernel's unrolled loop, by the GPU's
-    counters. Then it waits for its loads, as long as one load took on the recorded card.
+    A turn of a warp is the wavefronts of one turn of the kernel's unrolled loop. Then it waits for
+    its loads, as long as one load took on the recorded card.
 
     Raises:
-        LabError: the kernel has no counters, or no record has the microbenchmarks.
+        LabError: the kernel's bound is not known, or no record has the microbenchmarks.
     """
-    card, kernel = newest_card(), kernel_of(name)
-    steps = _CUBE[0] * _CUBE[1] * _CUBE[2] / WARP
-    work = UNROLLED * hardware(kernel).warp_instructions / steps
-    most = limits_of(card.device.compute_capability).warps_per_sm // SCHEDULERS
+    card = newest_card()
+    work = round(UNROLLED * bound(name).demand)
+    most = limits_of(card.device.compute_capability).warps_per_sm
     return LatencyHiding(
         [
-            Case(name=level, work=round(work), wait=round(card.latency[key]), most=most)
+            Case(name=level, work=work, wait=round(card.latency[key]), most=most)
             for level, key in _LEVELS.items()
         ],
         chosen=1,

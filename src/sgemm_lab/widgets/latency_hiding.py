@@ -8,7 +8,7 @@ import traitlets
 from sgemm_lab.text import percent
 from sgemm_lab.widgets.base import LabWidget, html_table
 
-UNITS = {"warp": "scheduler", "block": "banks", "warp group": "tensor cores"}
+UNITS = {"warp": "L1", "block": "the banks", "warp group": "the tensor cores"}
 """What takes turns, and at what."""
 
 
@@ -65,4 +65,4 @@ class LatencyHiding(LabWidget):
             for workers in range(1, most + 1)
         ]
         heads = [f"{self.kind}s", *(case["name"] for case in self.cases)]
-        return html_table(f"Share of the time that the {UNITS[self.kind]} can be busy", heads, rows)
+        return html_table(f"Share of the time that {UNITS[self.kind]} can be busy", heads, rows)

@@ -28,7 +28,7 @@ interface State {
 
 /** Of each kind: the unit, the slider's name, what bars mean, px of a row where there is no room for more. */
 const KINDS = {
-  warp: ["scheduler", "Warps of one scheduler", "starts instructions", "waits for its loads", 13],
+  warp: ["L1", "Warps on the SM", "reads from L1", "waits for its loads", 5],
   block: [
     "banks",
     "Blocks on the SM",
@@ -143,10 +143,10 @@ class Drawing extends OverTime {
   drawWorker(worker: number, y: number) {
     const { row, kind } = this;
     const { work, wait } = this.turn;
-    if (row > 15 || worker % 4 === 3 || worker === 0) {
+    if (row > 15 || worker % 8 === 7 || worker === 0) {
       this.name(`name${worker}`, y + row / 2 + 4, `${kind} ${worker + 1}`);
     }
-    const tall = Math.min(row - 3, TALLEST);
+    const tall = Math.min(0.75 * row, TALLEST);
     const top = y + (row - 1 - tall) / 2;
     for (const start of this.turnsOf(worker)) {
       const id = `${worker}-${start}`;

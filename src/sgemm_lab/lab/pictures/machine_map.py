@@ -102,12 +102,12 @@ def _parts(card: Card, gpu: Gpu | None) -> list[_Part]:
     l2 = (gpu or card.device).l2_bytes // 1024**2
 
     def memory(
-        level: str, name: str, size: str, x: float, y: float, width: float, of: str = ""
+        level: str, name: str, size: str, x: float, y: float, width: float, of: str = " numbers"
     ) -> _Part:
         per_number = FLOAT_BYTES * card.device.sms * card.clock_mhz / 1e3  # 10⁹ bytes a second
         rate = card.bandwidth[level] / per_number
         clocks = f"{number(card.latency[level])} clocks"
-        lines = (", ".join(filter(None, (size, clocks))), f"{rate:.2g}{of} numbers")
+        lines = (", ".join(filter(None, (size, clocks))), f"{rate:.2g}{of}")
         hue = "shared" if level == "l1" else level
         return _Part(name, lines, hue, x, y, width, rate)
 
@@ -172,8 +172,9 @@ def _drawn(part: _Part, tag: str) -> list[str]:
         # Registers feed the FP32 units, at the right.
         middle = part.x + part.width * (0.75 if part.name == "registers" else 0.5)
         shapes.append(rectangle(middle - wide / 2, part.bottom, wide, _GAP, part.hue, 0.6))
-    if tag:
-        shapes.append(words(left + width - 8, part.y + 17, tag, anchor="end", bold=now))
+    if tag:  # where it does not touch a long name
+        y = part.y + 17 if len(part.name) < 12 else part.bottom - 7
+        shapes.append(words(left + width - 8, y, tag, anchor="end", bold=now))
     return shapes
 
 

@@ -8,8 +8,8 @@ from sgemm_lab.text import number
 
 _BAR = 26
 _ROW = _BAR + 44
-_NARROWEST = 40
-"""A piece narrower than this, in px, has its word below."""
+_LETTER = 8
+"""Room for a letter, in px: a piece that is too narrow for its word has it below."""
 
 
 def time_bars(
@@ -38,7 +38,7 @@ def time_bars(
 
 
 def _piece(what: str, x: float, y: float, width: float) -> list[str]:
-    middle, base = x + width / 2, y + (39 if width < _NARROWEST else 17)
+    middle, base = x + width / 2, y + (39 if width < _LETTER * len(what) else 17)
     label = words(middle, base, what, anchor="middle")
     if what.startswith(("wait", "idle")):
         return [outline(x + 0.5, y + 0.5, width - 1, _BAR - 1, "shared", dashed=True), label]

@@ -274,8 +274,6 @@ def test_estimate_says_by_how_much_it_missed(share: float, says: str, right: boo
     ("name", "estimate"),
     [
         ("naive-gain", 16.5),
-        ("column-gain", 2.4),
-        ("square-gain", 1.67),
         ("split-gain", 1.3),
         ("overlap-gain", 1.196),
     ],

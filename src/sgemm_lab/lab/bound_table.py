@@ -4,6 +4,7 @@ from sgemm_lab.kernel import Kernel
 from sgemm_lab.lab import session
 from sgemm_lab.lab.arguments import kernel_of
 from sgemm_lab.lab.closing import PER_STEP, not_measured
+from sgemm_lab.lab.demand import wavefronts
 from sgemm_lab.lab.output import Output, Unavailable, table
 from sgemm_lab.models.measured_bound import MeasuredBound, of_ladder
 from sgemm_lab.text import four_digits, number, percent, size_text
@@ -20,6 +21,11 @@ class BoundTable:
         self.speed = measured.score.gflops
         self.share = measured.share
         self._name = measured.kernel.name
+
+    def clocks(self, steps: int) -> dict[str, int]:
+        """Return an SM's clocks for so many multiply-adds of warps: one per wavefront, and idle."""
+        read, busy = (round(steps * one) for one in (wavefronts(self._name), self.demand))
+        return {"read": read, "copy": busy - read, "idle": round(busy / self.share - busy)}
 
     def _table(self) -> Output:
         rows = [
@@ -50,8 +56,8 @@ class BoundTable:
 def bound(kernel: str | Kernel) -> BoundTable | Unavailable:
     """List the demand of a kernel on each unit of the GPU and what that unit allows.
 
-    The least is the bound. The result has ``gflops``, ``unit``, ``demand``, ``speed`` and
-    ``share`` for a sentence.
+    The least is the bound. The result has ``gflops``, ``unit``, ``demand``, ``speed``, ``share``
+    and ``clocks`` for a sentence.
     """
     of = kernel_of(kernel)
     found = of_ladder(of, session.book_records())

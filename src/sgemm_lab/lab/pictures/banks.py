@@ -135,22 +135,26 @@ def half_warps(title: str, name: str | Kernel, array: str, *, says: str = "") ->
         if one["array"] == array and one["op"] == "load"
     )
     waves = shared_wavefronts(request["addresses"], request["bits"] // 8, is_load=True)
-    cell = (PANEL_WIDTH - _LEFT - _BETWEEN) / 2 / BANKS
-    right = _LEFT + WARP * cell + _BETWEEN
-    parts = [words(_LEFT, 11, "lanes"), words(right, 11, "banks")]
+    left, lane = 76, 4.5  # eight lanes have room for their numbers
+    right = left + WARP * lane + _BETWEEN
+    bank = (PANEL_WIDTH - right) / BANKS
+    parts = [words(left, 11, "lanes"), words(right, 11, "banks")]
     said = []
     for at, wave in enumerate(waves):
         y = 16 + at * _ROW
         served = {lane for lanes in wave.words.values() for lane in lanes}
         parts.append(words(0, y + 14, f"wavefront {at + 1}"))
         parts.append(stroke(f"M{right - _BETWEEN + 6} {y + 9}h14m-4 -4l4 4l-4 4", "muted"))
-        for x, found in ((_LEFT, served), (right, _banks(wave, request["bits"]))):
+        for x, cell, found in (
+            (left, lane, served),
+            (right, bank, _banks(wave, request["bits"])),
+        ):
             parts.append(outline(x, y + 0.5, BANKS * cell, _ROW - 3, "grid"))
             for first, last in intervals(found):
-                left, wide = x + first * cell, (last - first + 1) * cell
-                parts.append(rectangle(left, y, wide, _ROW - 2, "shared", 0.36))
+                start, wide = x + first * cell, (last - first + 1) * cell
+                parts.append(rectangle(start, y, wide, _ROW - 2, "shared", 0.36))
                 inside = wide > _BETWEEN
-                place = (left + wide / 2, y + 14) if inside else (left + wide + 4, y + 14)
+                place = (start + wide / 2, y + 14) if inside else (start + wide + 4, y + 14)
                 anchor = "middle" if inside else "start"
                 parts.append(words(*place, f"{first}–{last}", anchor=anchor))
         said.append(f"wavefront {at + 1} serves {plural(len(served), 'lane')}")

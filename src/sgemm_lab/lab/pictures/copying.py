@@ -30,7 +30,7 @@ def copied_by(request: Request) -> list[set[Cell]]:
 def copies(title: str, name: str | Kernel, *, size: Size | None = None, says: str = "") -> Output:
     """Draw the first rows of a block's K tile of A, and what a warp's threads copy at once.
 
-    Orange is the request of the warp, dark and light in turns for its threads; pale is the K tile,
+    Blue is the request of the warp, dark and light in turns for its threads; pale is the K tile,
     or all of A at ``size``, which is M, N and K.
 
     Raises:
@@ -49,10 +49,12 @@ def copies(title: str, name: str | Kernel, *, size: Size | None = None, says: st
     parts = [
         words(0, 16, "A", bold=True, size=14),
         cells_drawn(window, _LEFT, 0, cell, _TALL, "dram", PALE),
-        cells_drawn(set().union(*lanes[::2]), _LEFT, 0, cell, _TALL, "shared", 1),
-        cells_drawn(set().union(*lanes[1::2]), _LEFT, 0, cell, _TALL, "shared", 0.5),
+        cells_drawn(set().union(*lanes[::2]), _LEFT, 0, cell, _TALL, "dram", 1),
+        cells_drawn(set().union(*lanes[1::2]), _LEFT, 0, cell, _TALL, "dram", 0.6),
         *(outline(_LEFT, row * _TALL, columns * cell, _TALL, "grid") for row in range(shown)),
-        words(_LEFT, shown * _TALL + 16, f"first {shown} of {rows} rows", hue="muted"),
+        words(
+            _LEFT, shown * _TALL + 16, f"first {shown} of {rows} rows, {columns} wide", hue="muted"
+        ),
     ]
     described = (
         f"One request of a warp of '{kernel.name}' copies "

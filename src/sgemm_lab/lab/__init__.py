@@ -16,7 +16,7 @@ Figures
     ``figure`` of panels: ``one_element``, ``owns``, ``reads``, ``l1_queue``, ``copies``,
     ``copy_path``, ``copy_counts``, ``bank_phases``, ``bank_clocks``, ``lane_columns``,
     ``half_warps``, ``bytes_moved``, ``stage_ring``,
-    ``issue_slots``, ``time_bars``, ``k_split``, ``k_split_lengths``, ``formats``,
+    ``issue_slots``, ``time_bars``, ``k_split``, ``k_split_lengths``, ``formats``, ``fp16_scaling``,
     ``fragment_map``, ``swizzle``, ``multicast``, ``tf32_split``, ``gpu_layout``, ``share_bars``,
     ``running_sums``, ``promoted_sums``; for ``frames``:
     ``cancellation_steps``, ``product_steps``, ``warp_group_steps``;
@@ -83,7 +83,7 @@ from sgemm_lab.lab.pictures.bars import share_bars
 from sgemm_lab.lab.pictures.cancellation import cancellation_steps
 from sgemm_lab.lab.pictures.copy_paths import copy_counts, copy_path
 from sgemm_lab.lab.pictures.copying import copies
-from sgemm_lab.lab.pictures.formats import formats, tf32_split
+from sgemm_lab.lab.pictures.formats import formats, fp16_scaling, tf32_split
 from sgemm_lab.lab.pictures.fragment_map import fragment_map
 from sgemm_lab.lab.pictures.frame import figure, frames
 from sgemm_lab.lab.pictures.gpus import gpu_layout

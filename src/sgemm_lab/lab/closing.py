@@ -171,7 +171,6 @@ class Closing:
         rows = [
             ("Limit", _reached(one) + ("" if one.bound.of(DATA) else _HIDDEN)),
             ("Demand", f"{_demand_text(cap)}; {cap.source}."),
-            ("Its time", _losses(one).full),
             ("A warp's time", time_text(one.numbers, _names(one))),
             *self._factor_rows(),
         ]  # fmt: skip
@@ -209,7 +208,7 @@ class Closing:
     def box(self) -> Box:
         """The box of this GPU."""
         score, kernel = self.now.score, self.now.kernel
-        why = self.why or _losses(self.now).short
+        why = self.why or _losses(self.now)
         lead, rest = _limit(self.now) if why else standing(self.now)
         return Box(
             kernel.display_name,
@@ -265,30 +264,20 @@ def _is_uneven(cap: Cap) -> bool:
     return cap.unit == GRID and cap.demand >= _UNEVEN
 
 
-class _Losses(NamedTuple):
+def _losses(one: MeasuredBound) -> str:
     """What the time beyond the limit goes to, where tensor cores ran at a lower clock."""
-
-    short: str
-    full: str
-
-
-def _losses(one: MeasuredBound) -> _Losses:
     full, clock = one.record.gpu.max_clock_mhz, one.clock_mhz
     on_tensor_cores = one.bound.cap.unit == GRID and one.kernel.arithmetic != "fp32"
     if not on_tensor_cores or clock is None or clock > _FULL_CLOCK * full:
-        return _Losses("", "")
+        return ""
     exact = 2 * prod(one.score.size) / one.score.gflops / 1e3
     # Rounded, so that what the reader sees adds up.
     us, least, slowed = map(round, (exact, exact * one.share, exact * one.share * full / clock))
     by_clock, by_waits = slowed - least, us - slowed
-    costs = [(by_clock, f"a clock below {full:,.0f} MHz costs {by_clock:,}"),
+    costs = [(by_clock, f"{clock:,.0f} instead of {full:,.0f} MHz cost {by_clock:,}"),
              (by_waits, f"waiting costs {by_waits:,}")]  # fmt: skip
     more, less = (text for _, text in sorted(costs, reverse=True))
-    return _Losses(
-        f"Of {us:,} µs, full rate takes {least:,}, {more}, {less}.",
-        f"At its limit {least:,} µs. It takes {us:,}: {by_clock:,} more because the clock falls "
-        f"from {full:,.0f} to {clock:,.0f} MHz, {by_waits:,} more because tensor cores wait.",
-    )
+    return f"Of {us:,} µs, full rate takes {least:,}, {more}, {less}."
 
 
 def _names(one: MeasuredBound) -> Mapping[str, str]:

@@ -64,3 +64,27 @@ def tf32_split(title: str, *, says: str = "") -> Output:
         f"{plural(whole - 2 * part - 1, 'bit')} is left."
     )
     return panel(title, parts, 3 * (_NAME + _HIGH + 10), described, says)
+
+
+def fp16_scaling() -> Output:
+    """Draw how two scalings move the numbers of a column of A and a row of B into FP16's range."""
+    low, high, lowest, largest = -28, 18, -14, 16  # exponents; FP16: IEEE 754 binary16
+    unit, label, tall = (PANEL_WIDTH - 74) / (high - low), 74, 12
+
+    def at(exponent: float) -> float:
+        return label + (exponent - low) * unit
+
+    parts = [rectangle(at(lowest), 18, (largest - lowest) * unit, 150, "line", 0.15),
+             words(at(lowest) + 2, 12, "FP16 keeps 11 bits")]  # fmt: skip
+    stages = (("as given", -26, 4), ("along k", -11, -11), ("by row, column", 5, 5))
+    for number, (stage, *firsts) in enumerate(stages):
+        y = 28 + number * 48
+        parts.append(words(0, y + 10, stage, bold=True))
+        for name, first, hue, below in zip("AB", firsts, ("dram", "shared"), (0, 16), strict=True):
+            parts.append(rectangle(at(first), y + below, 10 * unit, tall, hue, 0.6))
+            parts.append(words(at(first) + 10 * unit + 4, y + below + 10, name))
+    described = (
+        "As given, the numbers of a column of A are too small for FP16, those of a row of B large. "
+        "Scaled along k both have the same size, scaled by row and column they end just below 2^15."
+    )
+    return panel("Numbers by size, from small to large", parts, 170, described)

@@ -116,9 +116,8 @@ def _parts(card: Card, gpu: Gpu | None) -> list[_Part]:
     )
     second = memory("l2", "L2", f"{l2} MB", 0, dram.bottom + _GAP, PANEL_WIDTH)
     y, of = second.bottom + _GAP + 26, f" of {BANKS}"
-    # The longer name needs a wider box.
-    first = memory("l1", "L1", f"{least}–{least + most} KB", _INSET, y, half - 8, of)
-    shared = memory("shared", "shared memory", f"0–{most} KB", right - 8, y, half + 8, of)
+    first = memory("l1", "L1", f"{least}–{least + most} KB", _INSET, y, half, of)
+    shared = memory("shared", "shared memory", f"0–{most} KB", right, y, half, of)
     lanes = gpu.fp32_lanes if gpu else 0
     size = f"{card.device.registers_per_sm * FLOAT_BYTES // 1024} KB"
     operands = f"{size}, {2 * lanes or ''} numbers to multiply".replace("  ", " ")

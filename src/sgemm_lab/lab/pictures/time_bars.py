@@ -31,19 +31,15 @@ def time_bars(
     for at, (name, pieces) in enumerate(rows.items()):
         y, x = at * _ROW, 0.0
         parts.append(words(0, y + 14, name, bold=True))
-        for narrow, run in groupby(
-            pieces, lambda piece: piece[1] * scale < _LETTER * len(piece[0])
-        ):
-            start, names = x, []
+        for below, run in groupby(pieces, lambda one: one[1] * scale < _LETTER * len(one[0])):
+            start, label = x, ""
             for what, clocks in run:
-                parts.append(_piece(what, x, y + 20, clocks * scale, "" if narrow else what))
+                parts.append(_piece(what, x, y + 20, clocks * scale, "" if below else what))
                 x += clocks * scale
-                names.append(what)
-            if narrow:
-                label = ", ".join(names)
-                half = _LETTER / 2 * len(label)
-                middle = min(max((start + x) / 2, half), PANEL_WIDTH - half)
-                parts.append(words(middle, y + 59, label, anchor="middle"))
+                label += f", {what}" if label else what
+            half = _LETTER / 2 * len(label)
+            middle = min(max((start + x) / 2, half), PANEL_WIDTH - half)
+            parts.append(words(middle, y + 59, label, anchor="middle") * below)
         done = ", ".join(
             what if what[-1:].isdigit() else f"{what} {number(clocks)}".lstrip()
             for what, clocks in pieces

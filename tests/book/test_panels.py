@@ -183,7 +183,7 @@ def test_an_edit_that_needs_the_compiler_says_so(opened: Any) -> None:
     panel.edit(SECOND, "")
     assert panel.lines("is-below-gone") == ["    }"]
     assert panel.run() == "✗ Not run"
-    assert "This copy of the book has no compiler." in panel.part("verdict").inner_text()
+    assert "A page that is opened as a file cannot load" in panel.part("verdict").inner_text()
     assert panel.complaints == []
 
 

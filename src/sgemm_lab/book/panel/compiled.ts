@@ -80,10 +80,10 @@ export function missing() {
   const instead =
     "So this page runs the book's own lines, and the constants that the book measured. " +
     "Yours can be run in the chapter's notebook.";
-  if (!window.labCompiler) return `This copy of the book has no compiler. ${instead}`;
   if (location.protocol === "file:") {
     return `A page that is opened as a file cannot load the compiler. ${instead}`;
   }
+  if (!window.labCompiler) return `This copy of the book has no compiler. ${instead}`;
   if (typeof WebAssembly !== "object" || matchMedia(SMALL).matches) {
     return `The compiler needs more memory than this device gives to a page. ${instead}`;
   }

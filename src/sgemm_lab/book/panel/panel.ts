@@ -9,7 +9,14 @@ import { html } from "../../widgets/shared/dom.ts";
 import { part } from "../page_elements.ts";
 import { SourceError } from "../source_error.ts";
 import { FileCheck, stopChecking } from "../workbench/file_check.ts";
-import { compiled, megabytesToLoad, sameCode, shipped, stopCompiling } from "./compiled.ts";
+import {
+  compiled,
+  megabytesToLoad,
+  missing,
+  sameCode,
+  shipped,
+  stopCompiling,
+} from "./compiled.ts";
 import { Editor } from "./editor.ts";
 import type { Counted, Verdict } from "./engine.ts";
 import { Engines } from "./engines.ts";
@@ -39,7 +46,7 @@ class Panel {
   reset = part<HTMLButtonElement>(this.element, "reset");
   size = part<HTMLSelectElement>(this.element, "size");
   verdict = part(this.element, "verdict");
-  notRun = this.verdict.lastChild?.textContent ?? "";
+  notRun = location.protocol === "file:" ? missing() : (this.verdict.lastChild?.textContent ?? "");
   counts = part(this.element, "counts");
   kernel: { name: string; head: string; gpu: Sheet } = JSON.parse(
     part(this.element, "kernel").textContent ?? "",

@@ -41,9 +41,9 @@ def test_each_step_is_that_of_the_books_code(name: str, size: tuple[int, int, in
     theirs, mine = (worker.ask("trace_steps", {**given, "ptx": ptx}) for ptx in texts)
     assert mine["names"] == theirs["names"]
     assert mine["problems"] == theirs["problems"] == []
-    # Within a window a compiler orders what does not depend on each other as it likes.
+    # Within an epoch a compiler orders what does not depend on each other as it likes.
     for here, there in zip(mine["blocks"], theirs["blocks"], strict=True):
         assert named_steps(mine, here) == named_steps(theirs, there)
-        windows = [[step["window"] for step in steps] for steps in (here, there)]
-        assert windows[0] == windows[1] == sorted(windows[0])
+        epochs = [[step["epoch"] for step in steps] for steps in (here, there)]
+        assert epochs[0] == epochs[1] == sorted(epochs[0])
     assert [one["line"] for one in mine["left_out"]] == [one["line"] for one in theirs["left_out"]]

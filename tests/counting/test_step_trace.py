@@ -40,7 +40,7 @@ def test_the_toys_of_the_book(
     assert found["size"] == [m, n, k]
     assert found["problems"] == []
     # Each K-window has two barriers, and after the last one C is stored.
-    assert {step["window"] for step in found["blocks"][0]} == set(range(2 * windows + 1))
+    assert {step["epoch"] for step in found["blocks"][0]} == set(range(2 * windows + 1))
     if steps:
         assert len(found["blocks"][0]) == steps
     # The sums stored are those of the product.

@@ -194,7 +194,7 @@ def _requests(requests: list[WarpRequest]) -> list[Any]:
         {
             "line": request.line, "space": request.space, "array": request.array.name,
             "isLoad": request.is_load, "width": request.width, "addresses": request.addresses,
-            "window": request.window,
+            "epoch": request.epoch,
         }
         for request in requests
     ]  # fmt: skip

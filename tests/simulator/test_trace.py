@@ -34,8 +34,8 @@ def test_every_access_of_a_toy_product() -> None:
     )
     # Tiles are filled before the first barrier and read after it.
     tile = columns["array"] == arrays["As"]
-    assert set(columns["window"][tile & (columns["store"] == 1)]) == {0}
-    assert set(columns["window"][tile & (columns["store"] == 0)]) == {1}
+    assert set(columns["epoch"][tile & (columns["store"] == 1)]) == {0}
+    assert set(columns["epoch"][tile & (columns["store"] == 0)]) == {1}
     assert (np.diff(columns["step"]) >= 0).all()
 
 

@@ -1,12 +1,12 @@
-"""Lamport clocks: what one warp did before another could go on is in an earlier window."""
+"""Lamport clocks: what one warp did before another could go on is in an earlier epoch."""
 
 from inside import inside
 
 PRODUCER, CONSUMER, OTHER = range(3)
 
 
-def test_a_warp_that_acquires_goes_on_in_a_later_window() -> None:
-    # The next copy is made while others still wait; what is known already begins no window.
+def test_a_warp_that_acquires_goes_on_in_a_later_epoch() -> None:
+    # The next copy is made while others still wait; what is known already begins no epoch.
     assert inside(
         "clocked",
         [

@@ -9,13 +9,13 @@ import { byThread, type Entries, entriesOf } from "./entries.ts";
 type Order = "warps" | "threads";
 
 /**
- * A part of a step of the trace, made at another time. `of`: the step with all barriers. `window`:
+ * A part of a step of the trace, made at another time. `of`: the step with all barriers. `epoch`:
  * barriers the block had passed. `first` and `count`: of the entries of that step. `wrong`: entries
  * that are not what they should be, the number among these, the value, and the two factors.
  */
 export interface ReorderedStep {
   of: number;
-  window: number;
+  epoch: number;
   first: number;
   count: number;
   wrong: (number | null)[][];
@@ -125,7 +125,7 @@ function reorderedSteps(places: StepPositions, now: Entries, order: Order): Reor
     const kept = those.filter((i) => places.step[meant[i]] >= 0);
     for (const mine of groupedBy(kept, (i) => places.step[meant[i]])) {
       const step = places.step[meant[mine[0]]];
-      const state = `${Math.floor(now.thread[mine[0]] / size)} ${now.window[mine[0]]}`;
+      const state = `${Math.floor(now.thread[mine[0]] / size)} ${now.epoch[mine[0]]}`;
       const moves = places.moved[step];
       // What only uses registers keeps the order that the trace gave it.
       if (!(moves && last === state)) run += 1;
@@ -197,7 +197,7 @@ function reorderedStep(
   });
   return {
     of: step[meant[those[0]]],
-    window: now.window[those[0]],
+    epoch: now.epoch[those[0]],
     first: position[meant[those[0]]],
     count: those.length,
     wrong,

@@ -12,7 +12,7 @@ export const PRODUCT = -1;
  */
 export type Entries = Record<string, number[]>;
 
-const SHARED = ["step", "thread", "line", "window", "value"];
+const SHARED = ["step", "thread", "line", "epoch", "value"];
 
 /**
  * What a block did. Arrays are numbered as in the trace, or as in `arrays`, their names: another

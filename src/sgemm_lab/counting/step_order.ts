@@ -46,8 +46,8 @@ export function inTheOrderOfTheSource(
   let now: number | null = null;
   for (const those of steps) {
     const [first] = those;
-    if (!moves(those) || entries.window[first] !== now) order.write(true);
-    now = entries.window[first];
+    if (!moves(those) || entries.epoch[first] !== now) order.write(true);
+    now = entries.epoch[first];
     if (!moves(those)) order.ordered.push(those);
     else if (entries.array[first] !== PRODUCT) order.reads.push(those);
     else {

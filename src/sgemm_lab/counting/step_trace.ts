@@ -36,13 +36,13 @@ export interface TracedArray {
 /**
  * One instruction of one block: entries of equal length, one per thread and element. An access to
  * memory, or a multiply-add, whose array is that of the sums: there `rows` and `columns` are those
- * of C, and `values` are the sums after it. `window`: barriers the block had passed. `values`: null
+ * of C, and `values` are the sums after it. `epoch`: barriers the block had passed. `values`: null
  * where nothing had written it. `a` and `b`: the factors of a multiply-add. `fault`: why the launch
  * fails here; empty where it does not.
  */
 export interface TracedStep {
   line: number;
-  window: number;
+  epoch: number;
   array: number;
   store: boolean;
   threads: number[];
@@ -219,16 +219,16 @@ function stepsOf(entries: Entries, arrays: TracedArray[], size: Size): Block {
 }
 
 /**
- * Entries by instruction, window and array.
+ * Entries by instruction, epoch and array.
  * @param kept those that are drawn
  * @param arrays their number
  */
-function groupsOf({ array, step, window }: Entries, kept: number[], arrays: number) {
+function groupsOf({ array, step, epoch }: Entries, kept: number[], arrays: number) {
   const groups: Map<string, { key: number[]; those: number[] }> = new Map();
   for (const entry of kept) {
     // An asynchronous copy has two arrays in one step. Products come last.
     const place = array[entry] === PRODUCT ? arrays : array[entry];
-    const key = [step[entry], window[entry], place];
+    const key = [step[entry], epoch[entry], place];
     const group = groups.get(`${key}`);
     if (group) group.those.push(entry);
     else groups.set(`${key}`, { key, those: [entry] });
@@ -272,7 +272,7 @@ function tracedStep({ entries, arrays, row, column }: Block, those: number[]): T
   const taken = (values: number[]): number[] => those.map((entry) => values[entry]);
   return {
     line: entries.line[first],
-    window: entries.window[first],
+    epoch: entries.epoch[first],
     array: made ? arrays.length - 1 : array,
     store: Boolean(entries.store[first]),
     threads: taken(entries.thread),
@@ -286,7 +286,7 @@ function tracedStep({ entries, arrays, row, column }: Block, those: number[]): T
 }
 
 function failingStep(
-  { line, window, array, store, threads, elements, message }: Fault,
+  { line, epoch, array, store, threads, elements, message }: Fault,
   arrays: TracedArray[],
 ): TracedStep {
   const { shape, rows, columns } = arrays.at(array) as TracedArray;
@@ -295,7 +295,7 @@ function failingStep(
     .map((at, i) => ({ thread: threads[i], row: Math.floor(at / width), column: at % width }))
     .filter(({ row, column }) => row < rows && column < columns);
   return {
-    ...{ line, window, array, store },
+    ...{ line, epoch, array, store },
     threads: shown.map(({ thread }) => thread),
     rows: shown.map(({ row }) => row),
     columns: shown.map(({ column }) => column),

@@ -646,13 +646,13 @@ export class ThreadGroup {
   }
 
   /**
-   * The barriers that a lane's block has passed, or, where warps synchronise in parts, the window
+   * The barriers that a lane's block has passed, or, where warps synchronise in parts, the epoch
    * of time that its warp is in.
    */
-  windowOf(lane: number) {
+  epochOf(lane: number) {
     const { batch, slot } = this;
     if (!batch.clocks) return batch.epoch[slot[lane]];
-    return batch.clocks.windowOf(batch.clusterOf(slot[lane]), this.warpOf(lane));
+    return batch.clocks.epochOf(batch.clusterOf(slot[lane]), this.warpOf(lane));
   }
 
   /** The number of a lane's warp in its cluster. */

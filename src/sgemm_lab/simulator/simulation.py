@@ -224,5 +224,5 @@ def _request(found: Mapping[str, Any]) -> WarpRequest:
         is_load=found["isLoad"],
         width=found["width"],
         addresses=tuple(found["addresses"]),
-        window=found["window"],
+        epoch=found["epoch"],
     )

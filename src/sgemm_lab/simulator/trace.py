@@ -19,7 +19,7 @@ class Fault:
     step: int
     block: int
     line: int
-    window: int
+    epoch: int
     array: int
     store: bool
     threads: list[int]
@@ -42,7 +42,7 @@ class Trace:
     * ``element``: flat index within the array, in elements.
     * ``value``: what was read or written. NaN stands for memory nothing wrote.
     * ``store``: 1 for a write, 0 for a read.
-    * ``window``: barriers the block had passed. Where warps synchronise in parts, the window of
+    * ``epoch``: barriers the block had passed. Where warps synchronise in parts, the epoch of
       time that the thread's warp was in: see ``vector_clocks.ts``.
     """
 
@@ -55,7 +55,7 @@ class Trace:
     """At most one for each block."""
     products: dict[str, Array]
     """Multiply-adds of single precision, if they were asked for: the columns ``step``, ``block``,
-    ``thread``, ``line`` and ``window`` as above, the factors ``a`` and ``b``, and ``value``, the
+    ``thread``, ``line`` and ``epoch`` as above, the factors ``a`` and ``b``, and ``value``, the
     sum after it. Accesses and products are numbered as steps of one row."""
 
     def __len__(self) -> int:

@@ -17,7 +17,7 @@ export interface Fault {
   step: number;
   block: number;
   line: number;
-  window: number;
+  epoch: number;
   array: number;
   store: boolean;
   threads: number[];
@@ -45,8 +45,8 @@ export interface Trace {
   products: Record<string, number[]>;
 }
 
-const NAMES = "step block thread line array element value store window".split(" ");
-const OF_PRODUCTS = "step block thread line window a b value".split(" ");
+const NAMES = "step block thread line array element value store epoch".split(" ");
+const OF_PRODUCTS = "step block thread line epoch a b value".split(" ");
 
 /** Records every global and shared access, and every multiply-add. An observer. */
 export class TraceRecorder {
@@ -71,7 +71,7 @@ export class TraceRecorder {
       const nearest = memory.arrayAt(access.addresses[mine[0]] - memory.base);
       const fault: Fault = {
         ...{ step: this.step, block, line: site.instruction.location.line },
-        ...{ window: group.windowOf(mine[0]), array: -1, store: stores(site.kind) },
+        ...{ epoch: group.epochOf(mine[0]), array: -1, store: stores(site.kind) },
         ...{ threads: [], elements: [], message: say(mine[0]) },
       };
       this.noteFaulty(fault, access, mine);
@@ -133,7 +133,7 @@ export class TraceRecorder {
       columns.element.push(element[at]);
       columns.value.push(numbers[at % length][i]);
       columns.store.push(store);
-      columns.window.push(group.windowOf(lane));
+      columns.epoch.push(group.epochOf(lane));
     }
     // The two ends of an asynchronous copy are one step.
     if (site.kind !== COPY_READ) this.step += 1;
@@ -158,7 +158,7 @@ export class TraceRecorder {
       products.block.push(group.batch.blocks[slot]);
       products.thread.push(group.thread[lanes[i]]);
       products.line.push(instruction.location.line);
-      products.window.push(group.windowOf(lanes[i]));
+      products.epoch.push(group.epochOf(lanes[i]));
       products.a.push(factors[0][i]);
       products.b.push(factors[1][i]);
       products.value.push(result[i]);

@@ -6,12 +6,12 @@
 // happens before one of another warp if the other knows its time. (Mattern, Virtual time and global
 // states of distributed systems, 1989.)
 //
-// Each warp also has a Lamport clock, its window, for traces: accesses in one window are not
+// Each warp also has a Lamport clock, its epoch, for traces: accesses in one epoch are not
 // ordered. (Lamport, Time, clocks, and the ordering of events in a distributed system, 1978.)
 
 import type { Instruction, PtxKernel } from "./ptx.ts";
 
-/** The latest known time of every warp, and at the end the window of the warp that knows them. */
+/** The latest known time of every warp, and at the end the epoch of the warp that knows them. */
 export type Row = Int32Array;
 
 const PARTIAL =
@@ -43,7 +43,7 @@ export function synchronisesInParts(kernel: PtxKernel) {
 export class VectorClocks {
   /** Number of the copy engine. */
   engine = this.warps;
-  window = this.warps + 1;
+  epoch = this.warps + 1;
   length = this.warps + 2;
   /** A row for each cluster and warp. */
   seen = new Int32Array(this.clusters * (this.warps + 1) * this.length);
@@ -88,7 +88,7 @@ export class VectorClocks {
       const row = this.row(cluster, warp);
       row.set(known);
       row[warp] += 1;
-      row[this.window] += 1;
+      row[this.epoch] += 1;
     }
   }
 
@@ -97,14 +97,14 @@ export class VectorClocks {
     const row = this.row(cluster, warp);
     const known = row.slice();
     row[warp] += 1;
-    row[this.window] += 1;
+    row[this.epoch] += 1;
     return known;
   }
 
   /** Merge a released clock into that of a warp. */
   acquire(cluster: number, warp: number, released: Row) {
     const known = released.slice();
-    known[this.window] += 1;
+    known[this.epoch] += 1;
     mergeClock(this.row(cluster, warp), known);
   }
 
@@ -117,9 +117,9 @@ export class VectorClocks {
     this.fenced.set(at, this.release(cluster, warp));
   }
 
-  /** The window of a warp. */
-  windowOf(cluster: number, warp: number) {
-    return this.seen[this.at(cluster, warp) + this.window];
+  /** The epoch of a warp. */
+  epochOf(cluster: number, warp: number) {
+    return this.seen[this.at(cluster, warp) + this.epoch];
   }
 
   /** A warp starts a bulk copy: return its time, and the clock that its waiters acquire. */

@@ -29,5 +29,5 @@ class WarpRequest:
     addresses: tuple[int | None, ...]
     """First byte that each of the 32 lanes asks for, None where the lane is inactive: counted
     from the start of the array in global memory, of the block's memory in shared memory."""
-    window: int
+    epoch: int
     """Barriers the block had passed."""

@@ -9,7 +9,7 @@ import type { NamedArray } from "./memory.ts";
  * One memory instruction of one warp. `array`: the one that the first active lane addresses.
  * `width`: bytes that each lane asks for. `addresses`: first byte that each of the 32 lanes asks
  * for, null where the lane is inactive: counted from the start of the array in global memory, of
- * the block's memory in shared memory. `window`: barriers the block had passed.
+ * the block's memory in shared memory. `epoch`: barriers the block had passed.
  */
 export interface WarpRequest {
   line: number;
@@ -18,7 +18,7 @@ export interface WarpRequest {
   isLoad: boolean;
   width: number;
   addresses: Lanes;
-  window: number;
+  epoch: number;
 }
 
 /**
@@ -65,7 +65,7 @@ export class WarpRecorder {
       isLoad: site.kind === LOAD || site.kind === COPY_READ,
       width,
       addresses: Array.from(places, (place, lane) => (active[lane] ? place - start : null)),
-      window: group.batch.epoch[group.slot[first]],
+      epoch: group.batch.epoch[group.slot[first]],
     });
   }
 }

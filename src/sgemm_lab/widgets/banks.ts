@@ -49,7 +49,8 @@ export function render({ model, el }: View<State>) {
   const chooser = requestChooser(model, () => ownSource(model), { wavefront: 0 });
   const vectors = model.get("requests").length > 0 || model.get("bits") > WORD_BITS;
   const choices = vectors ? { ...CHOICES, [FLOAT4]: FLOAT4 } : CHOICES;
-  const stride = segments("Stride: lane i reads word stride · i", choices, (choice) => {
+  const first = model.get("requests").length > 0 ? "Or a stride" : "Stride";
+  const stride = segments(`${first}: lane i reads word stride · i`, choices, (choice) => {
     player.close();
     const wide = choice === FLOAT4;
     const own = { stride: wide ? 1 : Number(choice), bits: wide ? 128 : WORD_BITS, wavefront: 0 };
@@ -63,6 +64,7 @@ export function render({ model, el }: View<State>) {
     show: (wavefront) => put(model, "wavefront", wavefront),
     redraw,
     pace: () => within(6000 / Math.max(1, last()), 250, 900),
+    end: () => put(model, "wavefront", 0),
   });
   const play = button("Play", () => player.toggle());
   const scrub = choiceSlider("Clock", (value) => player.go(value));

@@ -65,7 +65,7 @@ class Steps(LabWidget):
                 [
                     f"{number}",
                     f"{step['line']}",
-                    f"{step['window']}",
+                    f"{step['epoch']}",
                     f"{len(set(step['threads']))}",
                     _deed(step) + (", fails" if step["fault"] else ""),
                     listed + (f" and {len(places) - 4} more" if len(places) > 4 else ""),

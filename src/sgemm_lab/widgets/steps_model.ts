@@ -6,7 +6,7 @@ import { plural } from "../text.ts";
 
 /**
  * What one thread does to one element. `meant` is the value that it would have with all barriers,
- * `racing` a thread that writes it in the same window. Of a product, `key` is the element of C,
+ * `racing` a thread that writes it in the same epoch. Of a product, `key` is the element of C,
  * `value` the sum after it, and `a` and `b` are its factors.
  */
 export interface Entry {
@@ -32,7 +32,7 @@ export interface Register {
 /** `of` is the number of the step with all barriers. */
 interface StepHead {
   line: number;
-  window: number;
+  epoch: number;
   store: boolean;
   fault: string;
   of: number;
@@ -60,7 +60,7 @@ interface Phase {
   last: number;
   action: Action;
   turn: number;
-  window: number;
+  epoch: number;
 }
 
 /** The stretch between two barriers; `first` is the step before it. */
@@ -72,28 +72,28 @@ interface Stage {
 }
 
 /**
- * "unsafe": it read what another thread writes in the same window, or what nobody has written;
+ * "unsafe": it read what another thread writes in the same epoch, or what nobody has written;
  * "wrong": what it read, multiplied or stored is not what it would be with all barriers.
  */
 type Trouble = "none" | "unsafe" | "wrong";
 
 /**
- * Mark the reads of shared memory that another thread writes in the same window: it must wait for
+ * Mark the reads of shared memory that another thread writes in the same epoch: it must wait for
  * a barrier. And those of what nobody has written.
  */
 export function markRaces(steps: Step[]) {
   const shared = steps.filter(({ array }) => array.space === "shared");
-  /** window and cell → the threads that write it */
+  /** epoch and cell → the threads that write it */
   const writers: Map<string, Set<number>> = new Map();
-  for (const { window, entries } of shared.filter(({ store }) => store)) {
+  for (const { epoch, entries } of shared.filter(({ store }) => store)) {
     for (const { key, thread } of entries) {
-      const place = `${window}/${key}`;
+      const place = `${epoch}/${key}`;
       writers.set(place, (writers.get(place) ?? new Set()).add(thread));
     }
   }
-  for (const { window, entries } of shared.filter(({ store, fault }) => !store && !fault)) {
+  for (const { epoch, entries } of shared.filter(({ store, fault }) => !store && !fault)) {
     for (const entry of entries) {
-      const those = writers.get(`${window}/${entry.key}`) ?? [];
+      const those = writers.get(`${epoch}/${entry.key}`) ?? [];
       const other = [...those].find((one) => one !== entry.thread);
       if (other !== undefined) entry.racing = other;
       if (entry.value === null) entry.unwritten = true;
@@ -161,11 +161,11 @@ export function phasesOf(steps: Step[], together: number) {
   const phases: Phase[] = [];
   steps.forEach((step, i) => {
     const turn = Math.floor((step.entries[0]?.thread ?? 0) / together);
-    const { window } = step;
+    const { epoch } = step;
     const [action, now] = [actionOf(step), phases[phases.length - 1]];
-    const same = now && now.action === action && now.window === window && now.turn === turn;
+    const same = now && now.action === action && now.epoch === epoch && now.turn === turn;
     if (same) now.last = i + 1;
-    else phases.push({ first: i, last: i + 1, action, turn, window });
+    else phases.push({ first: i, last: i + 1, action, turn, epoch });
   });
   return phases;
 }
@@ -188,7 +188,7 @@ export function phaseWords({ first, last, action }: Phase) {
 export function stagesOf(steps: Step[]) {
   const stages: Stage[] = [];
   steps.forEach((step, i) => {
-    if (!i || step.window !== steps[i - 1].window) {
+    if (!i || step.epoch !== steps[i - 1].epoch) {
       stages.push({ first: i, last: i, does: new Set(), name: "" });
     }
     const stage = stages[stages.length - 1];

@@ -105,7 +105,7 @@ function originsOf({ size: [, n, k], a, b }: StepTrace) {
 
 function unfold(
   trace: StepTrace,
-  { line, window, store, fault, ...step }: TracedStep,
+  { line, epoch, store, fault, ...step }: TracedStep,
   of: number,
 ): Step {
   const array = trace.arrays[step.array];
@@ -117,11 +117,11 @@ function unfold(
     const [a, b] = [step.a[i], step.b[i]];
     return { ...entry, factors: { A: { value: a, meant: a }, B: { value: b, meant: b } } };
   });
-  return { line, window, store, fault, of, array, entries };
+  return { line, epoch, store, fault, of, array, entries };
 }
 
 /** A part of a step as it is without a barrier. */
-function partOf(all: Step[], { of, window, first, count, wrong }: ReorderedStep): Step {
+function partOf(all: Step[], { of, epoch, first, count, wrong }: ReorderedStep): Step {
   const entries = all[of].entries.slice(first, first + count).map((entry) => ({ ...entry }));
   for (const [i, value, a, b] of wrong) {
     const entry = entries[Number(i)];
@@ -130,7 +130,7 @@ function partOf(all: Step[], { of, window, first, count, wrong }: ReorderedStep)
     const { A, B } = entry.factors;
     entry.factors = { A: { ...A, value: a }, B: { ...B, value: b } };
   }
-  return { ...all[of], window, entries };
+  return { ...all[of], epoch, entries };
 }
 
 /** Products are made of what comes out of shared memory, where the kernel uses it. */

@@ -33,7 +33,7 @@ export function stepWords(walkthrough: Walkthrough, seen: Seen) {
   const { now, step } = seen;
   if (!now) return NOTHING_YET;
   const before = walkthrough.steps[step - 2];
-  const met = before !== undefined && before.window !== now.window;
+  const met = before !== undefined && before.epoch !== now.epoch;
   const wall = met ? "All threads have met at the barrier. " : "";
   if (now.fault) return `${wall}Here the launch fails: no block gets any further.`;
   const words =

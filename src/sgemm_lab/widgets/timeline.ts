@@ -70,13 +70,12 @@ function planOf(model: Model<State>): Plan {
 }
 
 /** How long it takes, and how much of that is arithmetic. */
-function planWords({ items, total, serial, stages, windows, compute }: Plan) {
+function planWords({ items, total, stages, windows, compute }: Plan) {
   const share = total ? (windows * compute) / total : 0;
-  const time = `${number(total)} clocks, and the arithmetic runs ${percent(share)} of them`;
-  if (stages === 1 || !total) return `${time}.`;
+  const time = `${number(total)} clocks, and the arithmetic runs ${percent(share)} of them.`;
+  if (stages === 1 || !total) return time;
   const runs = items.every(({ begins }, i) => i === 0 || begins === items[i - 1].done);
-  const never = runs ? " In this model, the arithmetic never waits once it runs." : "";
-  return `${time}: ${number(serial / total)} times as fast as with one buffer, for a block alone on its SM.${never}`;
+  return runs ? `${time} In this model, it never waits once it runs.` : time;
 }
 
 /** One row per buffer for its copies, and one for the arithmetic. */

@@ -136,7 +136,7 @@ class _Access(NamedTuple):
     thread: int
     array: str
     cell: Cell
-    window: int
+    epoch: int
     """Barriers that the block had passed."""
     store: bool
 
@@ -159,16 +159,16 @@ def _accesses(kernel: Kernel, size: Size) -> list[_Access]:
     shapes = {"A": [m, k], "B": [k, n], "C": [m, n], **shared_shapes(kernel)}
     names = [array["name"] for array in trace.arrays]
     columns = {name: column.tolist() for name, column in trace.columns.items()}
-    order = ("block", "thread", "array", "element", "window", "store")
+    order = ("block", "thread", "array", "element", "epoch", "store")
     return [
         _Access(
             thread,
             names[array],
             divmod(element % math.prod(shape[-2:]), shape[-1]),
-            window,
+            epoch,
             bool(store),
         )
-        for block, thread, array, element, window, store in zip(
+        for block, thread, array, element, epoch, store in zip(
             *(columns[name] for name in order), strict=True
         )
         if block == 0 and (shape := shapes[names[array]])
@@ -177,8 +177,8 @@ def _accesses(kernel: Kernel, size: Size) -> list[_Access]:
 
 def _of_tile(loads: Sequence[_Access], tile: int) -> list[_Access]:
     """Return the accesses of a K tile; those of one K tile lie between the same two barriers."""
-    between = sorted({access.window for access in loads})
-    return [a for a in loads if tile < len(between) and a.window == between[tile]]
+    between = sorted({access.epoch for access in loads})
+    return [a for a in loads if tile < len(between) and a.epoch == between[tile]]
 
 
 def _copies_read(

@@ -102,7 +102,7 @@ export function clocked(calls) {
   return calls.map(([name, ...given]) => {
     const result = clocks[name](...given.map((one) => (one === "known" ? known : one)));
     if (name === "release") known = result;
-    return [0, 1, 2].map((warp) => clocks.windowOf(0, warp));
+    return [0, 1, 2].map((warp) => clocks.epochOf(0, warp));
   });
 }
 

@@ -85,7 +85,7 @@ export function drawRibbon(
   fit(ribbon, width, top + BARS + WORDS);
   for (const { first, last } of walkthrough.flights) {
     const [x, end] = [bars[first].x, bars[last].x + bars[last].wide];
-    scene.draw(`flight${first}`, "path", { class: "lab-flight", d: `M${x} ${top - 2}H${end - 10}` });
+    scene.draw(`flight${first}`, "path", { class: "lab-flight", d: `M${x} ${top - 2}H${end - 9}` });
     scene.text(
       `flight-name${first}`,
       "lab-phase-name",

@@ -405,3 +405,17 @@ def test_a_product_that_its_file_launches_is_not_accused_of_other_launches(tmp_p
     assert report.verdict == "no fault found"
     assert "no launch that was tried makes C the product" not in said
     assert "was not followed to a launch of gemm" in said
+
+
+def test_a_type_is_that_of_the_condition_that_holds() -> None:
+    text = """#include <cuda_fp16.h>
+    #if defined(REAL)
+    typedef double real;
+    #elif __CUDA_ARCH__ >= 700
+    typedef half real;
+    #else
+    typedef float real;
+    #endif
+    __global__ void mark(real* y) { y[threadIdx.x] = threadIdx.x; }
+    void mark_cpu(float* y) { for (int i = 0; i < 256; i++) y[i] = i; }"""
+    assert checked(text).findings == ()

@@ -134,14 +134,5 @@ def _to_json(report: KernelReport) -> dict[str, Any]:
         "findings": [asdict(one) for one in report.findings],
         "said": list(report.said),
         "sizes": [result_json(one) for one in report.sizes],
-        "index_overflow": [
-            {
-                "kind": one.kind,
-                "side": one.side,
-                "file": one.file,
-                "line": one.line,
-                "message": one.message,
-            }
-            for one in report.limits
-        ],
+        "index_overflow": [asdict(one) for one in report.limits],
     }

@@ -16,6 +16,8 @@ export interface Macro {
   body: Token[];
 }
 
+const CONDITION = /^#\s*(if|ifdef|ifndef|elif|else|endif)\b\s*(.*)/s;
+
 export class CudaFile {
   /** the file, then its headers */
   files: (SourceText & { declarations: Declaration[] })[];
@@ -44,6 +46,26 @@ export class CudaFile {
     this.constants = new Set([...this.macros.keys(), ...others.flatMap(({ names }) => names)]);
   }
 
+  /** What `#if` leaves of items where it asks for one name; of other conditions the first is kept. */
+  compiled<T>(items: T[], textOf: (one: T) => string) {
+    const branches: { isNow: boolean; isDone: boolean }[] = [];
+    return items.filter((one, at) => {
+      const [, word, asked] = CONDITION.exec(textOf(one)) ?? [];
+      if (!word) return branches.every(({ isNow }) => isNow);
+      const isDone = !word.startsWith("if") && branches.pop()?.isDone === true;
+      if (word === "endif") return false;
+      const [, defined, name] = /^(defined\b[\s(]*)?(\w+)[\s)]*$/.exec(asked) ?? [];
+      // A header defines its own guard.
+      const isGuard = textOf(items[at + 1] ?? one).includes(`define ${name}`);
+      const isSet =
+        /^__(CUDA|NVCC|cpl)/.test(name) || this.macros.has(name) || name in this.defines;
+      const holds = defined || word.endsWith("def") ? isSet && !isGuard : asked !== "0";
+      const isNow = !isDone && holds === (word !== "ifndef");
+      branches.push({ isNow, isDone: isDone || isNow });
+      return false;
+    });
+  }
+
   fileOf(declaration: Declaration) {
     return (
       this.files.find(({ declarations }) => declarations.includes(declaration)) ?? this.files[0]
@@ -64,7 +86,8 @@ export class CudaFile {
 
   #readAliases() {
     const found = new Map<string, string>();
-    for (const { tokens, kind } of this.declarations) {
+    const compiled = this.compiled(this.declarations, ({ tokens }) => tokens[0].text);
+    for (const { tokens, kind } of [...this.declarations, ...compiled]) {
       const words = tokens.map(({ text }) => text).filter((one) => !/^(const|volatile)$/.test(one));
       if (words[0] === "typedef" && words.length >= 4 && !words.includes("{")) {
         found.set(words[words.length - 2], words.slice(1, -2).join(" "));

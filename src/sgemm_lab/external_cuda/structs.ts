@@ -167,21 +167,6 @@ function bodyOf(type: string, { declarations }: CudaFile, values: Values = new M
   return { body, own: values };
 }
 
-/** Leave out what `#ifdef` and `#ifndef` leave out; of other conditions keep the first. */
-function compiledOf(tokens: Token[], { macros }: CudaFile) {
-  const conditions: boolean[] = [];
-  return tokens.filter(({ kind, text }) => {
-    const asked = /^#\s*(if|ifdef|ifndef|else|elif|endif)\b\s*(\w*)/.exec(text);
-    if (kind !== "directive" || !asked) return conditions.every(Boolean);
-    const [, word, name] = asked;
-    if (word === "endif") conditions.pop();
-    else if (word.startsWith("if")) {
-      conditions.push(word === "if" || macros.has(name) === (word === "ifdef"));
-    } else conditions.push(!conditions.pop()); // "else" and "elif"
-    return false;
-  });
-}
-
 /** Whether a struct has a field that is a pointer. */
 export function hasPointers(type: string, file: CudaFile) {
   const { body, own } = bodyOf(type, file);
@@ -190,7 +175,7 @@ export function hasPointers(type: string, file: CudaFile) {
 
 /** Each field of a struct, and how many of it there are. */
 function membersOf(body: Token[], file: CudaFile, own: Values): [Parameter, number][] {
-  const tokens = compiledOf(body, file);
+  const tokens = file.compiled(body, ({ text }) => text);
   const found: [Parameter, number][] = [];
   let current: Token[] = [];
   for (let place = 0; place < tokens.length; place++) {

@@ -125,14 +125,6 @@ def _status(reports: Sequence[KernelReport], fail_on: str) -> int:
 
 
 def _to_json(report: KernelReport) -> dict[str, Any]:
-    return {
-        "schema": FILE_SCHEMA,
-        "kernel": report.kernel,
-        "file": report.file,
-        "line": report.line,
-        "verdict": report.verdict,
-        "findings": [asdict(one) for one in report.findings],
-        "said": list(report.said),
-        "sizes": [result_json(one) for one in report.sizes],
-        "index_overflow": [asdict(one) for one in report.limits],
-    }
+    found = asdict(report)
+    sizes, limits = [result_json(one) for one in report.sizes], found.pop("limits")
+    return {"schema": FILE_SCHEMA, **found, "sizes": sizes, "index_overflow": limits}

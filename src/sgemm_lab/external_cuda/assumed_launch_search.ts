@@ -207,9 +207,10 @@ function withSizes(
   for (const other of triesOf(unknown, "", undefined, change, sizes)) {
     if (secondsNow() > end) break;
     if (other.shrunk < shrunk) continue;
-    const { prepared, isLaunched: launched } = other;
+    const { prepared, isLaunched: launched, isNarrowed } = other;
     const done = orNull(() => countPrepared(prepared, size, NOTHING, settings));
-    if (done && !leaving(done, launched, false)) return { done, launched };
+    if (done && !leaving(done, launched, false))
+      return isNarrowed && done.result.hazards.length ? null : { done, launched };
   }
   return null;
 }

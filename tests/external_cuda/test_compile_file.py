@@ -77,7 +77,7 @@ def test_cudas_headers_come_from_cuda_path_or_are_asked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = "#include <cuda_fp16.h>\n__global__ void k(half* x) { x[0] = x[1]; }"
-    monkeypatch.setattr(headers, "_packages", lambda: iter(()))
+    monkeypatch.setattr(headers, "_packages", lambda: iter((tmp_path / "wheel",)))
     monkeypatch.setenv("CUDA_PATH", str(tmp_path / "toolkit"))
     monkeypatch.setattr("shutil.which", lambda name: None)
     headers.cuda_folders.cache_clear()
@@ -90,6 +90,7 @@ def test_cudas_headers_come_from_cuda_path_or_are_asked_for(
         (include / "cuda_fp16.h").write_text("struct half { unsigned short bits; };")
         headers.cuda_folders.cache_clear()
         assert ".param .u64" in opened(text, tmp_path).ptx
+        assert headers.cuda_folders() == (include, tmp_path / "wheel")
     finally:
         headers.cuda_folders.cache_clear()
 
@@ -126,7 +127,7 @@ def test_every_text_that_takes_the_place_of_a_header_compiles(name: str, tmp_pat
         "__global__ void k(__int128* x) { x[threadIdx.x] = x[32 + threadIdx.x]; }",
         "#include <algorithm>\n#include <math_constants.h>\n__global__ void k(double* x)"
         " { std::aligned_storage<8, 8>::type a; *x = sizeof(a) == alignof(a) ? CUDART_INF : 0; }",
-        "#include <cufft.h>\n__global__ void k(cufftComplex* x) { x->x = 1; }",
+        "#include <cufft.h>\n__global__ void k(cufftComplex* x, CUtexObject) { x->x = 1; }",
     ],
 )
 def test_what_older_compilers_and_systems_know_is_known(text: str, tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ def cuda_folders() -> tuple[Path, ...]:
     for root in _toolkits():
         include = root / "include"
         if (include / "cuda_fp16.h").is_file():
-            return (include, *(f for f in (include / "cccl",) if f.is_dir()))
+            return (include, *(f for f in (include / "cccl",) if f.is_dir()), *_packages())
     return tuple(dict.fromkeys(_packages()))
 
 

@@ -5,6 +5,7 @@
 #include <utility>
 #include <assert.h>
 #include <stdio.h>
+typedef unsigned long long CUtexObject, CUsurfObject;
 // Functions of a warp as they were before CUDA 9: a warp then always went as one.
 #define SGEMM_LAB_OLD_SHUFFLE(name) \
 template <class T> __device__ __forceinline__ T name(T value, int lane, int width = 32) \

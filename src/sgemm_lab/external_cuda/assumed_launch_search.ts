@@ -23,7 +23,7 @@ import { sizesAmong } from "./usual_numbers.ts";
 
 const NOT_RIGHT = "No launch that was tried makes C right, so C was not judged. ";
 /** Seconds of one assumed launch, and of all; of one at larger sizes, and of what they are tried for. */
-const [TRY_SECONDS, TRIES_SECONDS] = [4, 20];
+const [TRY_SECONDS, TRIES_SECONDS] = [2, 20];
 const [LARGER_SECONDS, QUICK, SLOW] = [3, 0.5, 1];
 /** How much larger a size is that no block divides; a factor, and sizes that need not be larger. */
 const [ODD, GROWTH, ENOUGH] = [3, 4, 1024];

@@ -82,7 +82,7 @@ const OF_NAN =
   "What atomicCAS found is compared as a float. NaN is not equal to itself, so the loop never ends " +
   "where the array holds it. Compare the bits.";
 /** Seconds of a launch that may run at three sizes more. */
-const QUICK = 3;
+const QUICK = 1;
 const EMPTY_ROWS = "It happens where the last rows, of equal offsets, are empty.";
 export const NO_PRODUCT =
   "It looks like a matrix product, but no launch that was tried makes C the product.";

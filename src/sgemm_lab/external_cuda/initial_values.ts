@@ -29,9 +29,19 @@ const NEVER = { brief: 100, long: -(2 ** 30) };
 
 type Roles = Record<string, "offsets" | "indices">;
 
-/** The initial arrays of a launch, the same at each call. */
+const drawn = new WeakMap<Prepared, [size: string, arrays: Arrays]>();
+
+/** The initial arrays of a launch, the same at each call; nobody changes them. */
 export function arraysAt(prepared: Prepared, size: Size): Arrays {
   if (prepared.contents) return prepared.contents;
+  const known = drawn.get(prepared);
+  if (known?.[0] === `${size}`) return known[1];
+  const arrays = drawnAt(prepared, size);
+  drawn.set(prepared, [`${size}`, arrays]);
+  return arrays;
+}
+
+function drawnAt(prepared: Prepared, size: Size): Arrays {
   const [m, n, k] = size;
   const random = new Drawing(m + 3 * n + 7 * k);
   const own = ownArrays(prepared, size, random);
@@ -39,11 +49,11 @@ export function arraysAt(prepared: Prepared, size: Size): Arrays {
   const [a, b, c] = [..."ABC"].map((name) => elementIn(prepared, matrixIn(prepared, name)));
   const most = largest(c, k);
   const isPositive = isWhole(a) && [a, b].some(({ stored }) => stored.startsWith("u"));
-  const drawn = (rows: number, columns: number): Values => ({
+  const matrix = (rows: number, columns: number): Values => ({
     sides: [rows, columns],
     numbers: random.integers(isPositive ? 0 : -most, most, rows * columns),
   });
-  return withMatrices(prepared, own, drawn(m, k), drawn(k, n), random);
+  return withMatrices(prepared, own, matrix(m, k), matrix(k, n), random);
 }
 
 function matrixIn({ given }: Prepared, role: string): Given & { kind: "matrix" } {

@@ -499,9 +499,21 @@ export function run(prepared: Prepared, size: Size, arrays: Arrays, settings: Se
   const after = new Map<string, Values>();
   for (const one of everyArray(prepared)) {
     const symbol = prepared.variables.find(({ array }) => array === one)?.symbol ?? one.name;
-    const numbers = unpack(elementIn(prepared, one), result.arrays[symbol]);
     const { sides } = valuesOf(arrays, one.name);
-    after.set(one.name, { sides, numbers: isTurned(one) ? turned(numbers, sides[1]) : numbers });
+    let numbers: Float64Array | null = null;
+    const unpacked = () => {
+      const found = unpack(elementIn(prepared, one), result.arrays[symbol]);
+      return isTurned(one) ? turned(found, sides[1]) : found;
+    };
+    // Most arrays are never looked at.
+    const value = {
+      sides,
+      get numbers() {
+        numbers ??= unpacked();
+        return numbers;
+      },
+    };
+    after.set(one.name, value);
   }
   const untouched = (name: string) => {
     const before = stored.get(name)?.data ?? new Uint8Array(0);
@@ -525,8 +537,8 @@ function sameBits(one: ShapedArray["data"], other: TypedArray) {
   const bytes = one.BYTES_PER_ELEMENT;
   const [first, second] = [one, other].map((data) => new Uint8Array(data.buffer, data.byteOffset));
   const found = new Uint8Array(one.length).fill(1);
-  for (const [at, byte] of first.entries()) {
-    if (byte !== second[at]) found[Math.floor(at / bytes)] = 0;
+  for (let at = 0; at < first.length; at++) {
+    if (first[at] !== second[at]) found[Math.floor(at / bytes)] = 0;
   }
   return found;
 }

@@ -145,10 +145,10 @@ export function countPrepared(
   const written = writtenBy(prepared).flatMap(({ name }) => arrays.states?.get(name) ?? []);
   const changed = inputs.flatMap(({ name }) => {
     if (written.some((state) => state === arrays.states?.get(name))) return [];
-    const now = numbersIn(after, name);
     // Words of 8 bytes hold more than a number says.
-    const isKept = numbersOf(arrays, name).every((one, at) => isSame(one, now[at]));
-    return isKept || done.untouched(name).every(Boolean) ? [] : name;
+    if (done.untouched(name).every(Boolean)) return [];
+    const now = numbersIn(after, name);
+    return numbersOf(arrays, name).every((one, at) => isSame(one, now[at])) ? [] : name;
   });
   return { ...done, prepared, size, verdicts, changed, cause, before: arrays, seconds };
 }

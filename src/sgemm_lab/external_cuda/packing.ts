@@ -6,13 +6,15 @@ import { type Element, limitsOf } from "./elements.ts";
 
 type Stored = ShapedArray["data"];
 /** By NumPy's names. Halves and bfloat16 are their bits. */
-const ARRAYS: Record<string, { from: (numbers: ArrayLike<number>) => Stored }> = {
+const ARRAYS: Record<string, new (numbers: Float64Array) => Stored> = {
   ...{ f4: Float32Array, f8: Float64Array, i1: Int8Array, u1: Uint8Array, i2: Int16Array },
   ...{ u2: Uint16Array, i4: Int32Array, u4: Uint32Array },
-  "?": { from: (numbers) => Uint8Array.from(numbers, (one) => Number(one !== 0)) },
-  f2: { from: (numbers) => Uint16Array.from(numbers, toHalf) },
-  i8: { from: (numbers) => BigInt64Array.from(Array.from(numbers, long)) },
-  u8: { from: (numbers) => BigUint64Array.from(Array.from(numbers, long)) },
+};
+const OTHERS: Record<string, (numbers: Float64Array) => Stored> = {
+  "?": (numbers) => Uint8Array.from(numbers, (one) => Number(one !== 0)),
+  f2: (numbers) => Uint16Array.from(numbers, toHalf),
+  i8: (numbers) => BigInt64Array.from(Array.from(numbers, long)),
+  u8: (numbers) => BigUint64Array.from(Array.from(numbers, long)),
 };
 /** Bits of a whole number that a float type holds. */
 const EXACT: Record<string, number> = { f2: 11, f4: 24, f8: 53 };
@@ -29,7 +31,8 @@ const isBrief = ({ name }: Element) => name === "bfloat16";
 
 /** Numbers as they lie in memory, rounded to nearest. */
 export function pack(element: Element, numbers: Float64Array): Stored {
-  if (!isBrief(element)) return ARRAYS[element.stored].from(numbers);
+  const { stored } = element;
+  if (!isBrief(element)) return OTHERS[stored]?.(numbers) ?? new ARRAYS[stored](numbers);
   const bits = new Uint32Array(Float32Array.from(numbers).buffer);
   return Uint16Array.from(bits, (one) => (one + 0x7fff + ((one >>> 16) & 1)) >>> 16);
 }

@@ -55,8 +55,9 @@ def follow_program(pasted: Pasted, target: str = DEFAULT_TARGET) -> Program:
             other = _follow(replace(pasted, text=made["text"]), target, is_sketch)
             if any(one["kind"] == "launch" for all_ in other["findings"].values() for one in all_):
                 break  # its grid or block may fit its own sizes alone
-            if other["isSettled"] or len(other["launched"]) > len(followed["launched"]):
-                followed = {**other, "sizes": f"So that it runs here, {made['changed']}."}
+            if not other["isSettled"] and len(other["launched"]) <= len(followed["launched"]):
+                break  # what takes so long hardly depends on them
+            followed = {**other, "sizes": f"So that it runs here, {made['changed']}."}
     return followed
 
 

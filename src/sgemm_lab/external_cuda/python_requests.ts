@@ -86,21 +86,22 @@ function open(asked: Given) {
   };
 }
 
-/** The program that was followed last, with its launches. */
-let lastProgram: { key: string; found: Watched } | null = null;
+/** Programs that were followed, with their launches. */
+const programs = new Map<string, Watched>();
 
 async function watched(given: Given) {
   const { key: ofFile, file } = read(given);
   const { kernels, seconds, isSketch } = given;
   const key = JSON.stringify([ofFile, kernels, isSketch]);
-  if (lastProgram?.key !== key) {
-    const clang = await packageOf(given.clang);
-    const made = new MadeValues(file);
-    const run = (known: Kernels) => follow(file, clang, known, seconds, made);
-    const found = watchProgram(run, kernels, { isSketch, made });
-    lastProgram = { key, found };
-  }
-  return lastProgram.found;
+  const known = programs.get(key);
+  if (known) return known;
+  const clang = await packageOf(given.clang);
+  const made = new MadeValues(file);
+  const run = (known: Kernels) => follow(file, clang, known, seconds, made);
+  const found = watchProgram(run, kernels, { isSketch, made });
+  // One that lacks a kernel is followed again, with it.
+  if (found.followed.needs === null) programs.set(key, found);
+  return found;
 }
 
 /** The launch of a kernel by the file's own program; null if there is none. */

@@ -77,6 +77,7 @@ function differencesOf({ prepared, after }: Done, other: Ran, options: string): 
   const written = [...writtenBy(prepared), ...prepared.variables.map(({ array }) => array)];
   return written.flatMap(({ name }) => {
     const [one, again] = [after, other.after].map((all) => numbersIn(all, name));
+    if (one.every((value, at) => isSame(value, again[at]))) return [];
     const usual = medianSize(one);
     const count = one.filter((value, at) => isApart(value, again[at], usual)).length;
     return count ? different(prepared, name, count, options) : [];
@@ -135,7 +136,8 @@ export function aloneInWarps(done: Done, found: Finding[], settings: Settings): 
 /** The finding that places counted by an atomic are filled from the second on. */
 export function skippedPlace(done: Done, settings: Settings): Finding[] {
   const { prepared, size, result, before } = done;
-  if (result.hazards.length || !takesPlaces(prepared)) return [];
+  const waits = prepared.compiled.specials.has("%envreg1");
+  if (result.hazards.length || waits || !takesPlaces(prepared)) return [];
   const watched = { ...settings, watch: ["written" as const], checkHazards: false };
   const ran = run(prepared, size, arraysAt(prepared, size), watched);
   const names = [...before.values.keys()];

@@ -61,17 +61,20 @@ function compareAlong(
       ...settings,
       only: slice(larger, axis, at),
     });
-  const [first, last] = [ran(grid[axis]), ran(larger[axis] - 1)];
+  const first = ran(grid[axis]);
+  const { hazards } = first.result;
+  const leaves = hazards.find(({ kind }) => kind === OUT_OF_BOUNDS);
+  const isOpen = launched && !hazards.length;
+  const left = isOpen ? changes(done, first).filter(({ left }) => left >= 0) : [];
+  if (!leaves && !left.length) return [];
+  const last = ran(larger[axis] - 1);
   if (last.result.hazards.length || changes(done, last).some(({ more }) => more >= 0)) return [];
-  const [leaves] = first.result.hazards.filter(({ kind }) => kind === OUT_OF_BOUNDS);
   // Blocks far behind may reach another array.
   if (leaves && !ran(grid[axis] + 1).result.hazards.length) {
     const found = findingOf(leaves, prepared, "warning");
     return [{ ...found, message: `${found.message} ${JUST_BEYOND}` }];
   }
-  if (first.result.hazards.length || !launched) return [];
-  return changes(done, first).flatMap(({ name, left: at }) => {
-    if (at < 0) return [];
+  return left.map(({ name, left: at }) => {
     const message =
       `The launch leaves out elements of ${name}, such as ${comma(at)}: a block more along ` +
       `${"xyz"[axis]} writes them, and those behind it nothing. Round the grid up.`;

@@ -61,8 +61,8 @@ interface Code {
 const TURN = 4096;
 /** The same once one was that long while others could run: it may wait for what those write. */
 const SHORT_TURN = 64;
-/** Basic blocks that run before the clock is looked at again. */
-const BLOCKS_BETWEEN_LOOKS = 32;
+/** Lanes of basic blocks that run before the clock is looked at again. */
+const LANES_BETWEEN_LOOKS = 2 ** 15;
 
 /** Threads that never come to an end. `location`: the first line of the code that they are in. */
 class StuckError extends LabError {
@@ -167,7 +167,7 @@ export class Program {
   /** the last runs first */
   paths: Path[] = [];
   left = 0;
-  begun = 0;
+  unseen = LANES_BETWEEN_LOOKS;
   longestTurn = TURN;
 
   constructor(
@@ -313,8 +313,10 @@ export class Program {
     this.left -= 1;
     if (this.left < 0) throw new EndlessLoopError(block);
     // To ask for the time takes longer than many a block.
-    if (this.begun++ % BLOCKS_BETWEEN_LOOKS === 0 && secondsNow() > group.launch.deadline) {
-      throw new TimeLimitError(group, block);
+    this.unseen += lanes;
+    if (this.unseen > LANES_BETWEEN_LOOKS) {
+      this.unseen = 0;
+      if (secondsNow() > group.launch.deadline) throw new TimeLimitError(group, block);
     }
     tally.blockLanes[block.number] += lanes;
     tally.blockWarps[block.number] += full ? group.warps : group.warpsOf(mask);

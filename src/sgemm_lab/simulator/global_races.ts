@@ -25,38 +25,39 @@ const ONE_WAY = ["min", "max", "and", "or"];
 const WRITES: ReadonlySet<Kind> = new Set([STORE, ATOMIC, COPY_WRITE]);
 const [USED, IS_ATOMIC, IS_VOLATILE, IN_BLOCK] = [1, 2, 4, 8];
 
-/** For each watched word: who used it last in one way, and when. */
-class Uses {
-  /** The bits above; 0 where nobody did. */
-  how;
-  block;
-  thread;
-  /** Barriers that the block had passed. */
-  epoch;
-  warpEpoch;
-  site;
-  /** The number of the access, in the order of the simulation. */
-  time;
+/** Words of a page, and numbers of each. */
+const [PAGE, FIELDS] = [2 ** 12, 7];
 
-  constructor(words: number) {
-    this.how = new Uint8Array(words);
-    this.block = new Int32Array(words);
-    this.thread = new Int32Array(words);
-    this.epoch = new Int32Array(words);
-    this.warpEpoch = new Int32Array(words);
-    this.site = new Int32Array(words);
-    this.time = new Int32Array(words);
-  }
+/** For each watched word: who used it last in one way, and when. Of most words of large arrays nobody did. */
+class Uses {
+  pages: Int32Array[] = [];
 
   note(word: number, { group, site, time, how }: Use, lane: number) {
     const slot = group.slot[lane];
-    this.how[word] = how;
-    this.block[word] = group.batch.blocks[slot];
-    this.thread[word] = group.thread[lane];
-    this.epoch[word] = group.batch.epoch[slot];
-    this.warpEpoch[word] = group.warpEpoch[lane];
-    this.site[word] = site;
-    this.time[word] = time;
+    const number = Math.floor(word / PAGE);
+    this.pages[number] ??= new Int32Array(PAGE * FIELDS);
+    const page = this.pages[number];
+    const at = (word % PAGE) * FIELDS;
+    page[at] = how;
+    page[at + 1] = group.batch.blocks[slot];
+    page[at + 2] = group.thread[lane];
+    page[at + 3] = group.batch.epoch[slot];
+    page[at + 4] = group.warpEpoch[lane];
+    page[at + 5] = site;
+    page[at + 6] = time;
+  }
+
+  /**
+   * The use of a word, null where there is none. `how`: the bits above. `epoch`: barriers that the block
+   * had passed. `time`: the number of the access, in the order of the simulation.
+   */
+  of(word: number) {
+    const page = this.pages[Math.floor(word / PAGE)];
+    const at = (word % PAGE) * FIELDS;
+    if (!page?.[at]) return null;
+    const [how, block, thread] = [page[at], page[at + 1], page[at + 2]];
+    const [epoch, warpEpoch, site] = [page[at + 3], page[at + 4], page[at + 5]];
+    return { how, block, thread, epoch, warpEpoch, site, time: page[at + 6] };
   }
 }
 
@@ -106,9 +107,9 @@ export class GlobalRaceDetector implements Observer {
   /** Of each watched array where it lies, and its first word among all that are watched. */
   spans: { start: number; end: number; first: number }[] | null = null;
   /** Those who wrote last, read last and read first. */
-  writers = new Uses(0);
-  readers = this.writers;
-  firstReaders = this.writers;
+  writers = new Uses();
+  readers = new Uses();
+  firstReaders = new Uses();
   releases = new Releases();
   /** What a block would know of others if each volatile or atomic store were behind a fence. */
   told: Releases | null = null;
@@ -212,7 +213,6 @@ export class GlobalRaceDetector implements Observer {
         first += Math.ceil(bytes / this.wordBytes);
         return span;
       });
-    [this.writers, this.readers, this.firstReaders] = [0, 1, 2].map(() => new Uses(first));
     return this.spans;
   }
 
@@ -226,20 +226,18 @@ export class GlobalRaceDetector implements Observer {
     const { group } = use;
     const found: Map<number, Other> = new Map();
     use.words.forEach((first, i) => {
-      const index = first + word;
-      const [how, lane] = [uses.how[index], use.lanes[i]];
-      if (!how) return;
-      const [block, thread] = [uses.block[index], uses.thread[index]];
+      const before = uses.of(first + word);
+      if (!before) return;
+      const { how, block, thread, epoch, site, time } = before;
+      const lane = use.lanes[i];
       const [slot, own] = [group.slot[lane], group.thread[lane]];
       const here = group.batch.blocks[slot];
       if (block === here) {
-        if (thread === own || uses.epoch[index] !== group.batch.epoch[slot]) return;
+        if (thread === own || epoch !== group.batch.epoch[slot]) return;
         const sameWarp = thread >> WARP_BITS === own >> WARP_BITS;
-        if (sameWarp && !group.inSameEpoch(lane, thread, uses.warpEpoch[index])) return;
+        if (sameWarp && !group.inSameEpoch(lane, thread, before.warpEpoch)) return;
       }
-      const site = uses.site[index];
-      const other = { block, warp: thread >> WARP_BITS, epoch: uses.epoch[index] };
-      const time = uses.time[index];
+      const other = { block, warp: thread >> WARP_BITS, epoch };
       const isTold = this.isTold(uses, use, other, time, lane);
       if (this.meantForOthers(use, how, site, block !== here, isTold)) return;
       if (this.fences && this.releases.ordered(other, time, group, lane)) return;
@@ -288,7 +286,7 @@ export class GlobalRaceDetector implements Observer {
         if (this.swaps[site] || (guesses && this.oneWay[site])) wrong.delete(i);
       }
       this.report(use, word, wrong);
-      const fresh = use.words.map((first) => !this.firstReaders.how[first + word]);
+      const fresh = use.words.map((first) => !this.firstReaders.of(first + word));
       use.words.forEach((first, i) => {
         if (fresh[i]) this.firstReaders.note(first + word, use, use.lanes[i]);
         this.readers.note(first + word, use, use.lanes[i]);
@@ -314,11 +312,7 @@ export class GlobalRaceDetector implements Observer {
       });
       const blockOf = (i: number) => group.batch.blocks[group.slot[use.lanes[i]]];
       // Two lanes of one instruction that write one word: one of them is lost.
-      const last = use.words.map((first): Other => {
-        const index = first + word;
-        const { block, thread, site } = writers;
-        return { block: block[index], thread: thread[index], site: site[index] };
-      });
+      const last = use.words.map((first) => writers.of(first + word) as Other);
       if (use.how & IS_ATOMIC) {
         const apart = [...last.entries()].filter(([i, { block }]) => block !== blockOf(i));
         if (use.how & IN_BLOCK) this.report(use, word, new Map(apart));

@@ -118,6 +118,7 @@ export class Launcher {
   /** what variables of the device hold, by their names in the PTX */
   #variables: Record<string, ShapedArray> = {};
 
+  #launched = new Set<string>();
   /** what was in memory before and after launches that changed nothing */
   #idle = new Map<string, Uint8Array>();
 
@@ -149,7 +150,9 @@ export class Launcher {
     for (const block of given.blocks.values()) block.usedBy = name;
     const isSketch = !this.runs.length && !this.#isFilled();
     const { starts, reached, variables } = given;
-    const before = imageOf(given);
+    const text = textOf(launch);
+    const before = this.#launched.has(text) ? imageOf(given) : null;
+    this.#launched.add(text);
     if (this.#changesNothing(launch, given, before)) {
       this.runs.push({ kernel: key, line, warnings: [], harmless: [], hazards: [] });
       return;
@@ -196,9 +199,9 @@ export class Launcher {
       harmless,
       hazards: isSettled ? [] : isTried ? open : rest,
     });
-    this.#idle.delete(textOf(launch));
+    this.#idle.delete(text);
     const after = before && imageOf(this.arguments(launch));
-    if (after && equal(before, after)) this.#idle.set(textOf(launch), after);
+    if (after && equal(before, after)) this.#idle.set(text, after);
   }
 
   /** Whether the same launch left the same memory as it was, and nobody changes it. */
@@ -230,11 +233,12 @@ export class Launcher {
       return new UnfollowedError(error.message);
     }
     if (!(error instanceof LabError)) return error;
-    const found = error instanceof TimeLimitError ? error.hazards : [];
+    const isLate = error instanceof TimeLimitError;
+    const found = isLate ? error.hazards : [];
     const hazards = found.filter(({ kind }) => !(isSketch && kind === UNWRITTEN));
     if (hazards.length) this.runs.push({ kernel, line, hazards, warnings: [], harmless: [] });
     else this.#sample(launch, again, watched);
-    return new TooLargeError(error.message);
+    return new TooLargeError(isLate ? "it takes too long" : error.message);
   }
 
   /** Of a launch that is too large look at some blocks, for what does not depend on the others. */

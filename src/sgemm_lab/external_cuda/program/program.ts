@@ -74,7 +74,8 @@ export function follow(
   if (!first.stopped && first.unwritten.length) {
     if (verdict || differ(first, run("late", OTHER_GARBAGE))) findings.push(unwritten(first));
   }
-  const found = first.isLoose ? (unwaited(first) ?? inOtherOrder(first, run)) : null;
+  const isTried = first.isLoose && !first.isTooLarge;
+  const found = unwaited(first) ?? (isTried ? inOtherOrder(first, run) : null);
   const shown = found ?? verdict;
   if (shown) findings.push(shown);
   else findings.push(...blind(first));

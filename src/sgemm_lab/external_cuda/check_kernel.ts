@@ -59,6 +59,7 @@ import {
 import { aloneInWarps, otherOrders, skippedPlace } from "./schedules.ts";
 import type { Finding } from "./severity.ts";
 import {
+  at,
   ENDLESS,
   findingOf,
   inShared,
@@ -144,8 +145,7 @@ function withOwnSizes(
   const message =
     `${location}: an index has ${bits} bits here, which are too few at the sizes that the file ` +
     "says. Count it in size_t.";
-  const place = { file: location.file, line: location.line };
-  const finding = { ...ofKernel(prepared, "warning", OUT_OF_BOUNDS, message), ...place };
+  const finding = at(location, ofKernel(prepared, "warning", OUT_OF_BOUNDS, message));
   const findings = [...report.findings, finding];
   return { ...report, findings, verdict: verdictOf(findings, report.verdict) };
 }
@@ -217,7 +217,7 @@ const neverEnding = (prepared: Prepared, reason: NeverEndsError["reason"]) =>
 
 function waitingIn(prepared: Prepared, { message, location }: NeverEndsError["reason"]) {
   const found = ofKernel(prepared, prepared.certain ? "error" : "warning", ENDLESS, message);
-  return location ? { ...found, file: location.file, line: location.line } : found;
+  return location ? at(location, found) : found;
 }
 
 /**
@@ -338,11 +338,11 @@ function ofHost(prepared: Prepared): Finding[] {
       ...{ ...ofKernel(prepared, "error", RACE, text, array), line, otherLine },
     }),
   );
-  const spins = hoistedSpins(prepared).map(({ file, line }) => {
+  const spins = hoistedSpins(prepared).map((location) => {
     const message =
-      `${file}, line ${line}: this loop never ends, as the compiler reads what it waits for once, ` +
+      `${location}: this loop never ends, as the compiler reads what it waits for once, ` +
       "before the loop. Read it with volatile or an atomic.";
-    return { ...ofKernel(prepared, "warning", ENDLESS, message), file, line };
+    return at(location, ofKernel(prepared, "warning", ENDLESS, message));
   });
   const doubts = (prepared.doubts ?? []).map(([line, text]) => {
     const message = `${opened.file.files[0].name}, line ${line}: ${text}.`;

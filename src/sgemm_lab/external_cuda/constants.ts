@@ -4,12 +4,35 @@ import { orNull } from "../errors.ts";
 import { type Names, whole } from "./arguments.ts";
 import type { CudaFile } from "./cuda_file.ts";
 import { bytesOf, elementOf } from "./elements.ts";
-import { inside, matching, split, type Token, textsOf } from "./tokens.ts";
+import type { FoundFunction } from "./kernels.ts";
+import { inside, joined, matching, split, type Token, textsOf, tokensOf } from "./tokens.ts";
 
 /** Names that stand for each other; tokens of one expression, for macros that double each other. */
 const DEEPEST = 20;
 const MOST_TOKENS = 2000;
 const CAST = /^(int|unsigned|size_t|uint|uint32_t|long|float|double)$/;
+
+/** A message that names an element of a kernel's shared array of words as its code does: `As[2][5]`. */
+export function asDeclared(
+  message: string,
+  array: string | null,
+  kernel: FoundFunction | undefined,
+  file: CudaFile,
+  names: Names = {},
+) {
+  const text = kernel && array ? joined(textsOf(kernel.declaration.tokens)) : "";
+  const word = `__shared__\\b[^;]*\\b(?:float|int|unsigned|u?int32_t) [^;]*?\\b${array}`;
+  const found = new RegExp(`${word}((?:\\[[^;\\]]+\\]){2,})`).exec(text)?.[1];
+  const sides = (found?.slice(1, -1).split("][") ?? []).map(
+    (side) => constantOf(tokensOf(side), file, names) ?? 0,
+  );
+  if (!sides.length || sides.includes(0)) return message;
+  return message.replaceAll(new RegExp(`\\b${array}\\[(\\d+)\\](?!\\[)`, "g"), (_, flat) => {
+    const steps = sides.map((_, at) => sides.slice(at + 1).reduce((all, one) => all * one, 1));
+    const places = steps.map((step, at) => Math.floor(flat / step) % (at ? sides[at] : Infinity));
+    return `${array}[${places.join("][")}]`;
+  });
+}
 
 /**
  * The value of an expression; null where it is not known.

@@ -7,10 +7,12 @@
 import { orNull } from "../errors.ts";
 import type { Size } from "../kernel.ts";
 import { MOST_BLOCKS_YZ } from "../simulator/limits.py";
+import type { WatchName } from "../simulator/watches/watches.ts";
 import { comma } from "../text.ts";
 import type { Given, GivenNumber } from "./arguments.ts";
 import { arraysAt } from "./initial_values.ts";
-import { multiplies, type Prepared, type Ran, rawShape, run, type Settings } from "./launch.ts";
+import type { Prepared, Ran, Settings } from "./launch.ts";
+import { brief, multiplies, rawShape, run } from "./launch.ts";
 
 /** Square sizes, evenly apart, that the tiles in use divide. */
 const SIDES = [128, 256, 384];
@@ -94,10 +96,8 @@ type Narrow = NonNullable<Ran["result"]["watched"]["widest_indices"]>;
 
 /** The narrow numbers in the addresses of some launches; none where one cannot be run. */
 function narrowIn(launches: [Prepared, Size, number[] | null][], settings: Settings): Narrow[] {
-  const quiet = {
-    ...{ ...settings, checkHazards: false, countRequests: false, progress: null },
-    ...{ watch: ["widest_indices" as const], timeLimit: Math.min(SECONDS, settings.timeLimit) },
-  };
+  const watch: WatchName[] = ["widest_indices"];
+  const quiet = { ...brief(settings, SECONDS), checkHazards: false, watch };
   const found = orNull(() =>
     launches.map(([prepared, size, only]) => {
       const ran = run(prepared, size, arraysAt(prepared, size), { ...quiet, only });

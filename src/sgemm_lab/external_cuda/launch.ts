@@ -123,6 +123,12 @@ export interface Settings {
   progress: Progress | null;
 }
 
+/** A launch that is run once more, for at most some seconds. */
+export const brief = (settings: Settings, seconds: number): Settings => ({
+  ...{ ...settings, countRequests: false, progress: null },
+  timeLimit: Math.min(seconds, settings.timeLimit),
+});
+
 /**
  * What a launch starts from: the numbers of each array, and which hold nothing yet. `states`: of
  * arrays of which only parts hold something, see `ShapedArray`. `held`: what a program has put into

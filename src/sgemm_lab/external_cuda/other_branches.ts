@@ -11,6 +11,7 @@ import { isWhole, limitsOf } from "./elements.ts";
 import { arraysAt, type Change, changed, SPREAD } from "./initial_values.ts";
 import {
   type Arrays,
+  brief,
   multiplies,
   type Prepared,
   product,
@@ -81,8 +82,7 @@ export function inOtherBranches({ prepared, size, result }: Done, settings: Sett
 }
 
 const limited = (prepared: Prepared, size: Size, settings: Settings): Settings => ({
-  ...settings,
-  timeLimit: Math.min(SECONDS, settings.timeLimit),
+  ...brief(settings, SECONDS),
   only: [0, 1, 2].slice(0, product(shapeAt(prepared, size).grid)),
 });
 

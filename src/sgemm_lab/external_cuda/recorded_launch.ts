@@ -246,13 +246,8 @@ function madeArray(
   const isCleared = isWhole(element) ? isZero || !constant : isZero && !element && !constant;
   const use = isCleared ? "zero" : constant ? "in" : "inout";
   return {
-    ...{
-      kind: "array",
-      name,
-      use,
-      size: `${count + at}`,
-    },
-    ...{ type: element ? "" : "float", start: at ? `${at}` : "", modes: null },
+    ...{ kind: "array", name, use, size: `${count + at}`, modes: null },
+    ...{ type: element ? "" : "float", start: at ? `${at}` : "" },
   };
 }
 

@@ -6,7 +6,7 @@ import { orNull } from "../errors.ts";
 import { comma, plural } from "../text.ts";
 import { arraysAt } from "./initial_values.ts";
 import type { Prepared, Ran, Settings } from "./launch.ts";
-import { numbersOf, product, run, shapeAt, writtenBy } from "./launch.ts";
+import { brief, numbersOf, product, run, shapeAt, writtenBy } from "./launch.ts";
 import { type Done, isSame, numbersIn, runAndWeigh } from "./one_launch.ts";
 import { type Finding, findingOf, ORDER, ofKernel, WRONG_RESULT } from "./severity.ts";
 
@@ -59,10 +59,7 @@ const optionsOf = ({ schedule, order }: Settings) =>
 function ordersOf({ prepared, size }: Done, settings: Settings): Settings[] {
   const shape = shapeAt(prepared, size);
   const [blocks, threads] = [product(shape.grid), product(shape.block)];
-  const quick = {
-    ...{ ...settings, countRequests: false, progress: null },
-    timeLimit: Math.min(SECONDS, settings.timeLimit),
-  };
+  const quick = brief(settings, SECONDS);
   // Warps that wait for other blocks run side by side only.
   const waits = prepared.compiled.specials.has("%envreg1");
   const fits = blocks * threads <= MOST_THREADS && !waits;
@@ -126,8 +123,9 @@ export function aloneInWarps(done: Done, found: Finding[], settings: Settings): 
   const isFlat = grid.length + block.length === 2 && prepared.compiled.specials.has("%ntid.x");
   if (!isAlone || !isFlat || result.hazards.length || threads > MOST_THREADS) return [];
   const single = { ...prepared, grid: [`${threads}`], block: ["1"], follows: false };
-  const quick = { ...settings, timeLimit: Math.min(SECONDS, settings.timeLimit) };
-  const ran = orNull(() => runAndWeigh(single, size, arraysAt(prepared, size), quick));
+  const ran = orNull(() =>
+    runAndWeigh(single, size, arraysAt(prepared, size), brief(settings, SECONDS)),
+  );
   return (ran ? differencesOf(done, ran, "") : [])
     .filter(({ array }) => !found.some((one) => one.array === array))
     .map((one) => ({ ...one, severity: "warning", message: `${one.array}${OTHER_TARGETS}` }));

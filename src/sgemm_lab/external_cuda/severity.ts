@@ -11,6 +11,7 @@ import {
   UNWRITTEN,
 } from "../simulator/hazard_log.ts";
 import type { Hazard } from "../simulator/hazard_types.ts";
+import { asDeclared } from "./constants.ts";
 import { type Prepared, placeOf } from "./launch.ts";
 
 export type Severity = "error" | "warning" | "information";
@@ -71,18 +72,14 @@ export function findingOf(
   severity: Severity = severityOf(hazard, prepared),
   order = "",
 ): Finding {
-  const { kind, message, location, otherLocation, array } = hazard;
+  const { kind, location, otherLocation, array } = hazard;
+  const { opened } = prepared;
+  const values = [...opened.values].map(([name, value]) => [name, Number(value)]);
+  const names = Object.fromEntries(values);
+  const message = asDeclared(hazard.message, array, opened.kernel, opened.file, names);
   const { file, line } = location;
-  return {
-    severity,
-    kind,
-    message,
-    file,
-    line,
-    otherLine: otherLocation?.line ?? null,
-    array,
-    order,
-  };
+  const otherLine = otherLocation?.line ?? null;
+  return { severity, kind, message, file, line, otherLine, array, order };
 }
 
 /** A finding about a whole kernel. */
@@ -96,6 +93,11 @@ export function ofKernel(
   const [file, line] = placeOf(prepared);
   return { severity, kind, message, file, line, otherLine: null, array, order: "" };
 }
+
+/** A finding at another place. */
+export const at = ({ file, line }: Pick<Finding, "file" | "line">, one: Finding): Finding => ({
+  ...{ ...one, file, line },
+});
 
 /** The verdict that findings lead to; `clean` where none is an error or a warning. */
 export function verdictOf(findings: Finding[], clean: Verdict): Verdict {

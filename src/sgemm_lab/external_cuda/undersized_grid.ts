@@ -6,7 +6,7 @@ import { OUT_OF_BOUNDS } from "../simulator/hazard_log.ts";
 import { comma } from "../text.ts";
 import { arraysAt } from "./initial_values.ts";
 import type { Prepared, Settings } from "./launch.ts";
-import { multiplies, numbersOf, product, shapeAt, writtenBy } from "./launch.ts";
+import { brief, multiplies, numbersOf, product, shapeAt, writtenBy } from "./launch.ts";
 import { type Done, isSame, numbersIn, runAndWeigh } from "./one_launch.ts";
 import { isApart } from "./schedules.ts";
 import { type Finding, findingOf, ofKernel, WRONG_RESULT } from "./severity.ts";
@@ -26,10 +26,7 @@ export function withMoreBlocks(done: Done, settings: Settings, launched: boolean
   const waits = prepared.compiled.specials.has("%envreg1");
   if (result.hazards.length || isOther || waits) return [];
   const { grid, block, sharedBytes } = shapeAt(prepared, size);
-  const quick = {
-    ...{ ...settings, countRequests: false, progress: null },
-    timeLimit: Math.min(SECONDS, settings.timeLimit),
-  };
+  const quick = brief(settings, SECONDS);
   const axes = grid.flatMap((side, axis) => (side > 1 || !axis ? axis : []));
   for (const axis of axes) {
     const larger = grid.with(axis, grid[axis] + Math.max(2, grid[axis]));

@@ -2,9 +2,9 @@
 
 import { orNull } from "../errors.ts";
 import { arraysAt } from "./initial_values.ts";
-import { multiplies, run, type Settings } from "./launch.ts";
+import { brief, multiplies, run, type Settings } from "./launch.ts";
 import type { Done } from "./one_launch.ts";
-import { type Finding, ofKernel, WRONG_RESULT } from "./severity.ts";
+import { at, type Finding, ofKernel, WRONG_RESULT } from "./severity.ts";
 
 /** Time limit of a block, in seconds. */
 const SECONDS = 2;
@@ -16,10 +16,7 @@ export function unusedLoads({ prepared, size, result }: Done, settings: Settings
   const waits = prepared.compiled.specials.has("%envreg1");
   const isAlone = waits || !EXCHANGES.test(prepared.ptx);
   if (result.hazards.length || multiplies(prepared) || isAlone) return [];
-  const quick = {
-    ...{ ...settings, checkHazards: false, only: [0], progress: null },
-    timeLimit: Math.min(SECONDS, settings.timeLimit),
-  };
+  const quick = { ...brief(settings, SECONDS), checkHazards: false, only: [0] };
   for (const [watch, who, of] of [
     ["unused_lanes", "lane", "each warp"],
     ["unused_warps", "warp", "the block"],
@@ -30,12 +27,11 @@ export function unusedLoads({ prepared, size, result }: Done, settings: Settings
     });
     if (!unused) continue;
     const { location, numbers } = unused;
-    const { file, line } = location;
     const names = `${who}${numbers.length > 1 ? "s" : ""} ${numbers.join(", ")}`;
     const message =
       `${location}: nothing of what ${names} of ${of} load reaches a result, what the others load ` +
       "does. Does a step of a reduction leave them out?";
-    return [{ ...ofKernel(prepared, "warning", WRONG_RESULT, message), file, line }];
+    return [at(location, ofKernel(prepared, "warning", WRONG_RESULT, message))];
   }
   return [];
 }

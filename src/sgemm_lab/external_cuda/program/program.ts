@@ -5,8 +5,9 @@
 import type { Package } from "../../clang/run.ts";
 import { UNWRITTEN } from "../../simulator/hazard_log.ts";
 import type { Hazard } from "../../simulator/hazard_types.ts";
+import { asDeclared } from "../constants.ts";
 import type { CudaFile } from "../cuda_file.ts";
-import { lastName, launchesOf, plainName } from "../kernels.ts";
+import { kernelsOf, lastName, launchesOf, plainName } from "../kernels.ts";
 import type { Finding, Severity } from "../severity.ts";
 import { type Attempt, attempt } from "./attempt.ts";
 import { complaint, praise } from "./complaints.ts";
@@ -206,7 +207,7 @@ function report(
   file: CudaFile,
   more: LaunchRun[] = [],
 ): Followed {
-  const findings = everyFinding([...runs, ...more], own, file.files[0].name);
+  const findings = everyFinding([...runs, ...more], own, file);
   const isWrong = findings.some(([, { severity }]) => severity === "error");
   const launched: Record<string, number> = {};
   for (const run of runs) launched[ofKernel(run)] = (launched[ofKernel(run)] ?? 0) + 1;
@@ -234,13 +235,15 @@ function lastLines(output: string) {
 }
 
 /** All that was found, and of which kernel; the same thing once. */
-function everyFinding(runs: LaunchRun[], own: HostFinding[], file: string): [string, Finding][] {
+function everyFinding(runs: LaunchRun[], own: HostFinding[], file: CudaFile): [string, Finding][] {
+  const kernels = kernelsOf(file);
   const found = new Map<string, [string, Finding]>();
   const add = (kernel: string, one: Finding) => {
     const key = `${kernel} ${one.kind} ${one.line} ${one.array}`;
     if (!found.has(key)) found.set(key, [kernel, one]);
   };
   for (const run of runs) {
+    const kernel = kernels.find(({ name }) => lastName(name) === ofKernel(run));
     const shown: [Severity, Hazard[]][] = [
       ["error", run.hazards],
       ["warning", run.warnings],
@@ -250,7 +253,7 @@ function everyFinding(runs: LaunchRun[], own: HostFinding[], file: string): [str
       for (const { kind, location, otherLocation, message, array } of all) {
         add(ofKernel(run), {
           ...{ severity, kind, file: location.file, line: location.line, array, order: "" },
-          message: `${message} It is so in the launch of line ${run.line}.`,
+          message: `${asDeclared(message, array, kernel, file)} It is so in the launch of line ${run.line}.`,
           otherLine: otherLocation?.line ?? null,
         });
       }
@@ -258,7 +261,8 @@ function everyFinding(runs: LaunchRun[], own: HostFinding[], file: string): [str
   }
   for (const { kind, message, line, kernel, isCertain } of own) {
     const severity = isCertain ? "error" : "warning";
-    add(kernel, { severity, kind, message, file, line, otherLine: null, array: null, order: "" });
+    const place = { file: file.files[0].name, line, otherLine: null };
+    add(kernel, { severity, kind, message, ...place, array: null, order: "" });
   }
   return [...found.values()];
 }

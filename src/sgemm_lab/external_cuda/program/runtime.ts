@@ -76,6 +76,8 @@ export interface World {
   find: (message: string, line: number) => void;
 }
 
+/** Words of 4 and of 8 bytes. */
+type Whole = number | bigint;
 type Function = (...given: never[]) => number | bigint | undefined;
 
 export class Runtime {
@@ -245,30 +247,14 @@ export class Runtime {
       this.copy(to, from, Number(bytes), kind, stream, line, false);
       return SUCCESS;
     },
-    cudaMemcpy2D: (...given: [number, bigint, number, bigint, bigint, bigint, number, number]) => {
-      const [to, pitch, from, other, width, height, kind, line] = given;
-      const steps = [pitch, other, width, height].map(Number);
-      return this.copyRows(to, from, steps, kind, 0, line, true);
-    },
-    cudaMemcpy2DAsync: (
-      ...given: [number, bigint, number, bigint, bigint, bigint, number, number, number]
-    ) => {
-      const [to, pitch, from, other, width, height, kind, stream, line] = given;
-      const steps = [pitch, other, width, height].map(Number);
-      return this.copyRows(to, from, steps, kind, stream, line, false);
-    },
+    cudaMemcpy2D: (...given: Whole[]) => this.copyRows(given.toSpliced(-1, 0, 0), true),
+    cudaMemcpy2DAsync: (...given: Whole[]) => this.copyRows(given, false),
     cudaMemset: (to: number, value: number, bytes: bigint, line: number) =>
-      this.fill(to, value, [0, Number(bytes), 1], 0, line),
+      this.fill([to, 0, value, bytes, 1, 0, line]),
     cudaMemsetAsync: (to: number, value: number, bytes: bigint, stream: number, line: number) =>
-      this.fill(to, value, [0, Number(bytes), 1], stream, line),
-    cudaMemset2D: (...given: [number, bigint, number, bigint, bigint, number]) => {
-      const [to, pitch, value, width, height, line] = given;
-      return this.fill(to, value, [pitch, width, height].map(Number), 0, line);
-    },
-    cudaMemset2DAsync: (...given: [number, bigint, number, bigint, bigint, number, number]) => {
-      const [to, pitch, value, width, height, stream, line] = given;
-      return this.fill(to, value, [pitch, width, height].map(Number), stream, line);
-    },
+      this.fill([to, 0, value, bytes, 1, stream, line]),
+    cudaMemset2D: (...given: Whole[]) => this.fill(given.toSpliced(-1, 0, 0)),
+    cudaMemset2DAsync: (...given: Whole[]) => this.fill(given),
     cudaStreamCreate: (to: number) => this.set(to, this.world.streams.create(false)),
     cudaStreamCreateWithFlags: (to: number, flags: number) =>
       this.set(to, this.world.streams.create((flags & 1) > 0)),
@@ -521,15 +507,8 @@ export class Runtime {
     }
   }
 
-  copyRows(
-    to: number,
-    from: number,
-    [pitch, other, width, height]: number[],
-    kind: number,
-    stream: number,
-    line: number,
-    waits: boolean,
-  ) {
+  copyRows(given: Whole[], waits: boolean) {
+    const [to, pitch, from, other, width, height, kind, stream, line] = given.map(Number);
     for (let row = 0; row < height; row++) {
       const [target, source] = [(to >>> 0) + row * pitch, (from >>> 0) + row * other];
       this.copy(target, source, width, kind, stream, line, waits);
@@ -537,7 +516,8 @@ export class Runtime {
     return SUCCESS;
   }
 
-  fill(to: number, value: number, [pitch, width, height]: number[], stream: number, line: number) {
+  fill(given: Whole[]) {
+    const [to, pitch, value, width, height, stream, line] = given.map(Number);
     const called = /^cudaMemset/;
     const name = this.world.calls.name(this.at(line), called, "cudaMemset");
     for (let row = 0; row < height; row++) {

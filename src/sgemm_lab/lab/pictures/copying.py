@@ -52,9 +52,7 @@ def copies(title: str, name: str | Kernel, *, size: Size | None = None, says: st
         cells_drawn(set().union(*lanes[::2]), _LEFT, 0, cell, _TALL, "dram", 1),
         cells_drawn(set().union(*lanes[1::2]), _LEFT, 0, cell, _TALL, "dram", 0.6),
         *(outline(_LEFT, row * _TALL, columns * cell, _TALL, "grid") for row in range(shown)),
-        words(
-            _LEFT, shown * _TALL + 16, f"first {shown} of {rows} rows, {columns} wide", hue="muted"
-        ),
+        words(_LEFT, shown * _TALL + 16, f"first {shown} of {rows} rows of {columns}", hue="muted"),
     ]
     described = (
         f"One request of a warp of '{kernel.name}' copies "

@@ -323,6 +323,11 @@ def test_a_launch_that_takes_too_long_runs_once() -> None:
     assert report.verdict == "no fault found"
 
 
+def test_an_element_of_a_shared_array_is_named_by_its_sides() -> None:
+    (found,) = errors(followed(program_text("turned")))
+    assert "reads tile[2][0], which thread (0, 2) of the same block accesses" in found
+
+
 def test_what_a_program_prints_and_ends_with_is_shown() -> None:
     says = 'for (int i = 0; i < 9; i++) printf("line %d\\033[2J\\n\\n", i); return 3;'
     text = SCALE.replace("return bad != 0;", says)

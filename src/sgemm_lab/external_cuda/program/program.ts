@@ -244,6 +244,11 @@ function everyFinding(runs: LaunchRun[], own: HostFinding[], file: CudaFile): [s
   };
   for (const run of runs) {
     const kernel = kernels.find(({ name }) => lastName(name) === ofKernel(run));
+    const [, values = ""] = run.kernel.split(/[<>]/);
+    const given = values.split(",").map(Number);
+    const names = Object.fromEntries(
+      kernel?.template.map(({ name }, at) => [name, given[at]]) ?? [],
+    );
     const shown: [Severity, Hazard[]][] = [
       ["error", run.hazards],
       ["warning", run.warnings],
@@ -253,7 +258,7 @@ function everyFinding(runs: LaunchRun[], own: HostFinding[], file: CudaFile): [s
       for (const { kind, location, otherLocation, message, array } of all) {
         add(ofKernel(run), {
           ...{ severity, kind, file: location.file, line: location.line, array, order: "" },
-          message: `${asDeclared(message, array, kernel, file)} It is so in the launch of line ${run.line}.`,
+          message: `${asDeclared(message, array, kernel, file, names)} It is so in the launch of line ${run.line}.`,
           otherLine: otherLocation?.line ?? null,
         });
       }

@@ -46,7 +46,7 @@ def test_the_book_picks_what_the_dispatcher_predicts_to_be_fastest() -> None:
 
 def test_the_page_shows_the_pick_and_what_another_kernel_costs(page: Page) -> None:
     verdict, rows = page.locator(".lab-verdict"), page.locator(".lab-candidate")
-    expect(verdict).to_contain_text("On H200 at 1024×1024×800 the model picks small, at 30 µs.")
+    expect(verdict).to_contain_text("On H200 at 1024×1024×800 the model alone picks small, at 30")
     expect(rows).to_have_count(2)  # the third is not for this size
     expect(rows.nth(1)).to_contain_text("40 µs, 1.33 ×")
     rows.nth(1).click()

@@ -43,7 +43,7 @@ def fragment_map(name: str | Kernel) -> Output:
         f"{len(needed['A'])} elements of A and {len(needed['B'])} of B."
     )
     products = f"**{rows * columns * depth:,}** multiply-adds"
-    says = f"{products}, where one FMA of a warp does **{WARP}**"
+    says = f"{products}, where a multiply-add of a warp does **{WARP}**"
     return panel("One mma of a warp", parts, height, described, says)
 
 

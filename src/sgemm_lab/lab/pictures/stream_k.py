@@ -105,7 +105,7 @@ def k_split(
     for number, share in enumerate(shares):
         y = number * _ROW + 2
         parts.append(words(0, y + 16, f"SM {number + 1}"))
-        parts += _bars(share, y, wide, windows) or [words(_LEFT, y + 16, "idle", hue="muted")]
+        parts += _bars(share, y, wide) or [words(_LEFT, y + 16, "idle", hue="muted")]
     end = _LEFT + most * wide
     height = sms * _ROW + 22
     parts.append(rectangle(end, 0, 1.5, height - 20, "fg"))
@@ -116,12 +116,12 @@ def k_split(
     return panel(title, parts, height, described, says)
 
 
-def _bars(share: Sequence[Piece], y: float, wide: float, whole: int) -> list[str]:
-    """Draw one SM's windows, those of one tile framed and named; parts of a tile share a colour."""
+def _bars(share: Sequence[Piece], y: float, wide: float) -> list[str]:
+    """Draw one SM's K tiles, those of one tile of C framed and named, in that tile's colour."""
     parts, x = [], float(_LEFT)
     for tile, pieces in groupby(share, key=lambda piece: piece.tile):
         count = len(list(pieces))
-        hue = "register" if count == whole else ("shared", "kernel")[tile % 2]
+        hue = ("register", "shared", "kernel")[tile % 3]
         for _ in range(count):
             parts.append(rectangle(x + 1.5, y + 1.5, wide - 3, _BAR - 3, hue, PALE))
             x += wide

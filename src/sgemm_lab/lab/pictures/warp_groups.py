@@ -19,7 +19,6 @@ from sgemm_lab.lab.arguments import kernel_of
 from sgemm_lab.lab.output import Output
 from sgemm_lab.lab.pictures.frame import (
     PALE,
-    PANEL_WIDTH,
     box,
     colour,
     outline,
@@ -38,7 +37,7 @@ _K = 8
 _BAND = 16
 """Columns of C of a warp."""
 _LETTER = 20
-_TOP, _BETWEEN, _PER_K, _PER_COLUMN, _DOWN = 34, 34, 3, 2.9, 150
+_TOP, _BETWEEN, _PER_K, _PER_COLUMN, _DOWN = 34, 34, 3, 1.25, 320
 """px: above B, between the matrices, of a k, of a column of B, of all rows of A."""
 
 
@@ -139,10 +138,10 @@ def warp_group_steps(name: str | Kernel) -> dict[str, Output]:
 def _tile_at_work(tile: Tile, groups: list[tuple[int, int]], step: int) -> Iterator[str]:
     """Draw A, B and C in a step: 0 the copies, then each ``wgmma``."""
     deep, across = _PER_K * tile.bk, _PER_COLUMN * tile.bn
-    x, y = PANEL_WIDTH - 2 - across, _TOP + deep + _BETWEEN
+    x, y = _LETTER + deep + 60, _TOP + deep + _BETWEEN
     yield words(_LETTER, y - 20, "A", bold=True, size=14)
     yield words(x - 20, _TOP - 8, "B", bold=True, size=14)
-    yield words(x, y - 8, "C", bold=True, size=14)
+    yield words(x, y - 8, "C by warp", bold=True)
     yield from _contiguous(_LETTER, y + _DOWN + 8, deep, y + _DOWN + 24)
     yield from _contiguous(x, _TOP - 8, across, _TOP - 16)
     yield rectangle(_LETTER, y, deep, _DOWN, "shared", PALE)
@@ -159,7 +158,7 @@ def _tile_at_work(tile: Tile, groups: list[tuple[int, int]], step: int) -> Itera
             ink = "bg" if 2 * mine * _K > tile.bk else "fg"
             opacity = mine * _K / tile.bk * 0.9
             left, wide = x + band * _PER_COLUMN, _BAND * _PER_COLUMN
-            yield box(left, y, wide, _DOWN, "register", opacity, f"warp {band // _BAND}", ink=ink)
+            yield box(left, y, wide, _DOWN, "register", opacity, f"{band // _BAND}", ink=ink)
     if step:
         k, (first, last) = (step - 1) * _K, groups[0]
         left, wide = x + first * _PER_COLUMN, (last - first + 1) * _PER_COLUMN

@@ -162,6 +162,30 @@ __global__ void suffix(float* d, unsigned rows, unsigned cols) {
     for (LOOP) { s += d[r * cols + c]; d[r * cols + c] = s; }
 }
 """
+CELLS = """
+__global__ void cells(const float* x, float* y, int a, int b) {
+    int i = blockIdx.x * 16 + threadIdx.x, j = blockIdx.y * 16 + threadIdx.y;
+    if (i < a && j < b) y[j * a + i] = x[VALUE];
+}
+void cells_cpu(const float* x, float* y, int a, int b) {
+    for (int j = 0; j < b; j++) for (int i = 0; i < a; i++) y[j * a + i] = x[i * b + j];
+}
+void run(const float* x, float* y, int a, int b) {
+    cells<<<dim3((a + 15) / 16, (b + 15) / 16), dim3(16, 16)>>>(x, y, a, b);
+}
+"""
+TOTAL = """
+__global__ void total(const float* x, float* sum, int n) {
+    for (int i = VALUE; i < n; i += gridDim.x * blockDim.x) atomicAdd(sum, x[i]);
+}
+float total_cpu(const float* x, int n) { float s = 0; while (n--) s += x[n]; return s; }
+"""
+AROUND = """
+__global__ void turn(const float* x, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = x[VALUE];
+}
+"""
 SCALED = """
 __global__ void scale(float f, int* y) {
     int was = *y, old = was;
@@ -194,7 +218,10 @@ __global__ void scale(float f, int* y) {
         (SLICED, "", "__threadfence();", "nothing orders the two"),
         (CODES, "15", "16", "hold any number of their type"),
         (ROW_MAXIMUM, "0", "-INFINITY", "A maximum starts from"),
-        (MEANS, "s / k", "k ? s / k : 0", "its flags are all 1"),
+        (MEANS, "s / k", "k ? s / k : 0", "holds NaN where all integers"),
+        (CELLS, "i * a + j", "i * b + j", "differ from those of cells_cpu"),
+        (TOTAL, "threadIdx.x", "blockIdx.x * blockDim.x + threadIdx.x", "those of total_cpu"),
+        (AROUND, "(i - 1) % n", "(i + n - 1) % n", "reads element -1 of x"),
         (UPWARDS, "unsigned r = rows - 1; r >= 0; r--", "unsigned r = rows; r-- > 0;",
          "unsigned integer with zero"),
     ],

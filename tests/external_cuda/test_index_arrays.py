@@ -8,7 +8,7 @@ from file_reports import checked
 from in_node import answers
 
 from sgemm_lab.external_cuda import ExternalKernel, Pasted, count_external
-from sgemm_lab.simulator.hazards import OUT_OF_BOUNDS, RACE
+from sgemm_lab.simulator.hazards import RACE
 
 
 @pytest.mark.parametrize(
@@ -82,25 +82,6 @@ void run(const int* kind, int* votes) { vote<<<1, 64, 512>>>(kind, 64, 5, votes)
 def test_indices_are_smaller_than_every_size() -> None:
     """Of carved up shared memory nobody sees where an array ends."""
     assert checked(VOTES).findings == ()
-
-
-ROWS = """
-__global__ void most(const float* x, const int* first, float* y) {
-    int i = first[blockIdx.x], end = first[blockIdx.x + 1];
-    float m = START;
-    for (i += threadIdx.x; i < end; i += blockDim.x) m = fmaxf(m, x[STRIDE]);
-    atomicAdd(y + blockIdx.x, m);
-}
-"""
-
-
-@pytest.mark.parametrize(
-    ("start", "stride", "found"), [("x[i]", "i", True), ("-1", "i", False), ("-1", "i * 8", False)]
-)
-def test_rows_at_the_end_may_be_empty(start: str, stride: str, found: bool) -> None:
-    report = checked(ROWS.replace("START", start).replace("STRIDE", stride))
-    kinds = {(one.severity, one.kind) for one in report.findings}
-    assert kinds == ({("warning", OUT_OF_BOUNDS)} if found else set())
 
 
 VISIT = """

@@ -24,11 +24,12 @@ def watched(name: str, body: str, args: dict[str, Any], blocks: int = 1) -> Any:
     return simulate(ptx, "k", (blocks,), (64,), args, watch=[name]).watched[name]
 
 
-def test_written_marks_the_bytes_of_stores_and_atomics() -> None:
+def test_written_marks_the_bytes_of_stores_atomics_and_loads() -> None:
     args = {"x": np.zeros(128, np.int32), "y": np.zeros(4, np.int32)}
     body = "if (threadIdx.x < 10) x[2 * threadIdx.x + 1] = 7; atomicAdd(y + 2, x[0]);"
     marks = watched("written", body, args)
-    written = {name: one.reshape(-1, 4) for name, one in marks.items()}
+    written = {name: (one & 1).reshape(-1, 4) for name, one in marks.items()}
+    assert np.flatnonzero(marks["x"] & 2).tolist() == [0, 1, 2, 3]
     assert np.flatnonzero(written["x"].all(axis=1)).tolist() == list(range(1, 20, 2))
     assert written["x"].sum() == 40
     assert written["y"].sum(axis=1).tolist() == [0, 0, 4, 0]

@@ -272,7 +272,7 @@ class Assuming {
     const size = most * (plan.roomy ? roomOf(this.#fields) : 1);
     const count = countOf(field, size, this.unknown.opened, this.most);
     const isOpen = plan.zeros && (isWhole(element) || !(element || field.constant));
-    const isZero = isOpen || (isWhole(element) && isCounter(field, this.unknown.opened));
+    const isZero = isOpen || (!field.constant && isCounter(field, this.unknown.opened));
     const use = isZero ? "zero" : field.constant ? "in" : "inout";
     const text = `${name}:${use}:${count}${element ? "" : ":float"}`;
     return { field, text, count, value: null };

@@ -8,9 +8,10 @@ import { secondsNow } from "../simulator/clock.ts";
 import { DeadlockError, EndlessLoopError, TimeLimitError } from "../simulator/divergence.ts";
 import { OUT_OF_BOUNDS } from "../simulator/hazard_log.ts";
 import type { Hazard } from "../simulator/hazard_types.ts";
+import { STORED } from "../simulator/watches/written.ts";
 import { readArguments, textsOf } from "./arguments.ts";
 import { type Attempt, attempts, MOST, type Most, type Unknown } from "./assumed_launch.ts";
-import { arraysAt, otherContents, withEmptyRows } from "./initial_values.ts";
+import { arraysAt, otherContents } from "./initial_values.ts";
 import type { Prepared, Settings, UnknownLaunchError } from "./launch.ts";
 import { blockIsFree, NoLaunchError, product, shapeAt } from "./launch.ts";
 import { launchByTrial } from "./launch_search.ts";
@@ -18,7 +19,7 @@ import { type Change, madeLaunches, type Sizes } from "./made_launch.ts";
 import type { Done, Expectations, OtherSizes } from "./one_launch.ts";
 import { countPrepared, isWrong, NeverEndsError, NOTHING, runAndWeigh } from "./one_launch.ts";
 import { stepOf } from "./open_kernel.ts";
-import { ofTheBlock } from "./severity.ts";
+import { inShared, ofTheBlock } from "./severity.ts";
 import { sizesAmong } from "./usual_numbers.ts";
 
 const NOT_RIGHT = "No launch that was tried makes C right, so C was not judged. ";
@@ -42,6 +43,7 @@ function preparedBy(unknown: Prepared, attempt: Attempt, said = ""): Prepared {
   return {
     ...{ ...unknown, grid, block, sharedBytes, assumed },
     ...{ certain: false, numbersTold: false, contentsAssumed: false, argued: said + argued },
+    host: undefined,
     given: readArguments(attempt.args.map(({ text }) => text).join(" ")),
   };
 }
@@ -88,7 +90,7 @@ export function countAssumed(
   const left = () => end - secondsNow();
   let [outside, fault, waiting]: (LabError | null)[] = [null, null, null];
   let [endless, alwaysWaiting]: (NeverEndsError | undefined)[] = [];
-  let racing: Done | null = null;
+  let [racing, idle, always]: (Done | null)[] = [null, null, null];
   const said = unknown instanceof NoLaunchError ? NOT_RIGHT : "";
   let least = 0;
   for (const { prepared, ...one } of triesOf(unknown.prepared, said, most)) {
@@ -98,11 +100,18 @@ export function countAssumed(
     if (endless && !one.isLaunched && fault === endless.reason && !outside) throw endless;
     const limited = {
       ...settings,
+      watch: [...settings.watch, "written" as const],
       timeLimit: Math.min(TRY_SECONDS, settings.timeLimit, left()),
     };
     try {
       const done = countPrepared(prepared, size, expectations, limited);
       const found = leaving(done, one.isLaunched, one.isZero);
+      // At numbers for which nothing is written nothing shows.
+      if (!found && !done.result.hazards.length && !writesAny(done)) {
+        idle ??= done;
+        continue;
+      }
+      if (found) always = inBoth(always, done);
       if (!found && !(one.isNarrowed && done.result.hazards.length)) {
         const others = atOthers(unknown.prepared, done, one.shrunk, size, limited);
         const inOneWarp = one.isLaunched ? undefined : inWarp(unknown.prepared, done, limited);
@@ -131,7 +140,22 @@ export function countAssumed(
     }
   }
   if (racing && !waiting) return racing;
+  if (always?.result.hazards.length && !waiting && !fault) return { ...always, inOneWarp: [] };
+  if (idle && !waiting) return idle;
   throw waiting ?? outside ?? fault ?? unknown;
+}
+
+const writesAny = ({ result }: Done) =>
+  Object.values(result.watched.written ?? {}).some((all) => all.some((one) => one & STORED));
+
+/** A launch with those accesses outside an array that another has too, and that no size explains. */
+function inBoth(known: Done | null, other: Done): Done {
+  const { prepared, result } = known ?? other;
+  const isKept = (one: Hazard) =>
+    one.kind === OUT_OF_BOUNDS &&
+    ((one.element?.[0] ?? 0) < 0 || inShared(one, prepared)) &&
+    other.result.hazards.some((same) => isSameHazard(one, same));
+  return { ...(known ?? other), result: { ...result, hazards: result.hazards.filter(isKept) } };
 }
 
 /** Whether threads of a block race, and only arrays of unknown size are too small. */
@@ -143,7 +167,9 @@ const racesAnyway = ({ prepared, result: { hazards } }: Done) =>
   );
 
 /** The sizes of a launch by their names, which are assumed. */
-function sizesOf({ prepared: { given, fields } }: Done) {
+export function sizesOf({ prepared: { given, fields, host } }: Done): Sizes {
+  if (host?.made)
+    return [...host.made.sizes].map((name) => [name, host.made?.numbers.get(name) ?? 1]);
   const sizes = sizesAmong(fields);
   return given.flatMap((one, at): [string, number][] =>
     one.kind === "number" && sizes.includes(fields[at])
@@ -155,9 +181,7 @@ function sizesOf({ prepared: { given, fields } }: Done) {
 /** A launch at sizes that no block divides, at some less than a block, and at several blocks along each side. */
 function atOthers(unknown: Prepared, done: Done, shrunk: number, size: Size, settings: Settings) {
   const made = unknown.host?.made;
-  const sizes: Sizes = made
-    ? [...made.sizes].map((name) => [name, made.numbers.get(name) ?? 1])
-    : sizesOf(done);
+  const sizes = sizesOf(done);
   const isQuick = done.seconds < QUICK && !done.result.hazards.length;
   const block = Math.max(...shapeAt(done.prepared, size).block);
   const least = shrunk + Number(done.seconds > SLOW);
@@ -174,8 +198,11 @@ function atOthers(unknown: Prepared, done: Done, shrunk: number, size: Size, set
   const less = runQuick((all) => all.map(([name, side]) => [name, Math.min(side, block) - step]));
   const threadsIn = ({ prepared }: Done) => product(shapeAt(prepared, size).block);
   const isOpen = less?.launched && threadsIn(less.done) < threadsIn(done);
+  // Sizes of one value hide that one is taken for another.
+  const uneven = (by: number) =>
+    run((all) => all.map(([name, side], at) => [name, side + more(side) + by * at * step]));
   return {
-    odd: run((all) => all.map(([name, side]) => [name, side + more(side)])),
+    odd: (sizes.length > 1 ? uneven(2) : null) ?? uneven(0),
     less,
     uneven: isOpen ? runQuick((all) => all.map(([name]) => [name, WARP + 1])) : null,
     larger: sizes.some(([, side]) => side < ENOUGH) ? runQuick(grown) : null,
@@ -247,16 +274,6 @@ export function lasting({ prepared, size, result }: Done, settings: Settings): H
     left = left.filter((one) => seen.some((other) => isSameHazard(one, other)));
   }
   return left;
-}
-
-/** Accesses outside of arrays that only empty rows at the end of its offsets cause. */
-export function atEmptyRows({ prepared, size }: Done, settings: Settings): Hazard[] {
-  const runs = withEmptyRows(prepared, arraysAt(prepared, size)).map((arrays) =>
-    hazardsWith(prepared, size, arrays, settings)?.filter(({ kind }) => kind === OUT_OF_BOUNDS),
-  );
-  const [atEnd, before] = runs;
-  if (!atEnd || !before) return [];
-  return atEnd.filter((one) => !before.some((other) => isSameHazard(one, other)));
 }
 
 const hazardsWith = (...launch: Parameters<typeof runAndWeigh>) =>

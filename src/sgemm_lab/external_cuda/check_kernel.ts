@@ -18,13 +18,14 @@ import { parse } from "../simulator/ptx.ts";
 import { comma, plural } from "../text.ts";
 import { textsOf } from "./arguments.ts";
 import type { Most } from "./assumed_launch.ts";
-import { atEmptyRows, countAssumed, isStuck, lasting, launchOf } from "./assumed_launch_search.ts";
+import { countAssumed, isStuck, lasting, launchOf, sizesOf } from "./assumed_launch_search.ts";
 import { checkProduct, takesSizes } from "./check_product.ts";
 import { type CompiledReference, compare } from "./compare.ts";
+import { atEdges } from "./footprint.ts";
 import type { HostLaunch } from "./host_launch.ts";
 import { earlyReads, streamFaults } from "./host_order.ts";
 import { atOwnSizes } from "./index_overflow.ts";
-import type { Kernel, Prepared, Settings } from "./launch.ts";
+import type { FoundLaunch, Kernel, Prepared, Settings } from "./launch.ts";
 import {
   bare,
   isProduct,
@@ -37,6 +38,7 @@ import {
   resumed,
   UnknownLaunchError,
 } from "./launch.ts";
+import type { Sizes } from "./made_launch.ts";
 import {
   type Compared,
   countPrepared,
@@ -56,7 +58,7 @@ import {
   SETTINGS,
   sentencesOf,
 } from "./report.ts";
-import { aloneInWarps, otherOrders, skippedPlace } from "./schedules.ts";
+import { otherOrders, skippedPlace } from "./schedules.ts";
 import type { Finding } from "./severity.ts";
 import {
   at,
@@ -69,7 +71,6 @@ import {
   WRONG_RESULT,
 } from "./severity.ts";
 import { withMoreBlocks } from "./undersized_grid.ts";
-import { unusedLoads } from "./unused_loads.ts";
 
 /** M, N and K of a kernel whose arguments name them but which is no product. */
 const SIZE: Size = [64, 64, 64];
@@ -84,7 +85,6 @@ const OF_NAN =
   "where the array holds it. Compare the bits.";
 /** Seconds of a launch that may run at three sizes more. */
 const QUICK = 1;
-const EMPTY_ROWS = "It happens where the last rows, of equal offsets, are empty.";
 export const NO_PRODUCT =
   "It looks like a matrix product, but no launch that was tried makes C the product.";
 const NOT_COMPARED = "Results not compared: nothing says what they should be.";
@@ -260,20 +260,15 @@ export function ofLaunch(done: Done, settings: Settings, end: number, suspicions
     findings.push(ofKernel(prepared, "error", WRONG_RESULT, message, name));
   }
   const said = sentencesOf(done).filter((text) => text !== NOT_JUDGED);
-  if (secondsNow() < end && !result.hazards.length) {
-    const found = atEmptyRows(done, settings).map((one) => findingOf(one, prepared, "warning"));
-    findings.push(...found.map((one) => adding(one, EMPTY_ROWS)));
-  }
   if (secondsNow() < end) {
     const [found, tried] = otherOrders(done, settings);
     findings.push(...found, ...skippedPlace(done, settings));
-    if (!findings.some(({ severity }) => severity !== "information")) {
-      findings.push(...aloneInWarps(done, found, settings));
-    }
     if (!found.length) findings.push(...withMoreBlocks(done, settings, prepared.certain));
-    findings.push(...unusedLoads(done, settings));
     if (!findings.length) findings.push(...inOtherBranches(done, settings));
     if (!findings.length) findings.push(...inOtherContents(done, settings));
+    if (!findings.length && done.odd) {
+      findings.push(...atEdges(done, done.odd, done.larger ? [done.larger.done] : []));
+    }
     const others = [
       { one: done.odd, kinds: OF_SIZE },
       { one: done.less, kinds: [] },
@@ -291,7 +286,12 @@ export function ofLaunch(done: Done, settings: Settings, end: number, suspicions
   const report = reported(prepared, findings, said, verdicts.length > 0);
   const hasError = findings.some(({ severity }) => severity === "error");
   if (isLate || verdicts.length || multiplies(prepared) || hasError) return report;
-  return { ...report, comparable: { launch: plainLaunch(prepared), size } };
+  const runs = [done, done.odd?.done, done.less?.done].filter((one) => one !== undefined);
+  const launches = runs.map((one): [FoundLaunch, Sizes | null] => {
+    const { host } = one.prepared;
+    return [plainLaunch(one.prepared), host?.made ? sizesOf(one) : host ? [] : null];
+  });
+  return { ...report, comparable: { launches, size } };
 }
 
 /** Hazards of some kinds, and elements that a grid leaves out, only at other sizes. */
@@ -307,7 +307,6 @@ function atOtherSizes(
   );
   const found = shown.map((one) => findingOf(one, done.prepared, "warning"));
   if (kinds === OF_SIZE) found.push(...withMoreBlocks(done, settings, launched));
-  if (kinds === OF_WARPS) found.push(...unusedLoads(done, settings));
   return found
     .filter(({ kind, line }) => !known.some((one) => one.kind === kind && one.line === line))
     .map((one) => adding(one, happensWith(done.prepared)));
@@ -374,31 +373,40 @@ export function compareKernel(
   { timeLimit }: Options,
 ): KernelReport {
   if (!comparable) return report;
-  const prepared = resumed(kernel, comparable.launch);
-  const settings = { ...SETTINGS, timeLimit };
-  const found = compare(prepared, comparable.size, references, settings);
   const [findings, said] = [[...report.findings], [...report.said]];
-  if (typeof found === "string") {
-    return { ...report, said: [...said, found || NOT_COMPARED] };
-  }
-  const name = `${found.reference.name} (line ${found.reference.line})`;
-  for (const compared of Object.values(found.arrays)) {
-    const { name: array, wrong, elements } = compared;
-    const all = comma(elements);
-    if (!wrong) said.push(`${array} is right: all ${all} elements are those of ${name}.`);
-    else {
+  const settings = { ...SETTINGS, timeLimit };
+  let [why, isCompared] = ["", false];
+  for (const [launch, sizes] of comparable.launches) {
+    const prepared = resumed(kernel, launch);
+    const found = compare(prepared, comparable.size, sizes, references, settings);
+    settings.timeLimit = Math.min(timeLimit, 4 * QUICK);
+    if (typeof found === "string") {
+      why ||= found;
+      continue;
+    }
+    const name = `${found.reference.name} (line ${found.reference.line})`;
+    const where = launch === comparable.launches[0][0] ? "" : ` ${happensWith(prepared)}`;
+    for (const compared of Object.values(found.arrays)) {
+      const { name: array, wrong, elements } = compared;
+      const all = comma(elements);
+      if (!wrong) {
+        if (!isCompared) said.push(`${array} is right: all ${all} elements are those of ${name}.`);
+        continue;
+      }
       const severity = prepared.certain && found.certain ? "error" : "warning";
       const text =
         `${array} is wrong: ${comma(wrong)} of ${all} elements differ from those of ${name}. ` +
         firstOf(compared);
-      findings.push(ofKernel(prepared, severity, WRONG_RESULT, text, array));
+      findings.push(ofKernel(prepared, severity, WRONG_RESULT, text + where, array));
     }
+    for (const [severity, inputs, { name: array, wrong }] of found.special) {
+      const text = `Where inputs ${inputs}, ${array} differs from ${name} at ${plural(wrong, "element")}.`;
+      const weight = prepared.certain ? "information" : severity;
+      if (!isCompared) findings.push(ofKernel(prepared, weight, WRONG_RESULT, text, array));
+    }
+    isCompared = true;
+    if (findings.some(({ severity }) => severity !== "information")) break;
   }
-  for (const { name: array, wrong } of found.special) {
-    const text =
-      `Where inputs hold infinity, NaN and -0, ${array} differs from ${name} at ` +
-      `${plural(wrong, "element")}.`;
-    findings.push(ofKernel(prepared, "information", WRONG_RESULT, text, array));
-  }
-  return reported(prepared, findings, said, true);
+  if (!isCompared) return { ...report, said: [...said, why || NOT_COMPARED] };
+  return reported(resumed(kernel, comparable.launches[0][0]), findings, said, true);
 }

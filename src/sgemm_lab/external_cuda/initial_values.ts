@@ -6,7 +6,7 @@ import { LabError } from "../errors.ts";
 import type { Size } from "../kernel.ts";
 import { comma } from "../text.ts";
 import type { Given, GivenArray, Names } from "./arguments.ts";
-import { elementsOf, isArray, isFile, LARGEST_ARRAY, namedNumbers, textOf } from "./arguments.ts";
+import { elementsOf, isArray, isFile, LARGEST_ARRAY, textOf } from "./arguments.ts";
 import { Drawing } from "./drawing.ts";
 import { bytesOf, type Element, isBool, isWhole, limitsOf } from "./elements.ts";
 import type { Values } from "./expected.ts";
@@ -246,22 +246,4 @@ export function changed(start: Arrays, prepared: Prepared, change: Change): Arra
     values.set(one.name, { sides: [numbers.length], numbers });
   }
   return { ...start, values };
-}
-
-/**
- * The arrays of a launch with offsets of nothing but empty rows. First those lie at the end of what the
- * offsets lead to, then one element before. Empty where no array holds offsets.
- */
-export function withEmptyRows(prepared: Prepared, start: Arrays): Arrays[] {
-  const roles = indexRoles(prepared);
-  const offsets = Object.keys(roles).filter((name) => roles[name] === "offsets");
-  const [length] = fittingIndices(prepared, roles, namedNumbers(prepared.given, {}));
-  const ends = offsets.length && length > 1 ? [length, length - 1] : [];
-  return ends.map((end) => {
-    const values = new Map(start.values);
-    for (const name of offsets) {
-      values.set(name, flat(new Float64Array(numbersOf(start, name).length).fill(end)));
-    }
-    return { ...start, values };
-  });
 }

@@ -6,7 +6,7 @@ import type { Size } from "../kernel.ts";
 import { TimeLimitError } from "../simulator/divergence.ts";
 import { FLOAT_ORDER, type Hazard, OVERFLOW } from "../simulator/hazard_types.ts";
 import { parse } from "../simulator/ptx.ts";
-import { type GivenArray, isArray } from "./arguments.ts";
+
 import { isWhole, limitsOf } from "./elements.ts";
 import { arraysAt, type Change, changed, SPREAD } from "./initial_values.ts";
 import {
@@ -31,8 +31,8 @@ const EXTREMES = /\b(?:atom|red)\S*\.(?:min|max)\.s32/;
 /** What takes unsigned integers apart, and a factor that brings out every bit of one. */
 const [PARTS, BITS] = [/\b(?:shr\.u|bfe\.u|prmt)/, 0x9e3779b1];
 
-/** Names of flags; what compares floats. */
-const FLAGS = /mask|flag|valid|pad|ignore/i;
+/** What divides, and what compares floats. */
+const DIVIDES = /\b(?:div|rcp|rsqrt)\S*\.f(?:32|64)/;
 const COMPARES = /\b(?:max|min|setp\.[gl][te]u?)\S*\.(?:f16|bf16|f32|f64)/;
 /** Distinct floats from 1 to 2, exact in any type, and one of them; loads for a store of a reduction. */
 const [DISTINCT, SPREADING, USUAL, LOADS] = [128, 77, 1.5, 3];
@@ -101,8 +101,13 @@ const linesOf = ({ counts }: Done["result"]) =>
   new Set(counts.lines.map(({ line, file }) => `${line} ${file}`));
 
 /** Warnings about NaN where flags are set, and about a maximum or minimum with a wrong start. */
-export function inOtherContents({ prepared, size }: Done, settings: Settings) {
-  if (prepared.certain || prepared.argumentsGiven || multiplies(prepared)) return [];
+export function inOtherContents({ prepared: own, size }: Done, settings: Settings) {
+  if (own.certain || own.argumentsGiven || multiplies(own)) return [];
+  // A factor of 1 may leave 0 to divide by.
+  const given = own.given.map((one) =>
+    one.kind === "number" && one.text.includes(".") ? { ...one, text: "0.5" } : one,
+  );
+  const prepared = { ...own, given };
   const quick = { ...limited(prepared, size, settings), countRequests: true };
   const run = (change: Change) => {
     const arrays = changed(arraysAt(prepared, size), prepared, change);
@@ -112,11 +117,17 @@ export function inOtherContents({ prepared, size }: Done, settings: Settings) {
   const warning = (name: string, text: string) => [
     ofKernel(prepared, "warning", WRONG_RESULT, `${name} holds ${text}`, name),
   ];
-  const isFlag = ({ use, name }: GivenArray) => use === "in" && FLAGS.test(name);
-  if (prepared.given.filter(isArray).some(isFlag)) {
-    const set = run((_, numbers, one) => (isFlag(one) ? numbers.map(() => 1) : numbers));
-    const name = written.find((one) => set && !numbersIn(set.after, one).every(Number.isFinite));
-    if (name) return warning(name, "NaN or infinity where its flags are all 1.");
+  const inputs = DIVIDES.test(prepared.ptx) ? [1, 1 / DISTINCT] : [];
+  const empty = inputs.map((least) => {
+    const ran = run((element, numbers, { use }) => {
+      if (isWhole(element)) return use === "in" ? numbers.map(() => 1) : numbers;
+      return numbers.map((one) => least + Math.abs(one) / DISTINCT);
+    });
+    return written.filter((one) => ran && numbersIn(ran.after, one).some(Number.isNaN));
+  });
+  const none = empty[0]?.find((one) => empty[1].includes(one));
+  if (none) {
+    return warning(none, "NaN where all integers of its inputs are 1, and all floats above 0.");
   }
   if (!COMPARES.test(prepared.ptx)) return [];
   const runs = [1, -1].map((sign) => {

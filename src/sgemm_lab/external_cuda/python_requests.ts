@@ -170,7 +170,9 @@ const numbersBy = (arrays: Map<string, Values>) =>
 
 /** Texts of the file that have a kernel's references, to be compiled. */
 function references({ comparable }: KernelReport, kernel: Kernel) {
-  return comparable ? referencesOf(kernel.opened, resumed(kernel, comparable.launch).fields) : [];
+  return comparable
+    ? referencesOf(kernel.opened, resumed(kernel, comparable.launches[0][0]).fields)
+    : [];
 }
 
 export const readingTasks: Tasks = {

@@ -166,7 +166,7 @@ export function prepareMade(kernel: Kernel, host: HostLaunch, plan: MadePlan): P
     ({ pointer, element }) => pointer && (!element || isWhole(element)),
   );
   const told: Prepared = {
-    ...{ ...prepared, certain: false, contentsAssumed: false },
+    ...{ ...prepared, host, certain: false, contentsAssumed: false },
     numbersTold: !numbers.length && (!hasIndices || plan.isZero),
     argued: [
       `Arguments, as line ${line} passes them${where}: ${textsOf(prepared.given)}.`,

@@ -8,6 +8,7 @@ import { textsOf } from "./arguments.ts";
 import type { IndexOverflow } from "./index_overflow.ts";
 import type { FoundLaunch, Prepared, Settings } from "./launch.ts";
 import { multiplies, shapeAt, sizesIn } from "./launch.ts";
+import type { Sizes } from "./made_launch.ts";
 import { type Done, isWrong } from "./one_launch.ts";
 import type { Finding, Verdict } from "./severity.ts";
 
@@ -36,8 +37,8 @@ export interface KernelReport {
   /** of a product: the result at each size, and where an index or the grid overflows */
   sizes: CheckResult[];
   limits: IndexOverflow[];
-  /** the launch that is still to be compared with references in the file */
-  comparable?: { launch: FoundLaunch; size: Size };
+  /** the launches, with sizes of the host code, null where that makes none, that are still to be compared with references in the file */
+  comparable?: { launches: [FoundLaunch, Sizes | null][]; size: Size };
 }
 
 export const SETTINGS: Settings = {

@@ -3,6 +3,7 @@
 // order only, is reported with the options that reproduce it.
 
 import { orNull } from "../errors.ts";
+import { STORED } from "../simulator/watches/written.ts";
 import { comma, plural } from "../text.ts";
 import { arraysAt } from "./initial_values.ts";
 import type { Prepared, Ran, Settings } from "./launch.ts";
@@ -20,12 +21,6 @@ const TOLERANCE = 1e-3;
 const LEAST = 0.01;
 /** Seeds: of the order of blocks alone, and of blocks and warps. */
 const [BLOCKS, WARPS] = [1, 2];
-/** How the lanes that run find each other, and how threads of a block work together. */
-const ACTIVE = /\bactivemask\b/;
-const TOGETHER = /\.shared\b|\bbar(?:rier)?\./;
-const OTHER_TARGETS =
-  " holds something else where each thread is alone in its warp. Do lanes that act together all have " +
-  "the same target? labeled_partition and __match_any_sync find those that have.";
 /** An atomic and the register for what it found. */
 const ATOMIC = /\batom\.\S+\s+(%\w+)/g;
 
@@ -110,27 +105,6 @@ const takesPlaces = ({ ptx }: Prepared) =>
     ([, register]) => ptx.split(new RegExp(`${register}\\b`)).length > 2,
   );
 
-/**
- * Warnings about arrays that hold something else where each thread is alone in its warp: the lanes that
- * run may then have acted as if they had one target. Empty where threads of a block work together.
- * @param found what other orders showed
- */
-export function aloneInWarps(done: Done, found: Finding[], settings: Settings): Finding[] {
-  const { prepared, size, result } = done;
-  const { grid, block } = shapeAt(prepared, size);
-  const threads = product([...grid, ...block]);
-  const isAlone = ACTIVE.test(prepared.ptx) && !TOGETHER.test(prepared.ptx);
-  const isFlat = grid.length + block.length === 2 && prepared.compiled.specials.has("%ntid.x");
-  if (!isAlone || !isFlat || result.hazards.length || threads > MOST_THREADS) return [];
-  const single = { ...prepared, grid: [`${threads}`], block: ["1"], follows: false };
-  const ran = orNull(() =>
-    runAndWeigh(single, size, arraysAt(prepared, size), brief(settings, SECONDS)),
-  );
-  return (ran ? differencesOf(done, ran, "") : [])
-    .filter(({ array }) => !found.some((one) => one.array === array))
-    .map((one) => ({ ...one, severity: "warning", message: `${one.array}${OTHER_TARGETS}` }));
-}
-
 /** The finding that places counted by an atomic are filled from the second on. */
 export function skippedPlace(done: Done, settings: Settings): Finding[] {
   const { prepared, size, result, before } = done;
@@ -165,6 +139,6 @@ export function writtenElements({ after, result }: Ran, name: string) {
   const { length } = numbersIn(after, name);
   const bytes = marks ? marks.length / length : 0;
   return Uint8Array.from({ length }, (_, at) =>
-    Number(marks?.subarray(at * bytes, (at + 1) * bytes).some(Boolean) ?? false),
+    Number(marks?.subarray(at * bytes, (at + 1) * bytes).some((one) => one & STORED) ?? false),
   );
 }

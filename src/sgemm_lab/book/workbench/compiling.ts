@@ -94,7 +94,7 @@ export function compiledReferences(
   launch: (text: Wrapped, opened: Opened) => Partial<Kernel>,
 ): CompiledReference[] {
   if (!comparable) return [];
-  const { fields } = resumed(kernel, comparable.launch);
+  const { fields } = resumed(kernel, comparable.launches[0][0]);
   return referencesOf(kernel.opened, fields).map((one) => ({
     ...one,
     compiled: one.texts.map((text) => {

@@ -6,7 +6,6 @@ import { GlobalPipe } from "./global_pipe.ts";
 import { SameValues } from "./same_values.ts";
 import { SharedReads } from "./shared_reads.ts";
 import { TileMoves } from "./tile_moves.ts";
-import { UnusedLanes, UnusedWarps } from "./unused_loads.ts";
 import { WidestIndices } from "./widest_indices.ts";
 import { Written } from "./written.ts";
 
@@ -15,8 +14,6 @@ const WATCHES = {
   same_values: SameValues,
   shared_reads: SharedReads,
   tile_moves: TileMoves,
-  unused_lanes: UnusedLanes,
-  unused_warps: UnusedWarps,
   widest_indices: WidestIndices,
   written: Written,
 };
@@ -34,13 +31,11 @@ export type WatchName = keyof typeof WATCHES;
  * - `tile_moves`: `copies`, a list of `{ block, into, least, largest }` for each bulk copy, by the
  *   numbers of the blocks, with its least and largest float; `stores`, a list of
  *   `{ block, warpGroup, first, last }` with columns of C, whose shape must be given.
- * - `unused_lanes`, `unused_warps`: `{ location, numbers }` of lanes of the warps, or warps of the blocks,
- *   that load what nobody else does, and none of whose loads reaches a result; null if all do.
  * - `widest_indices`: a list of `{ location, bits, most, readAs, largest }`, for each number in an
  *   address that an instruction narrows: to how many bits, the largest that passes unchanged, the
  *   type of its register, and the largest seen.
- * - `written`: by the name of each array in global memory, a Uint8Array with a 1 for each byte that
- *   was written; no arrays where nothing was.
+ * - `written`: by the name of each array in global memory, a Uint8Array with 1 for each byte that was
+ *   written, 2 for one that was read and 3 for both; no arrays where nothing was.
  */
 export type Watched = {
   [Name in WatchName]?: ReturnType<InstanceType<(typeof WATCHES)[Name]>["found"]>;

@@ -1,28 +1,34 @@
-// Which bytes of global memory a launch writes.
+// Which bytes of global memory a launch writes, and which it reads.
 
 import { type Access, ATOMIC, type Observer, STORE } from "../group.ts";
 
-/** Marks the bytes of global memory that stores and atomics write. An observer. */
+/** Marks of a byte. */
+export const [STORED, LOADED] = [1, 2];
+
+/** Marks the bytes of global memory that loads, stores and atomics use. An observer. */
 export class Written implements Observer {
   forgetful = true;
+  judges = true;
   #arrays: { name: string; start: number; marks: Uint8Array }[] = [];
 
-  /** By array, a 1 for each byte that was written; empty where nothing was. */
+  /** By array, the marks of each byte; empty where nothing was used. */
   found(): Record<string, Uint8Array> {
     return Object.fromEntries(this.#arrays.map(({ name, marks }) => [name, marks]));
   }
 
-  onAccess({ site, memory, positions }: Access) {
-    if (memory.space !== "global" || (site.kind !== STORE && site.kind !== ATOMIC)) return;
+  onAccess({ site: { kind, width }, memory, positions }: Access) {
+    if (memory.space !== "global") return;
     if (!this.#arrays.length) {
       this.#arrays = memory.arrays.map(({ name, start, bytes }) => {
         return { name, start, marks: new Uint8Array(bytes) };
       });
     }
+    const mark = kind === STORE || kind === ATOMIC ? STORED : LOADED;
     for (const { start, marks } of this.#arrays) {
       for (const position of positions) {
         const at = position - start;
-        if (at >= 0 && at < marks.length) marks.fill(1, at, at + site.width);
+        if (at < 0 || at >= marks.length) continue;
+        for (let byte = at; byte < at + width; byte++) marks[byte] |= mark;
       }
     }
   }

@@ -1,7 +1,6 @@
 """The command ``other-libraries`` with a simulated GPU, and the picture of its record."""
 
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,10 +9,10 @@ from record_samples import DEVICE, run
 from sgemm_lab import lab
 from sgemm_lab.cli import other_libraries as command
 from sgemm_lab.cli.main import main
-from sgemm_lab.errors import LabError, MissingToolError
+from sgemm_lab.errors import LabError
 from sgemm_lab.gemm.dispatch.shapes import FORTY_SHAPES
 from sgemm_lab.lab import dispatcher as picture
-from sgemm_lab.measuring import checkouts, other_libraries
+from sgemm_lab.measuring import other_libraries
 from sgemm_lab.records.gpu_record import Measurement
 from sgemm_lab.records.other_libraries import COMPARISONS, ComparedShape, Comparison
 
@@ -74,7 +73,7 @@ def test_a_library_that_fails_is_left_out(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(other_libraries, "_LOADERS", loaders)
     monkeypatch.setattr(other_libraries, "_try", wrong)
     said: list[str] = []
-    assert other_libraries.other_products(loaders, {}, said.append) == (
+    assert other_libraries.other_products(loaders, said.append) == (
         {"torch": "right"},
         {"torch": "2"},
     )
@@ -86,45 +85,7 @@ def test_a_library_that_fails_is_left_out(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_an_unknown_library_is_refused() -> None:
     with pytest.raises(LabError, match="'mkl' is no library here"):
-        other_libraries.other_products(["mkl"], {}, print)
-
-
-def test_a_checkout_needs_a_folder(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for wrong in ("cutlass", "cutlass=", f"cutlass={tmp_path / 'none'}"):
-        assert main(["other-libraries", "--checkout", wrong]) == 2
-        assert f"The checkout '{wrong}' is not NAME=FOLDER" in capsys.readouterr().err
-    given: list[Any] = []
-    monkeypatch.setattr(
-        command, "other_products", lambda _, folders, __: given.append(folders) or ({}, {})
-    )
-    command_line = ["other-libraries", "--drawn", "0", "--checkout", f"cutlass={tmp_path}"]
-    assert main([*command_line, "--out", str(tmp_path)]) == 0
-    assert given == [{"cutlass": tmp_path}]
-
-
-def test_the_adapter_is_compiled_with_the_headers_of_the_checkout(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ran: list[list[Any]] = []
-
-    def run_command(command: list[Any], **_: Any) -> Any:
-        ran.append(command)
-        failed = command[0] == "nvcc"
-        said = "x.cuh(3): error: no such thing\nmore"
-        return SimpleNamespace(returncode=int(failed), stderr=said, stdout="")
-
-    monkeypatch.setattr(checkouts, "device_target", lambda: "sm_90")
-    monkeypatch.setattr(checkouts.shutil, "which", lambda _: None)
-    with pytest.raises(MissingToolError, match="compiled by nvcc, which is not installed"):
-        checkouts.checkout_product("siboehm", tmp_path)
-    monkeypatch.setattr(checkouts.shutil, "which", lambda _: "nvcc")
-    monkeypatch.setattr(checkouts.subprocess, "run", run_command)
-    with pytest.raises(LabError, match=r"nvcc does not compile siboehm in .+: x.cuh.3.: error: no"):
-        checkouts.checkout_product("siboehm", tmp_path)
-    assert f"-I{tmp_path / 'src'}" in ran[0]
-    assert any(isinstance(part, Path) and part.is_file() for part in ran[0])  # the adapter
+        other_libraries.other_products(["mkl"], print)
 
 
 def compared(**seconds: float) -> Comparison:

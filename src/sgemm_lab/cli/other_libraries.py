@@ -1,18 +1,15 @@
 """The command ``other-libraries``: FP32 products of other libraries, cuBLAS and ``matmul``."""
 
 import argparse
-from pathlib import Path
 from statistics import median
 
 from sgemm_lab.cli.arguments import natural
 from sgemm_lab.cli.printing import ProgressBar, print_json, print_status, print_table
 from sgemm_lab.cuda.launch import current_device
-from sgemm_lab.errors import LabError
 from sgemm_lab.files import own_records
 from sgemm_lab.gemm.dispatch.product import dispatcher
 from sgemm_lab.gemm.dispatch.shapes import FORTY_SHAPES, SQUARES, drawn
 from sgemm_lab.kernel import Size
-from sgemm_lab.measuring.checkouts import INCLUDES
 from sgemm_lab.measuring.interleaved import Budget, Product, cublas, is_graphed, time_interleaved
 from sgemm_lab.measuring.other_libraries import (
     JAX,
@@ -40,17 +37,13 @@ def add_other_libraries_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "libraries", nargs="*", metavar="LIBRARY", help=f"of {', '.join(LIBRARIES)}; default: all"
     )
-    parser.add_argument(
-        "--checkout", action="append", default=[], metavar="NAME=FOLDER",
-        help=f"also a product that nvcc compiles from a checkout: {', '.join(INCLUDES)}",
-    )  # fmt: skip
 
 
 def run_other_libraries(options: argparse.Namespace) -> int:
     """Measure, and write the record of this GPU."""
     device, run = current_device(), new_run()
     wanted = options.libraries or LIBRARIES
-    products, versions = other_products(wanted, _checkouts(options.checkout), print_status)
+    products, versions = other_products(wanted, print_status)
     products = {MATMUL: dispatcher(0), CUBLAS: cublas(), **products}
     squares = [size for size in SQUARES if size[0] <= _LARGEST_SQUARE]
     sizes = [*squares, *FORTY_SHAPES, *drawn(options.drawn, options.seed)]
@@ -87,16 +80,6 @@ def run_other_libraries(options: argparse.Namespace) -> int:
     )
     print(f"GFLOP/s on {device.name}. The record is in {path}.")
     return status
-
-
-def _checkouts(given: list[str]) -> dict[str, Path]:
-    found = {}
-    for one in given:
-        name, _, folder = one.partition("=")
-        if not folder or not Path(folder).is_dir():
-            raise LabError(f"The checkout '{one}' is not NAME=FOLDER with an existing folder.")
-        found[name] = Path(folder)
-    return found
 
 
 def _compared(size: Size, products: dict[str, Product]) -> ComparedShape:

@@ -1,4 +1,4 @@
-"""FP32 products of other libraries: PyTorch, cuBLASLt, Triton, JAX, and those of checkouts.
+"""FP32 products of other libraries: PyTorch, cuBLASLt, Triton and JAX.
 
 All take and write CuPy arrays on CuPy's current stream, so ``time_interleaved`` can capture them in
 a CUDA graph. JAX cannot be captured: it is timed by the host's clock, many products in one call.
@@ -7,15 +7,12 @@ a CUDA graph. JAX cannot be captured: it is timed by the host's clock, many prod
 import os
 import statistics
 import time
-from collections.abc import Callable, Collection, Mapping
-from functools import partial
-from pathlib import Path
+from collections.abc import Callable, Collection
 from typing import Any
 
 from sgemm_lab.cuda.launch import require_gpu
 from sgemm_lab.errors import LabError, MissingToolError
 from sgemm_lab.kernel import Size
-from sgemm_lab.measuring.checkouts import INCLUDES, checkout_product
 from sgemm_lab.measuring.interleaved import Product, input_set_count
 
 JAX = "jax"
@@ -28,21 +25,19 @@ _TRIED = (128, 256, 384)
 
 
 def other_products(
-    wanted: Collection[str], checkouts: Mapping[str, Path], report: Callable[[str], None]
+    wanted: Collection[str], report: Callable[[str], None]
 ) -> tuple[dict[str, Product], dict[str, str]]:
-    """Return the products of wanted libraries except JAX and of checkouts, and their versions.
+    """Return the products of wanted libraries except JAX, and their versions.
 
     A product is left out, and reported, if its library is missing, if it is not in FP32, or if a
     CUDA graph cannot capture it.
     """
     if unknown := set(wanted) - set(LIBRARIES):
         raise LabError(f"'{min(unknown)}' is no library here. There are: {', '.join(LIBRARIES)}.")
-    if unknown := checkouts.keys() - INCLUDES:
-        raise LabError(f"'{min(unknown)}' is no checkout here. There are: {', '.join(INCLUDES)}.")
-    loaders = {name: load for name, load in _LOADERS.items() if name in wanted}
-    loaders |= {name: partial(checkout_product, name, path) for name, path in checkouts.items()}
     products, versions = {}, {}
-    for name, load in loaders.items():
+    for name, load in _LOADERS.items():
+        if name not in wanted:
+            continue
         try:
             product, version = load()
             _try(product)

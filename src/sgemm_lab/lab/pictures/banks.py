@@ -145,10 +145,8 @@ def half_warps(title: str, name: str | Kernel, array: str, *, says: str = "") ->
         served = {lane for lanes in wave.words.values() for lane in lanes}
         parts.append(words(0, y + 14, f"wavefront {at + 1}"))
         parts.append(stroke(f"M{right - _BETWEEN + 6} {y + 9}h14m-4 -4l4 4l-4 4", "muted"))
-        for x, cell, found in (
-            (left, lane, served),
-            (right, bank, _banks(wave, request["bits"])),
-        ):
+        rows = (left, lane, served), (right, bank, _banks(wave, request["bits"]))
+        for x, cell, found in rows:
             parts.append(outline(x, y + 0.5, BANKS * cell, _ROW - 3, "grid"))
             for first, last in intervals(found):
                 start, wide = x + first * cell, (last - first + 1) * cell
@@ -159,10 +157,8 @@ def half_warps(title: str, name: str | Kernel, array: str, *, says: str = "") ->
                 parts.append(words(*place, f"{first}–{last}", anchor=anchor))
         said.append(f"wavefront {at + 1} serves {plural(len(served), 'lane')}")
     described = f"A load of '{array}' in '{kernel.display_name}': {', '.join(said)}."
-    height = 16 + _ROW * len(waves)
-    return panel(
-        title, parts, height, described, says.format(waves=plural(len(waves), "wavefront"))
-    )
+    says = says.format(waves=plural(len(waves), "wavefront"))
+    return panel(title, parts, 16 + _ROW * len(waves), described, says)
 
 
 def _banks(wave: Wavefront, bits: int) -> set[int]:

@@ -440,6 +440,14 @@ __global__ void mma_tile(const unsigned* a, const unsigned* b, float* y) {
     for (int i = 0; i < 4; ++i) y[(t / 4 + i / 2 * 8) * 8 + t % 4 * 2 + i % 2] = d[i];
 }
 
+// Waits for a moment that the clock shows.
+__global__ void delayed(const float* x, float* y, long long ticks) {
+    const long long start = clock64();
+    while (clock64() - start < ticks) {
+    }
+    y[threadIdx.x] = x[threadIdx.x];
+}
+
 int main() {
     float *x, *y;
     int *k, *c;
@@ -480,4 +488,5 @@ int main() {
     reused<<<1, 128>>>(x, c);
     wide_scan<<<1, 128>>>(k, c);
     mma_tile<<<1, 32>>>((unsigned*)k, (unsigned*)c, y);
+    delayed<<<1, 64>>>(x, y, 20000000);
 }

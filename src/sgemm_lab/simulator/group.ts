@@ -532,6 +532,8 @@ export class ThreadGroup {
   alive = this.exists.slice();
   /** How often threads have returned. */
   exits = 0;
+  /** How often they have asked for the time. */
+  readings = 0;
   registers = new RegisterFile(this.launch.kernel, this.lanes, symbolsOf(this.batch));
   parameters = this.launch.parameters;
   sharedOffset = this.slot.map((slot) => slot * this.batch.shared.stride);
@@ -729,7 +731,6 @@ export class ThreadGroup {
     if (name === "%cluster_nctarank" || name === "%cluster_nctaid.x") return launch.cluster;
     if (name === "%envreg1") return Math.floor(launch.workspace / 2 ** 32);
     if (name === "%envreg2") return launch.workspace | 0;
-    // Time stands still, as nothing here takes any.
     if (name === "%clock" || name === "%clock64" || name === "%globaltimer") return 0;
     if (name === "%warpid") return thread.map((one) => Math.floor(one / WARP));
     if (name === "%dynamic_smem_size") return launch.sharedBytes;

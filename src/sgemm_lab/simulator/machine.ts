@@ -310,7 +310,10 @@ export function runWarpAfterWarp(
 /** Put fresh blocks into a batch, and marks where registers may be read before a write. */
 function start(batch: BlockBatch, numbers: number[], programs: Program[]) {
   batch.start(numbers);
-  for (const { group } of programs) mark(group, batch.launch.unset);
+  for (const { group } of programs) {
+    group.readings = 0;
+    mark(group, batch.launch.unset);
+  }
 }
 
 function programOf(group: ThreadGroup, blocks: BasicBlock[], tally: Tally) {

@@ -29,6 +29,15 @@ def test_out_of_bounds_load_names_array_element_thread_and_line() -> None:
     assert "reads element 32 of A, which has 32 elements" in str(hazard)
 
 
+def test_a_word_that_ends_behind_its_array_is_out_of_bounds() -> None:
+    source = """
+    extern "C" __global__ void k(const long long* A, long long* C) {
+        C[threadIdx.x] = A[threadIdx.x];
+    }"""
+    hazard = only(run_warps(source, {"A": ints(63), "C": ints(64)}))
+    assert (hazard.kind, hazard.element) == ("out of bounds", (63,))
+
+
 def test_an_edge_off_by_one_is_caught() -> None:
     source = """
     extern "C" __global__ void k(const float* A, float* C, int M, int N) {

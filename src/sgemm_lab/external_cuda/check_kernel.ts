@@ -288,8 +288,9 @@ export function ofLaunch(done: Done, settings: Settings, end: number, suspicions
   if (isLate || verdicts.length || multiplies(prepared) || hasError) return report;
   const runs = [done, done.odd?.done, done.less?.done].filter((one) => one !== undefined);
   const launches = runs.map((one): [FoundLaunch, Sizes | null] => {
-    const { host } = one.prepared;
-    return [plainLaunch(one.prepared), host?.made ? sizesOf(one) : host ? [] : null];
+    const { host, contents } = one.prepared;
+    const known = host || contents ? [] : null;
+    return [plainLaunch(one.prepared), host?.made ? sizesOf(one) : known];
   });
   return { ...report, comparable: { launches, size } };
 }

@@ -9,9 +9,9 @@ import { Drawing } from "./drawing.ts";
 import { isWhole } from "./elements.ts";
 import { arraysAt, changed, SPREAD } from "./initial_values.ts";
 import type { Arrays, Kernel, Prepared, Settings } from "./launch.ts";
-import { elementIn, namesAt, prepare, product, run, shapeAt } from "./launch.ts";
+import { brief, elementIn, namesAt, prepare, product, run, shapeAt } from "./launch.ts";
 import type { Sizes } from "./made_launch.ts";
-import { type Compared, isSame, numbersIn, summed } from "./one_launch.ts";
+import { type Compared, numbersIn, summed, wrongIn } from "./one_launch.ts";
 import type { Reference } from "./references.ts";
 import { medianSize, writtenElements } from "./schedules.ts";
 import type { Severity } from "./severity.ts";
@@ -53,10 +53,8 @@ export function compare(
   settings: Settings,
 ): ComparedWith | string {
   let why = "";
-  const quick = {
-    ...{ ...settings, checkHazards: false, countRequests: false, progress: null },
-    timeLimit: Math.min(SECONDS, settings.timeLimit / 2),
-  };
+  const seconds = Math.min(SECONDS, settings.timeLimit / 2);
+  const quick = { ...brief(settings, seconds), checkHazards: false };
   for (const reference of references) {
     let reason = "it writes other elements than the kernel.";
     try {
@@ -174,11 +172,7 @@ function differing(
   const allowed = (given && TOLERANCE[elementIn(prepared, given).name]) ?? 0;
   // What cancels keeps the rounding of its terms, which are as large as other elements.
   const usual = Math.max(1, medianSize(right));
-  const wrong = Uint8Array.from(got, (one, at) => {
-    const most = allowed * Math.max(usual, Math.abs(right[at]));
-    const isClose = Math.abs(one - right[at]) <= most && Number.isFinite(right[at]);
-    return Number(judged[at] && !isSame(one, right[at]) && !isClose);
-  });
+  const wrong = wrongIn(got, right, allowed, usual).map((is, at) => is & judged[at]);
   return summed(name, got, right, wrong);
 }
 

@@ -10,7 +10,6 @@ import type { Hazard } from "../simulator/hazard_types.ts";
 import { weighed } from "../simulator/watches/same_values.ts";
 import { comma } from "../text.ts";
 import { isArray } from "./arguments.ts";
-import type { Element } from "./elements.ts";
 import { expectedValues, readExpectation, single, type Values } from "./expected.ts";
 import { arraysAt } from "./initial_values.ts";
 import type { Arrays, Prepared, Ran, Settings } from "./launch.ts";
@@ -125,12 +124,14 @@ export function countPrepared(
   const done = runAndWeigh(prepared, size, arrays, settings);
   const seconds = secondsNow() - begun;
   const { after, result } = done;
-  const verdicts = expected.map(({ name, right, element }) =>
-    compared(name, numbersIn(after, name), right, tolerance, element),
-  );
+  const verdicts = expected.map(({ name, right, element }) => {
+    const [got, allowed] = [numbersIn(after, name), tolerance ?? TOLERANCE[element.name] ?? 0];
+    return summed(name, got, right, wrongIn(got, right, allowed));
+  });
   let cause = "";
   if (multiplies(prepared)) {
-    const verdict = comparedProduct(prepared, arrays, numbersIn(after, "C"));
+    const [got, right] = [numbersIn(after, "C"), productIn(prepared, arrays)];
+    const verdict = summed("C", got, right, wrongElements(prepared, got, right));
     verdicts.unshift(verdict);
     const isUnset = result.warnings.some(({ kind }) => kind === UNSET);
     const found = result.hazards.length > 0 && settings.explain === "without hazards";
@@ -185,11 +186,6 @@ function refuseOddSquare(prepared: Prepared, size: Size) {
     `'${prepared.opened.name}' takes one size, so its matrices are square. Give --size one number, ` +
       `such as --size ${Math.max(...size)}.`,
   );
-}
-
-function comparedProduct(prepared: Prepared, arrays: Arrays, got: Float64Array) {
-  const right = productIn(prepared, arrays);
-  return summed("C", got, right, wrongElements(prepared, got, right));
 }
 
 /** Count the elements that are marked as wrong. */
@@ -251,18 +247,11 @@ function expectedOf(
   return { name, right, element: elementIn(prepared, given) };
 }
 
-function compared(
-  name: string,
-  got: Float64Array,
-  right: Float64Array,
-  tolerance: number | null,
-  element: Element,
-) {
-  const allowed = tolerance ?? TOLERANCE[element.name] ?? 0;
-  const wrong = Uint8Array.from(got, (one, at) => {
-    const most = allowed * Math.max(1, Math.abs(right[at]));
+/** Which numbers are off by more than a tolerance, relative to the larger of `usual` and the right one. */
+export function wrongIn(got: Float64Array, right: Float64Array, tolerance: number, usual = 1) {
+  return Uint8Array.from(got, (one, at) => {
+    const most = tolerance * Math.max(usual, Math.abs(right[at]));
     const isClose = Math.abs(one - right[at]) <= most && Number.isFinite(right[at]);
     return Number(!(isSame(one, right[at]) || isClose));
   });
-  return summed(name, got, right, wrong);
 }

@@ -86,10 +86,7 @@ export function begin(
   const [low, offsets] = away ? group.inCluster(addresses) : [addresses, group.offsets(site.space)];
   const count = lanes === null ? group.lanes : lanes.length;
   const positions = positionsFor(group, count, scratch);
-  const bad =
-    lanes === null
-      ? placeAll(memory, site.width, low, offsets, positions)
-      : placeSome(memory, site.width, low, offsets, positions, lanes);
+  const bad = place(memory, site.width, low, offsets, positions, lanes);
   const elsewhere = away
     ? Uint8Array.from(low, (_, lane) => (offsets?.[lane] === group.sharedOffset[lane] ? 0 : 1))
     : null;
@@ -124,46 +121,24 @@ function positionsFor(group: ThreadGroup, count: number, scratch: number | undef
   return count === group.lanes ? whole : whole.subarray(0, count);
 }
 
-/** Work out the positions of all lanes; true where some address is outside or not aligned. */
-function placeAll(
-  memory: Memory,
+/** Work out the positions of some lanes, null for all; true where an address is outside or not aligned. */
+function place(
+  { base, size }: Memory,
   width: number,
   addresses: Float64Array,
   offsets: Int32Array | null,
   positions: Int32Array,
+  lanes: Int32Array | null,
 ) {
-  const { base, size } = memory;
   const last = size - width;
   const low = width - 1;
   let bad = false;
   for (let i = 0; i < positions.length; i++) {
-    const relative = addresses[i] - base;
+    const lane = lanes === null ? i : lanes[i];
+    const relative = addresses[lane] - base;
     if (!(relative >= 0 && relative <= last) || (relative & low) !== 0) bad = true;
-    positions[i] = relative;
+    positions[i] = offsets === null ? relative : relative + offsets[lane];
   }
-  if (offsets !== null) for (let i = 0; i < positions.length; i++) positions[i] += offsets[i];
-  return bad;
-}
-
-/** The same of some lanes. */
-function placeSome(
-  memory: Memory,
-  width: number,
-  addresses: Float64Array,
-  offsets: Int32Array | null,
-  positions: Int32Array,
-  lanes: Int32Array,
-) {
-  const { base, size } = memory;
-  const last = size - width;
-  const low = width - 1;
-  let bad = false;
-  for (let i = 0; i < lanes.length; i++) {
-    const relative = addresses[lanes[i]] - base;
-    if (!(relative >= 0 && relative <= last) || (relative & low) !== 0) bad = true;
-    positions[i] = relative;
-  }
-  if (offsets !== null) for (let i = 0; i < lanes.length; i++) positions[i] += offsets[lanes[i]];
   return bad;
 }
 
@@ -191,11 +166,17 @@ function checkState(access: Access) {
   const { memory, site, positions } = access;
   const reads = site.kind === LOAD || site.kind === ATOMIC || site.kind === COPY_READ;
   if (memory.space !== "global" && !reads) return access;
-  if (allWritten(memory.state, positions, site.words, site.wordBytes)) return access;
+  const { state, arrays } = memory;
+  const { words, wordBytes } = site;
+  const isCut = arrays.some(({ bytes }) => bytes % wordBytes !== 0);
+  if (!isCut && allWritten(state, positions, words, wordBytes)) return access;
   const lowest = new Uint8Array(positions.length).fill(WRITTEN);
   for (let i = 0; i < positions.length; i++) {
-    for (let word = 0; word < site.words; word++) {
-      lowest[i] = Math.min(lowest[i], memory.state[positions[i] + word * site.wordBytes]);
+    for (let word = 0; word < words; word++) {
+      const at = positions[i] + word * wordBytes;
+      // A word may end behind the array in which it starts.
+      const seen = state[at + wordBytes - 1] === OUTSIDE ? OUTSIDE : state[at];
+      lowest[i] = Math.min(lowest[i], seen);
     }
   }
   const { uninitialized } = access.group.launch;
@@ -207,9 +188,9 @@ function checkState(access: Access) {
 
 /** Report lanes outside of all arrays, but for those in what is not held of a large one. */
 function reportOutside(access: Access, lanes: Int32Array) {
-  const { memory, addresses, group } = access;
+  const { memory, addresses, group, site } = access;
   const found = memory.unheld.length
-    ? lanes.filter((lane) => !memory.isUnheld(addresses[lane]))
+    ? lanes.filter((lane) => !memory.isUnheld(addresses[lane] + site.width - 1))
     : lanes;
   if (found.length) group.launch.hazards.outOfBounds(access, found);
 }

@@ -117,8 +117,6 @@ export interface Observer {
   /** Some products were waited for; `running` are the others of the group. */
   onTensorDone?: (done: TensorRead[], running: TensorRead[]) => void;
   onBlocksDone?: (batch: BlockBatch) => void;
-  /** Gives what follows values in place of what follows uninitialized ones. */
-  follow?: (hazards: HazardSink) => UninitializedTracker;
   /** Threads pass a fence that orders what other blocks see. */
   onFence?: (group: ThreadGroup, mask: Mask | null) => void;
 }
@@ -150,6 +148,8 @@ interface ProductListener {
   ) => void;
 }
 
+type Place = [group: ThreadGroup, lane: number, site: Instruction];
+
 /** Who collects what is wrong with a kernel. */
 export interface HazardSink {
   outOfBounds: (access: Access, lanes: Int32Array) => void;
@@ -162,29 +162,17 @@ export interface HazardSink {
     place: [number, number, number],
   ) => void;
   unwritten: (access: Access, lanes: Int32Array) => Suspect;
-  fromGone: (group: ThreadGroup, lane: number, site: Instruction) => Suspect;
+  fromGone: (...place: Place) => Suspect;
   confirm: (suspect: Suspect) => void;
-  earlyUse: (group: ThreadGroup, lane: number, site: Instruction, key: EarlyUse) => void;
-  unset: (group: ThreadGroup, lane: number, site: Instruction) => Suspect;
+  earlyUse: (...place: [...Place, key: EarlyUse]) => void;
+  unset: (...place: Place) => Suspect;
   odd: (kind: OddKind, group: ThreadGroup, lane: number, site: Instruction) => void;
   barrierMissed: (group: ThreadGroup, site: Instruction, missing: Mask) => void;
-  barrierOverflows: (group: ThreadGroup, lane: number, site: Instruction, expected: number) => void;
-  exchangeMissed: (
-    group: ThreadGroup,
-    lane: number,
-    site: Instruction,
-    named: number,
-    absent: number,
-  ) => void;
-  barrierMiscounts: (
-    group: ThreadGroup,
-    lane: number,
-    site: Instruction,
-    came: number,
-    expected: number,
-  ) => void;
-  barrierSkipped: (group: ThreadGroup, lane: number, site: Instruction) => void;
-  barrierSplit: (group: ThreadGroup, lane: number, site: Instruction, other: Instruction) => void;
+  barrierOverflows: (...place: [...Place, expected: number]) => void;
+  exchangeMissed: (...place: [...Place, named: number, absent: number]) => void;
+  barrierMiscounts: (...place: [...Place, came: number, expected: number]) => void;
+  barrierSkipped: (...place: Place) => void;
+  barrierSplit: (...place: [...Place, other: Instruction]) => void;
 }
 
 /** Tracks uninitialized values: see `UninitializedValues`. */

@@ -61,9 +61,11 @@ export class HazardLog {
     return [...this.kept].sort(([one], [other]) => one - other).map(([, hazard]) => hazard);
   }
 
-  /** Some lanes address memory that belongs to no array. */
+  /** Some lanes address memory that belongs to no array: named by their first byte there. */
   outOfBounds(access: Access, lanes: Int32Array) {
-    this.fault(OUT_OF_BOUNDS, access, lanes, outside);
+    const addresses = access.addresses.slice();
+    for (const lane of lanes) while (access.memory.holds(addresses[lane])) addresses[lane] += 1;
+    this.fault(OUT_OF_BOUNDS, access, lanes, outside, { ...access, addresses });
   }
 
   /** Some lanes address a vector that does not start at a multiple of its size. */
@@ -276,13 +278,19 @@ export class HazardLog {
     this.keep(place, IN_FLIGHT, place.says("hazard.in flight"));
   }
 
-  fault(kind: string, access: Access, lanes: Int32Array, say: (place: Place) => string) {
+  fault(
+    kind: string,
+    access: Access,
+    lanes: Int32Array,
+    say: (place: Place) => string,
+    named = access,
+  ) {
     if (this.isNew(kind, access.site.instruction.index)) {
-      const place = new Place(access, lanes[0]);
+      const place = new Place(named, lanes[0]);
       this.keep(place, kind, say(place));
     }
     this.onFault?.(access, lanes, (lane) => {
-      const place = new Place(access, lane);
+      const place = new Place(named, lane);
       return place.message(say(place));
     });
   }

@@ -121,6 +121,12 @@ export class Memory {
     }
   }
 
+  /** Whether the byte at an address belongs to an array. */
+  holds(address: number) {
+    const place = address - this.base;
+    return place < this.size && this.state[place] > OUTSIDE;
+  }
+
   /** Whether an address is in a large array, beyond what is held of it. */
   isUnheld(address: number) {
     const place = address - this.base;

@@ -206,8 +206,7 @@ function simulated({ ptx, entry, grid, block, args: given, options }: Call): Res
   const memory = globalMemory(placed, filledTo);
   const addresses = addressesIn(memory);
   const workspace = addresses.get(WORKSPACE) ?? 0;
-  const follower = observers.find(({ follow }) => follow);
-  const uninitialized = follower?.follow?.(log) ?? new UninitializedValues(log);
+  const uninitialized = new UninitializedValues(log);
   const launch = launchOf({
     kernel,
     grid: three(grid, "grid"),

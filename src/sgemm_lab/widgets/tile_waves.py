@@ -1,6 +1,7 @@
 """Waves of tiles: which SM works when, and how much of the SMs' time a size leaves unused."""
 
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import Any, TypedDict
 
 import traitlets
@@ -65,9 +66,14 @@ class TileWaves(ChoosesGpu, LabWidget):
         """The kernel chosen."""
         return next(one for one in self.kernels if one["name"] == self.kernel)
 
-    def product(self, size: int) -> Product:
-        """Return the product of M = N = K = ``size``, cut into the tiles chosen."""
-        tile = self.tile
+    def product(self, size: int, *, even: bool = False) -> Product:
+        """Return the product of M = N = K = ``size``, cut into tiles as chosen, or for even shares.
+
+        The switch to even shares takes the kernel with the same tile of C, whose K tile may differ.
+        """
+        same = [one for one in self.kernels if one["even"] and even]
+        sides = itemgetter("bm", "bn")
+        tile = next((one for one in same if sides(one) == sides(self.tile)), self.tile)
         return Product(size, size, size, tile["bm"], tile["bn"], tile["bk"])
 
     def table(self) -> str:
@@ -76,7 +82,8 @@ class TileWaves(ChoosesGpu, LabWidget):
         for size in sorted({*_TABLE_SIZES, self.size}):
             product = self.product(size)
             data_parallel = tile_distribution(product, self.chosen_gpu["sms"])
-            stream_k = tile_distribution(product, self.chosen_gpu["sms"], stream_k=True)
+            even = self.product(size, even=True)
+            stream_k = tile_distribution(even, self.chosen_gpu["sms"], stream_k=True)
             rows.append(
                 [
                     f"{size:,}", f"{product.tiles:,}",

@@ -47,6 +47,9 @@ QUICK := $(addprefix --deselect ,$(LONG)) \
 	tests/exercises/test_exercises.py::$(ORDER) tests/book/test_chapter_sources.py \
 	tests/book/test_numerals.py
 
+# All npm packages. An installation by a job would take them from the jobs beside it.
+NPM = $(BIN)/python -c "from sgemm_lab import npm; npm.fetch(checks=True)"
+
 lint: .venv/.test
 	@echo "== ruff" && $(BIN)/ruff check . && $(BIN)/ruff format --check .
 	@echo "== mypy" && $(BIN)/mypy
@@ -55,6 +58,7 @@ lint: .venv/.test
 
 # Most of what lint does takes one core, so the tests run beside it.
 check: .venv/.test
+	@$(NPM)
 	@$(MAKE) --no-print-directory -j 2 lint quick
 
 quick:
@@ -73,6 +77,7 @@ test-jupyterlab: .venv/.test
 
 # Three workers keep two cores busy: a test in a browser waits a third of its time.
 test: .venv/.book
+	@$(NPM)
 	@$(BIN)/python -m sgemm_lab.bundles
 	@$(MAKE) --no-print-directory -j 3 quiet-book test-jupyterlab lint
 	@echo "== pytest" && SGEMM_LAB_BOOK=built $(BIN)/pytest -n 3 --dist worksteal --ignore $(ALONE)

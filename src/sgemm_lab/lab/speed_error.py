@@ -6,7 +6,6 @@ from functools import partial
 
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
-from matplotlib.patheffects import withStroke
 from matplotlib.ticker import LogLocator, NullLocator
 from matplotlib.transforms import Bbox
 
@@ -225,6 +224,6 @@ def _write_labels(found: Sequence[Point], ax: Axes) -> None:
         label = ax.annotate(
             text, (one.error, one.tflops), xytext=(dx, dy), textcoords="offset points",
             ha=align, va="center", fontsize=9, color=_ARITHMETICS[one.arithmetic][1],
-            path_effects=[withStroke(linewidth=3, foreground=style.BACKGROUND)],
+            bbox={"facecolor": style.BACKGROUND, "edgecolor": "none", "pad": 0.5},
         )  # fmt: skip
         label.set_in_layout(False)

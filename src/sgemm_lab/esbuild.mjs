@@ -156,8 +156,8 @@ async function buildAll(out) {
     .sort();
   const laid = shared.map((path, i) => `import * as m${i} from "./${path}";`).join("\n");
   const names = shared.map((path, i) => `${JSON.stringify(path)}: m${i}`).join(", ");
-  const common = `${laid}\nimport { drawWhenReady } from "./widgets/page/draw.ts";
-    globalThis.labShared = { ${names} }; drawWhenReady();`;
+  const common = `${laid}\nimport { drawWhenNear } from "./widgets/page/draw.ts";
+    globalThis.labShared = { ${names} }; drawWhenNear();`;
   files["pages/widgets.js"] = (await bundle(common)).js;
   // One sheet for all pages: stills need it before any script runs. Pages have the theme's colours.
   const styled = widgets.map((file) => `import "./widgets/${file}";`).join("\n");

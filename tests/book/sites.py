@@ -103,7 +103,7 @@ class Visit:
         self.page.route(re.compile(f"^(?!{'|'.join(map(re.escape, inside))})"), guard)
         self.page.goto(site.url(page, scheme), wait_until=until)
         self.page.wait_for_function(
-            "() => document.fonts.ready.then(() => window.labWidgetsDrawn ?? true)"
+            "() => document.fonts.ready.then(() => window.labDrawWidgets?.()).then(() => true)"
         )
         return self
 

@@ -223,6 +223,16 @@ def test_chapter_is_accessible_and_fits(
     assert width <= page.viewport_size["width"]
 
 
+def test_a_widget_far_below_is_drawn_when_the_reader_comes_near(book: Site, contexts: Any) -> None:
+    page = contexts(viewport={"width": 412, "height": 823}).page
+    page.goto(book.url("chapters/07_double_buffer.html"))
+    page.wait_for_timeout(500)
+    last = page.locator(".lab-widget:visible").last
+    expect(last).not_to_have_class(re.compile("is-live"))
+    last.scroll_into_view_if_needed()
+    expect(last).to_have_class(re.compile("is-live"))
+
+
 @pytest.mark.parametrize("chapter", ["14_fewer_products", "A8_scoreboard"])
 @pytest.mark.parametrize("width", [360, 412])
 def test_what_is_below_a_widget_of_the_first_screen_does_not_jump(

@@ -22,8 +22,7 @@ WIDGETS = """
       return { model: { get: (key) => state[key], set: (key, value) => { state[key] = value; } } };
     };
     const all = [drawn("H200", "H100 SXM", "T4"), drawn("T4", "H100 SXM", "H200"), drawn("L4")];
-    document.querySelectorAll(".lab-widget").forEach((place, i) => { place.labDrawn = all[i]; });
-    window.labWidgetsDrawn = Promise.resolve(true);"""
+    document.querySelectorAll(".lab-widget").forEach((place, i) => { place.labDrawn = all[i]; });"""
 
 
 @pytest.fixture

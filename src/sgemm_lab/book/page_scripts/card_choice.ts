@@ -9,6 +9,8 @@ import { storedText, storeText } from "../storage.ts";
   const KEY = "sgemm-lab:gpu";
   const MODEL = /\b[A-Z]+\d+/; // in the name of a GPU: "H200"
 
+  type Place = HTMLElement & { labDrawn?: { model: object } };
+
   interface Gpus {
     get(name: "gpus"): { id: string; name: string }[] | undefined;
     get(name: "gpu"): string;
@@ -40,6 +42,7 @@ import { storedText, storeText } from "../storage.ts";
     storeText(KEY, select.value);
     show();
   });
+  document.addEventListener("lab-drawn", ({ target }) => follow(target as Place));
   if (names.includes(storedText(KEY))) select.value = storedText(KEY);
   show();
 
@@ -52,20 +55,19 @@ import { storedText, storeText } from "../storage.ts";
     notes.push({ line, gpu });
   }
 
-  async function show() {
+  function show() {
     for (const part of parts) part.hidden = part.dataset.gpu !== select.value;
     for (const { line, gpu } of notes) line.hidden = gpu === select.value;
     document.dispatchEvent(new CustomEvent("lab-gpu", { detail: select.value }));
-    await window.labWidgetsDrawn;
-    const places: NodeListOf<HTMLElement & { labDrawn?: { model: object } }> =
-      document.querySelectorAll(".lab-widget");
-    for (const { labDrawn } of places) if (labDrawn) follow(labDrawn.model as Gpus);
+    const places: NodeListOf<Place> = document.querySelectorAll(".lab-widget");
+    places.forEach(follow);
   }
 
   /** Set the GPU of a widget that shows one of the page's; one with another GPU stays as it is. */
-  function follow(model: Gpus) {
-    const gpus = model.get("gpus");
-    if (!Array.isArray(gpus)) return;
+  function follow({ labDrawn }: Place) {
+    const model = labDrawn?.model as Gpus | undefined;
+    const gpus = model?.get("gpus");
+    if (!model || !Array.isArray(gpus)) return;
     const now = modelOf(gpus.find(({ id }) => id === model.get("gpu"))?.name);
     const wanted = gpus.find(({ name }) => modelOf(name) === modelOf(select.value));
     if (wanted && names.some((name) => modelOf(name) === now)) model.set("gpu", wanted.id);

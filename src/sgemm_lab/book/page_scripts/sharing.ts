@@ -43,7 +43,7 @@ async function follow() {
   const match = PICTURE.exec(location.hash);
   const place = match && pictures()[Number(match[1])];
   if (!match || !place) return;
-  await window.labWidgetsDrawn;
+  await window.labDrawWidgets?.([place]);
   const model = place.labDrawn?.model;
   if (!model) return;
   const made = madeWith(place);

@@ -18,7 +18,7 @@ function savedWidgets(): Record<string, Saved> {
 }
 
 /** Elements with their distance from what the reader sees, in px; what is seen comes first. */
-function nearestFirst(elements: NodeListOf<Place>) {
+function nearestFirst(elements: Iterable<Place>) {
   return [...elements]
     .map((element) => {
       const { top, bottom } = element.getBoundingClientRect();
@@ -31,35 +31,53 @@ declare global {
   interface Window {
     /** The book's widgets, by name: each script of a widget adds its own. */
     labWidgets?: Record<string, Widget>;
-    /** Comes true when all widgets of the page are drawn; not there on a page without any. */
-    labWidgetsDrawn?: Promise<boolean>;
+    /** Draws widgets now, all of the page unless some are given; not there on a page without any. */
+    labDrawWidgets?: (places?: Iterable<Place>) => Promise<void>;
   }
 }
 
-/** Draw all widgets of the page when the scripts that come after this one have run. */
-export function drawWhenReady() {
-  const ready = new Promise((done) => document.addEventListener("DOMContentLoaded", done));
-  window.labWidgetsDrawn = ready.then(drawAll).then(() => true);
-}
+const NEAR = "1000px"; // above and below what the reader sees: drawn before it is reached
 
-async function drawAll() {
-  const page = savedWidgets();
+/**
+ * Draw each widget of the page when it comes near what the reader sees, its still picture until then.
+ * A widget that is drawn sends the event "lab-drawn".
+ */
+export function drawWhenNear() {
+  const ready = new Promise((done) => document.addEventListener("DOMContentLoaded", done));
+  const drawn: Map<Place, Promise<void>> = new Map();
   const models: Map<string, PageModel> = new Map();
-  const places: NodeListOf<Place> = document.querySelectorAll(".lab-widget");
-  for (const { element, distance } of nearestFirst(places)) {
-    if (distance) await new Promise((done) => setTimeout(done)); // meanwhile the page answers
-    await drawInto(element, element.dataset.modelId ?? "");
+  const page = ready.then(savedWidgets); // when the scripts that come after this one have run
+  const all: () => NodeListOf<Place> = () => document.querySelectorAll(".lab-widget");
+  window.labDrawWidgets = draw;
+  page.then(() => {
+    const watch = (entries: IntersectionObserverEntry[]) => {
+      const near = entries.filter(({ isIntersecting }) => isIntersecting);
+      for (const { target } of near) observer.unobserve(target);
+      draw(near.map(({ target }) => target as Place));
+    };
+    const observer = new IntersectionObserver(watch, { rootMargin: `${NEAR} 0px` });
+    for (const place of all()) observer.observe(place);
+  });
+
+  async function draw(places: Iterable<Place> = all()) {
+    for (const { element, distance } of nearestFirst(places)) {
+      if (distance) await new Promise((done) => setTimeout(done)); // meanwhile the page answers
+      if (!drawn.has(element)) drawn.set(element, drawInto(element, element.dataset.modelId ?? ""));
+      await drawn.get(element);
+    }
   }
 
   async function drawInto(place: Place, id: string) {
+    const saved = (await page)[id];
     const el = place.querySelector(".lab-widget-live") as Element;
     try {
-      const model = models.get(id) ?? new PageModel(withBuffers(page[id]));
+      const model = models.get(id) ?? new PageModel(withBuffers(saved));
       models.set(id, model);
       place.classList.add("is-drawing"); // visible, so that the widget can measure itself
-      await (window.labWidgets as Record<string, Widget>)[page[id].kind].render({ model, el });
+      await (window.labWidgets as Record<string, Widget>)[saved.kind].render({ model, el });
       place.classList.add("is-live");
       place.labDrawn = { model };
+      place.dispatchEvent(new Event("lab-drawn", { bubbles: true }));
     } catch (error) {
       el.replaceChildren();
       console.error(`The widget ${id} could not be drawn.`, error);

@@ -53,7 +53,7 @@ def test_an_interrupted_run_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         raise KeyboardInterrupt
 
     monkeypatch.setattr(command, "jax_seconds", stopped)
-    assert main(["others", "--out", str(tmp_path)]) == 130
+    assert main(["other-libraries", "--out", str(tmp_path)]) == 130
     assert len(COMPARISONS.load(COMPARISONS.path(tmp_path, DEVICE.name)).squares) == 3
 
 

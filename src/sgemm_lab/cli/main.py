@@ -67,8 +67,6 @@ COMMANDS = {
     "scoreboard": Command("Show the measurements: GFLOP/s, share of cuBLAS.", "measure"),
 }
 """The commands by name, in the order of the help."""
-RENAMED = {"others": "other-libraries", "several": "multi-gpu"}
-"""Old names of commands; they work, and the help omits them."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -78,8 +76,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         try:
             given = sys.argv[1:] if arguments is None else list(arguments)
             called = next((argument for argument in given if not argument.startswith("-")), "")
-            if called in RENAMED:
-                given[given.index(called)] = called = RENAMED[called]
             options = _parser(called).parse_args(given)
             status = options.run(options)
         except LabError as error:

@@ -10,7 +10,7 @@ Check, count, measure
     ``check``, ``count``, ``measure``, ``speed``, ``compare``, ``exercise``, ``predict``,
     ``verdicts``, ``my_gpu``.
 Bounds
-    ``bound``, ``closing``, ``roofline``, ``wavefronts``, ``shared_words``,
+    ``bound``, ``closing``, ``roofline``, ``wavefronts``,
     ``hardware`` (counters of a launch), ``request`` (cost of one load of a warp).
 Figures
     ``figure`` of panels: ``one_element``, ``owns``, ``reads``, ``l1_queue``, ``copies``,
@@ -51,7 +51,7 @@ from sgemm_lab.lab.card import measured_card as card
 from sgemm_lab.lab.check_and_count import check, count
 from sgemm_lab.lab.closing import closing
 from sgemm_lab.lab.comparison import compare
-from sgemm_lab.lab.demand import shared_words, wavefronts
+from sgemm_lab.lab.demand import wavefronts
 from sgemm_lab.lab.dispatcher import (
     drawn_shapes,
     kernel_choice,
@@ -116,39 +116,4 @@ from sgemm_lab.lab.verdicts import verdicts
 from sgemm_lab.lab.your_gpu import my_gpu
 from sgemm_lab.text import bytes_text, error_text, number
 
-RENAMED = {
-    "copied": "copy_counts",
-    "fewer": "strassen_results",
-    "in_flight": "latency_hiding",
-    "in_two": "tf32_split",
-    "intensity": "roofline",
-    "moves": "bytes_moved",
-    "on_gpus": "run_on_gpus",
-    "one_number": "one_element",
-    "others_kernels": "external_kernels",
-    "over_gpus": "gpu_layout",
-    "phase": "bank_phases",
-    "race": "compare",
-    "ring": "stage_ring",
-    "several": "multi_gpu_results",
-    "shared_out": "k_split_lengths",
-    "shares": "k_split",
-    "waves": "wavefronts",
-    "ways": "copy_path",
-    "words": "shared_words",
-}
-"""Old names of verbs, as notebooks made from earlier editions have them."""
-
-
 __all__ = ["GPUS", *(name for name, one in globals().items() if callable(one))]  # all verbs above
-
-
-def __getattr__(name: str) -> object:
-    """Return the verb that an old name stands for.
-
-    Raises:
-        AttributeError: no verb has or had this name.
-    """
-    if name in RENAMED:
-        return globals()[RENAMED[name]]
-    raise AttributeError(f"sgemm_lab.lab has no verb '{name}'.")

@@ -2,7 +2,7 @@
 
 from sgemm_lab.counting.cached_counts import launch
 from sgemm_lab.errors import LabError
-from sgemm_lab.hardware import FLOAT_BYTES, WARP
+from sgemm_lab.hardware import WARP
 from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.lab.arguments import AnySize, kernel_of, size_of
 
@@ -36,17 +36,6 @@ def wavefronts(
     chosen = [found for where, found in counts.lines.items() if line in texts[where.line - 1]]
     total: int = sum(getattr(found, name) for found in chosen for name in KINDS[what])
     return total / (_multiply_adds(of, at) / WARP)
-
-
-def shared_words(kernel: str | Kernel) -> float:
-    """Return words read from shared memory per multiply-add of a thread, counted here.
-
-    Raises:
-        LabError: the kernel cannot be counted here, or makes no multiply-adds.
-    """
-    of, at = kernel_of(kernel), (128, 128, 128)
-    read = launch(of, at).result.counts.total.shared_load_bytes
-    return read / FLOAT_BYTES / _multiply_adds(of, at)
 
 
 def _multiply_adds(kernel: Kernel, size: Size) -> int:

@@ -69,7 +69,10 @@ def severities(report: KernelReport) -> set[str]:
 
 
 def test_each_kernel_has_its_own_verdict() -> None:
-    found = {one.kernel: one for one in reports(MANY)}
+    heard: list[str] = []
+    every = check_file(ExternalKernel(Pasted("a.cu", MANY, Path())), progress=heard.append)
+    found = {one.kernel: one for one in every}
+    assert heard[:2] == ["1/4 check twice", "2/4 check shift"]
     assert {name: one.verdict for name, one in found.items()} == {
         "twice": "no fault found", "shift": "wrong", "matmul": "right", "nested": "not run",
     }  # fmt: skip

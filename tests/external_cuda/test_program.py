@@ -8,6 +8,7 @@ from turns import TAKES_TURNS, TODAY
 
 from sgemm_lab.external_cuda import ExternalKernel, Pasted, check_file
 from sgemm_lab.external_cuda.cuda_file import read_sources
+from sgemm_lab.external_cuda.program import follow_program
 
 pytestmark = TAKES_TURNS
 
@@ -303,8 +304,12 @@ def test_of_many_kernels_those_that_the_program_launches_are_taken() -> None:
     other = "__global__ void other{0}(float *y) {{ y[{0}] = 0; }}\n"
     more = "".join(other.format(one) for one in range(24))
     text = more + SCALE.replace("#include <cstdio>", "")
-    program = followed("#include <cstdio>\n" + text)
+    heard: list[str] = []
+    pasted = Pasted("a.cu", "#include <cstdio>\n" + text, Path())
+    program = follow_program(pasted, progress=heard.append)
     assert (program["stopped"], program["status"], program["called"]) == ("", 0, ["scale"])
+    assert heard[::2] == len(heard[::2]) * ["run the program's launches"]
+    assert heard[-2] == "compile scale"
 
 
 def test_some_blocks_of_a_launch_that_is_too_large_are_checked() -> None:

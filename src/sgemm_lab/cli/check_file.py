@@ -86,13 +86,10 @@ def _checked(name: str, options: argparse.Namespace) -> list[KernelReport]:
         **({} if options.time_limit is None else {"time_limit": options.time_limit}),
     )  # fmt: skip
 
-    def progress(kernel: str, number: int, count: int) -> None:
-        print_progress(f"{number}/{count} check {kernel}")
-
     kernel = external_kernel(options, name)
     reports = []
     try:
-        for report in check_file(kernel, chosen, progress):
+        for report in check_file(kernel, chosen, print_progress):
             print_progress("")
             reports.append(report)
             if not options.json:

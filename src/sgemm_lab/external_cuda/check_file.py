@@ -38,14 +38,14 @@ OFFER = (
 def check_file(
     kernel: ExternalKernel,
     options: Options | None = None,
-    progress: Callable[[str, int, int], None] | None = None,
+    progress: Callable[[str], None] = lambda _: None,
 ) -> Iterator[KernelReport]:
     """Check one kernel if ``kernel`` names an entry, else each kernel of the file.
 
     Args:
         kernel: the file, and what is known of entry, launch and arguments.
         options: sizes, seed, time limit, expected arrays.
-        progress: called with a kernel's name, its number and the number of kernels.
+        progress: called with what is being done, such as "2/3 check saxpy".
 
     Raises:
         LabError: the file cannot be read or has no kernel.
@@ -60,17 +60,16 @@ def check_file(
     followed: Program | None = None
     if not (kernel.grid and kernel.block):
         with suppress(LabError):
-            followed = follow_program(pasted)
+            followed = follow_program(pasted, progress=progress)
     # A launch that is given is not the program's.
     given = kernel.arguments or kernel.grid or kernel.block or options.sizes or options.expect
     program = None if given else followed
     for number, (entry, line) in enumerate(entries, 1):
         begun = time.process_time()
         share = max(left / (len(entries) + 1 - number), min(left, KERNEL_SECONDS))
-        if progress is not None:
-            progress(entry or "", number, len(entries))
         chosen = replace(kernel, pasted=replace(pasted, entry=entry))
         name = entry or (own[0]["name"] if len(own) == 1 else "")
+        progress(f"{number}/{len(entries)} check {name}")
         try:
             if left <= 0:
                 raise LabError(_LATE.format(seconds=options.seconds, entry=entry))

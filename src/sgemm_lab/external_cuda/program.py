@@ -1,6 +1,6 @@
 """Follow a file's own ``main`` on its own data: see ``program/program.ts``."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from time import monotonic
@@ -33,18 +33,23 @@ the constants that were followed; ``kernels``: what it launches, compiled; ``cal
 those that it came to; ``isSketch``: it fills no array."""
 
 
-def follow_program(pasted: Pasted, target: str = DEFAULT_TARGET) -> Program:
+def follow_program(
+    pasted: Pasted,
+    target: str = DEFAULT_TARGET,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Program:
     """Follow the ``main`` of a file, with its launches in the simulator.
 
     Where that takes too long it is followed again with smaller constants. Of a file without a main
-    the functions are called that launch kernels, with arguments that are made up.
+    the functions are called that launch kernels, with arguments that are made up. ``progress`` is
+    called with what is being done.
     """
     text = read_sources(pasted).ask("program_text")
     if text is None:
         raise LabError(f"{pasted.name} has no main.")
     is_sketch = text != pasted.text
     pasted = replace(pasted, text=text)
-    followed = _follow(pasted, target, is_sketch)
+    followed = _follow(pasted, target, is_sketch, progress)
     for halvings, least in HALVINGS:
         if followed["isSettled"]:
             break
@@ -52,7 +57,8 @@ def follow_program(pasted: Pasted, target: str = DEFAULT_TARGET) -> Program:
         if not made["changed"]:
             break
         with suppress(LabError):
-            other = _follow(replace(pasted, text=made["text"]), target, is_sketch)
+            smaller = replace(pasted, text=made["text"])
+            other = _follow(smaller, target, is_sketch, progress)
             if any(one["kind"] == "launch" for all_ in other["findings"].values() for one in all_):
                 break  # its grid or block may fit its own sizes alone
             if not other["isSettled"] and len(other["launched"]) <= len(followed["launched"]):
@@ -89,7 +95,9 @@ def _plain(kernel: str) -> str:
     return kernel.partition("<")[0].rpartition("::")[2]
 
 
-def _follow(pasted: Pasted, target: str, is_sketch: bool) -> Program:
+def _follow(
+    pasted: Pasted, target: str, is_sketch: bool, progress: Callable[[str], None]
+) -> Program:
     """Follow a program; the kernels that it has are compiled as it names them."""
     sources, compiling = read_sources(pasted), 0.0
     kernels: dict[str, dict[str, str]] = {}
@@ -101,11 +109,13 @@ def _follow(pasted: Pasted, target: str, is_sketch: bool) -> Program:
             "clang": clang,
             "isSketch": is_sketch,
         }
+        progress("run the program's launches")
         done: Program = sources.ask("follow_program", **given)
         needs = done["needs"]
         if needs is None:
             return {**given, **done, "text": pasted.text}
         began = monotonic()
+        progress(f"compile {needs}")
         try:
             if len(kernels) >= MOST_LAUNCHED:
                 raise LabError(f"after {MOST_LAUNCHED} kernels it launches {needs}")

@@ -46,8 +46,8 @@ def limit(of: list[dict[str, Any]], words: str | re.Pattern[str]) -> Case:
     return Case("limits", "limitWords", (ROOFED, of), words)
 
 
-def waves(stream_k: bool, words: str, **changes: int) -> Case:
-    return Case("waves", "distributionWords", (LARGE | changes, 132, stream_k), words)
+def waves(words: str, **changes: int) -> Case:
+    return Case("waves", "distributionWords", (LARGE | changes, 132), words)
 
 
 ABOVE = [point for point in points(1251.0) if point["level"] == "dram"]
@@ -69,12 +69,10 @@ CASES = [
     limit(points(900.0, "predicted"), "takes 8 times fewer bytes"),
     limit(ABOVE, "1.25 times"),
     limit([point | {"gflops": 1250.0} for point in ABOVE], "it reaches 125 % of that"),
-    waves(False, "512 tiles on 132 SMs: 3 whole waves and a last one of 116 tiles. In it "
+    waves("512 tiles on 132 SMs: 3 whole waves and a last one of 116 tiles. In it "
           "16 SMs are idle. 97 % of the time of all SMs is used."),
-    waves(True, "Every SM gets 1,986 K tiles or one less. 100 % of the time of all SMs is used. "
-          "The price: 128 tiles are cut, and the parts of their sums must be added."),
-    waves(False, "132 tiles on 132 SMs: 1 for each. No SM is ever idle.", m=128 * 132, n=256),
-    waves(False, "1 tile for 132 SMs: 131 SMs are idle. 0.8 % "
+    waves("132 tiles on 132 SMs: 1 for each. No SM is ever idle.", m=128 * 132, n=256),
+    waves("1 tile for 132 SMs: 131 SMs are idle. 0.8 % "
           "of the time of all SMs is used. 50 % of the products fall beyond the edge of C.",
           m=64, n=256),
 ]  # fmt: skip

@@ -46,7 +46,6 @@ def test_at_4096_the_last_wave_has_116_tiles() -> None:
     stream_k = tile_distribution(LARGE, 132, stream_k=True)
     assert stream_k.time == 1986 / 512  # 1985.9 K tiles, rounded up
     assert stream_k.used == pytest.approx(1, abs=1e-4)
-    assert stream_k.cut == 128  # of 131 ends, three fall between tiles
 
 
 @settings(deadline=None)
@@ -70,20 +69,6 @@ def test_the_busiest_sm_sets_the_time(product: Product, sms: int, stream_k: bool
 def test_even_shares_never_take_longer(product: Product, sms: int) -> None:
     assert (
         tile_distribution(product, sms, stream_k=True).time <= tile_distribution(product, sms).time
-    )
-
-
-@settings(deadline=None)
-@given(products, gpus)
-def test_cut_tiles_are_those_of_several_sms(product: Product, sms: int) -> None:
-    k_tiles, owners = product.k_tiles, {}
-    start = 0
-    for sm, load in enumerate(by_hand(product, sms, stream_k=True)):
-        for tile in range(start // k_tiles, -(-(start + load) // k_tiles)):
-            owners.setdefault(tile, set()).add(sm)
-        start += load
-    assert tile_distribution(product, sms, stream_k=True).cut == sum(
-        len(of) > 1 for of in owners.values()
     )
 
 

@@ -121,6 +121,7 @@ PANELS: dict[str, Callable[[], Any]] = {
         "Past registers", load_kernel("async_copy"), says="**No** register"
     ),
     "through registers": lambda: copy_path("Through registers", load_kernel("column_order")),
+    "tiles at once": lambda: lab.tiles_at_once("Tiles", "wgmma_tf32", 4096, 132),
     "even shares": lambda: k_split(
         "Even shares", load_kernel("stream_k"), tiles=4, sms=3, says="**4** windows"
     ),
@@ -225,6 +226,15 @@ def test_the_swizzle_puts_one_piece_of_eight_rows_into_all_banks() -> None:
     plain, swizzled = (lab.swizzle("Rows", swizzled=one) for one in (False, True))
     assert plain.text.endswith("Piece 2 of all rows: 4 banks, 8 wavefronts")
     assert swizzled.text.endswith("Piece 2 of all rows: 32 banks, 1 wavefront")
+
+
+def test_a_band_of_tiles_needs_less_of_a_and_b_than_rows_of_tiles() -> None:
+    rows, band = (
+        lab.tiles_at_once("Tiles", name, 8192, 132) for name in ("wgmma_tf32:BAND=1", "wgmma_tf32")
+    )
+    assert rows.text.endswith("768 rows of A and 8,192 columns of B")
+    # 8 rows of 16 tiles, and 4 tiles of the next two columns
+    assert band.text.endswith("2,048 rows of A and 2,304 columns of B")
 
 
 def test_a_cluster_divides_the_k_tiles_of_a_tile() -> None:

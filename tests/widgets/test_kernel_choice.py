@@ -23,6 +23,8 @@ def test_each_kernel_stands_with_its_best_candidate_fastest_first() -> None:
     assert [label for label, _ in widget.ranking] == ["small", "large"]
     assert [time for _, time in widget.ranking] == pytest.approx([time for _, time in expected])
     assert "<td>40.0</td><td>1.33</td>" in widget.table()
+    parts = widget.parts("thread_tile:BM=64,BN=64")
+    assert (parts["start"], parts["work"]) == pytest.approx((10e-6, 2 * 100 * 0.1e-6))
 
 
 def test_kernels_are_candidates_within_their_range_and_other_rows_cost_more() -> None:

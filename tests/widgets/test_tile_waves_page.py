@@ -30,25 +30,17 @@ def test_the_size_moves_everything(show: Opener, state: State) -> None:
     assert page.locator(".lab-here").get_attribute("cx") != before
 
 
-def test_even_shares_cut_tiles_and_leave_no_sm_idle(show: Opener, state: State) -> None:
-    page = show(waves())
-    assert page.locator(".lab-idle").count() == 1
-    assert page.locator(".lab-cut").count() == 0
-    page.get_by_role("radio", name="an even share").check()
-    assert (state(page, "even"), state(page, "kernel")) == (True, "even")
-    assert page.locator(".lab-idle").count() == 0
-    assert page.locator(".lab-cut, .lab-before").count() == 2
-    expect(page.locator(".lab-verdict")).to_contain_text("128 tiles are cut")
-    expect(page.get_by_text("part of a cut tile")).to_be_visible()
-
-
 def test_measured_speeds_stand_beside_the_curve(show: Opener) -> None:
     page = show(waves())
     assert page.locator(".lab-speed").count() == 6
     expect(page.locator(".lab-key").last).to_have_text(
-        "whole tiles; squares: large, measuredeven shares; diamonds: even, measured"
+        "whole tiles; squares: large, measuredeven shares (stream-K); diamonds: even, measured"
     )
     expect(page.locator(".lab-verdict")).to_contain_text("(NVIDIA H200, 2026-11-21)")
+    assert page.locator("select").first.locator("option").all_inner_texts() == [
+        "128 × 256",
+        "64 × 64",
+    ]
     page.locator("select").first.select_option("small")
     assert page.locator(".lab-speed").count() == 0
     expect(page.locator(".lab-verdict")).not_to_contain_text("Measured")

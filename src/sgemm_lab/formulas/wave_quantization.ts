@@ -26,8 +26,6 @@ export interface TileDistribution {
   used: number;
   /** share of the SMs' total time for elements within C */
   useful: number;
-  /** tiles that are split between SMs */
-  cut: number;
 }
 
 /** Rows, columns and number of tiles, and K tiles of each. */
@@ -68,7 +66,6 @@ export function tileDistribution(
     time: streamK ? busiest / kTiles : busiest,
     used: pieces / (sms * busiest),
     useful: usefulShare(product, sms, streamK),
-    cut: streamK ? cutTiles(tiles, kTiles, sms) : 0,
   };
 }
 
@@ -80,37 +77,23 @@ export function usefulShare(product: Product, sms: number, streamK: boolean) {
   return (m * n * k) / (sms * busiest * bm * bn * bk);
 }
 
-/** The GFLOP/s that SMs would make that always work: the most that measurements allow. */
+/** The GFLOP/s that SMs would make that always work: the most that a kernel's measurements allow. */
 export function fullSpeed(
-  measured: [product: Product, streamK: boolean, gflops: number][],
+  measured: { product: Product; gflops: number }[],
   sms: number,
+  streamK: boolean,
 ) {
-  const speeds = measured.map(
-    ([product, streamK, gflops]) => gflops / usefulShare(product, sms, streamK),
-  );
-  return Math.max(0, ...speeds);
+  return Math.max(0, ...measured.map((one) => one.gflops / usefulShare(one.product, sms, streamK)));
 }
 
 /** What becomes of a product, in a sentence or two. */
-export function distributionWords(product: Product, sms: number, streamK: boolean = false) {
-  const { tiles, kTiles } = tilesOf(product);
-  const found = tileDistribution(product, sms, streamK);
-  const pieces = maxTilesPerSm(tiles * kTiles, sms);
-  const values = { tiles, sms, pieces, each: Math.floor(tiles / sms), ...found };
+export function distributionWords(product: Product, sms: number) {
+  const { tiles } = tilesOf(product);
+  const found = tileDistribution(product, sms);
+  const values = { tiles, sms, each: Math.floor(tiles / sms), ...found };
   let words = sentence("share.few", values);
-  if (streamK) words = sentence("share.stream-k", values);
-  else if (!found.idle) words = sentence("share.full", values);
+  if (!found.idle) words = sentence("share.full", values);
   else if (found.waves) words = sentence("share.last", values);
   const lost = 1 - found.useful / found.used;
   return lost > 0.0005 ? `${words} ${sentence("share.edge", { lost })}` : words;
-}
-
-/** How many tiles there are in which an SM's share ends before the tile does. */
-function cutTiles(tiles: number, kTiles: number, sms: number) {
-  const cut = new Set();
-  for (let sm = 1; sm < sms; sm++) {
-    const end = Math.floor((tiles * kTiles * sm) / sms);
-    if (end % kTiles) cut.add(Math.floor(end / kTiles));
-  }
-  return cut.size;
 }

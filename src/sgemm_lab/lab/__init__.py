@@ -17,8 +17,8 @@ Figures
     ``copy_path``, ``copy_counts``, ``bank_phases``, ``bank_clocks``, ``lane_columns``,
     ``half_warps``, ``bytes_moved``, ``stage_ring``,
     ``issue_slots``, ``time_bars``, ``k_split``, ``k_split_lengths``, ``formats``, ``fp16_scaling``,
-    ``fragment_map``, ``swizzle``, ``multicast``, ``tf32_split``, ``gpu_layout``, ``share_bars``,
-    ``running_sums``, ``promoted_sums``; for ``frames``:
+    ``fragment_map``, ``swizzle``, ``multicast``, ``tiles_at_once``, ``tf32_split``,
+    ``gpu_layout``, ``share_bars``, ``running_sums``, ``promoted_sums``; for ``frames``:
     ``cancellation_steps``, ``product_steps``, ``warp_group_steps``;
     ``machine_map``, with a chapter's limit; plots: ``curves``, ``spread``, ``speed_over_error``,
     ``drawn_shapes``, ``other_libraries``;
@@ -96,6 +96,7 @@ from sgemm_lab.lab.pictures.product_order import product_steps
 from sgemm_lab.lab.pictures.running_sums import promoted_sums, running_sums
 from sgemm_lab.lab.pictures.seven_products import seven_products
 from sgemm_lab.lab.pictures.stream_k import k_split, k_split_lengths
+from sgemm_lab.lab.pictures.tiles_at_once import tiles_at_once
 from sgemm_lab.lab.pictures.time_bars import time_bars
 from sgemm_lab.lab.pictures.warp_groups import multicast, warp_group_steps
 from sgemm_lab.lab.public_bugs import public_bugs

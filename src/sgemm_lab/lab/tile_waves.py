@@ -23,7 +23,8 @@ def tile_waves(
 
     Args:
         names: kernels whose tiles, and measured speeds, can be chosen; the first is shown.
-        even: those of them that give every SM the same number of K tiles, not whole tiles of C.
+        even: those of them that give every SM the same number of K tiles, not whole tiles of C;
+            they are drawn beside a kernel with the same tile.
         gpu: an id such as "t4"; by default this machine's GPU, or the one of the records.
 
     Raises:

@@ -93,7 +93,7 @@ def tile_distribution(product: Product, sms: int, stream_k: bool = False) -> dic
     With ``stream_k`` every SM gets the same number of K tiles, otherwise whole tiles
     (data-parallel). The result has full ``waves``; tiles of the ``last`` wave; ``idle`` SMs at the
     end; ``time`` in units of an SM's time for one tile; the shares of the SMs' time that are
-    ``used`` for tiles and ``useful`` for elements of C; tiles that are ``cut``.
+    ``used`` for tiles and ``useful`` for elements of C.
     """
     found: dict[str, float] = _ask("tileDistribution", asdict(product), sms, stream_k)
     return found

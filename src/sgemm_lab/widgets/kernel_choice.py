@@ -6,7 +6,7 @@ from typing import Any, TypedDict
 import traitlets
 
 from sgemm_lab.catalogue import load_kernel
-from sgemm_lab.gemm.dispatch.model import Slots, is_aligned, terms
+from sgemm_lab.gemm.dispatch.model import TERMS, Slots, is_aligned, terms
 from sgemm_lab.kernel import Size
 from sgemm_lab.text import number
 from sgemm_lab.widgets.base import LabWidget, html_table
@@ -65,10 +65,16 @@ class KernelChoice(ChoosesGpu, LabWidget):
         best: dict[str, tuple[str, float]] = {}
         for one in chosen["candidates"]:
             if all(side <= most for side, most in zip(self.size, one["most"], strict=False)):
-                seconds = _seconds(one, self.size, chosen["sms"])
+                seconds = sum(_parts(one, self.size, chosen["sms"]))
                 if seconds < best.get(one["kernel"], ("", float("inf")))[1]:
                     best[one["kernel"]] = one["label"], seconds
         return sorted(best.values(), key=lambda each: each[1])
+
+    def parts(self, name: str) -> dict[str, float]:
+        """Return the predicted seconds of a candidate, by the terms of ``dispatch.model.TERMS``."""
+        chosen = self.chosen_gpu
+        one = next(one for one in chosen["candidates"] if one["name"] == name)
+        return dict(zip(TERMS, _parts(one, self.size, chosen["sms"]), strict=True))
 
     def table(self) -> str:
         """Return each kernel's best candidate and its time as an HTML table."""
@@ -80,8 +86,8 @@ class KernelChoice(ChoosesGpu, LabWidget):
         return html_table("Predicted times", ["Kernel", "µs", "Over the fastest"], rows)
 
 
-def _seconds(one: dict[str, Any], size: Size, sms: int) -> float:
+def _parts(one: dict[str, Any], size: Size, sms: int) -> list[float]:
     kernel = load_kernel(one["name"])
     counts = terms(kernel, size, Slots(sms, one["resident"], one["clusters"]))
     costs: list[float] = one["aligned" if is_aligned(kernel, size) else "other"]
-    return float(sum(map(mul, counts, costs)))
+    return list(map(mul, counts, costs))

@@ -44,8 +44,6 @@ class TileWaves(ChoosesGpu, LabWidget):
         gpu: id of the GPU to begin with. Default: the first.
         kernel: name of the kernel to begin with. Default: the first.
         size: M = N = K, 64 to 8192.
-        even: every SM gets the same number of K tiles (Stream-K), so tiles may be cut. Default: as
-            the kernel does it.
 
     All of them but ``gpus`` and ``kernels`` are state that the reader changes and Python can read
     or set. The model is ``formulas.wave_quantization``.
@@ -54,12 +52,9 @@ class TileWaves(ChoosesGpu, LabWidget):
     kernels: "traitlets.List[dict[str, Any]]" = traitlets.List().tag(sync=True)
     kernel = traitlets.Unicode().tag(sync=True)
     size = traitlets.Int(4096, min=SMALLEST, max=LARGEST).tag(sync=True)
-    even = traitlets.Bool(False).tag(sync=True)
 
     def __init__(self, gpus: Sequence[Chip], kernels: Sequence[TiledKernel], **state: Any) -> None:
         super().__init__(gpus, **{"kernels": list(kernels), "kernel": kernels[0]["name"], **state})
-        if "even" not in state:
-            self.even = self.tile["even"]
 
     @property
     def tile(self) -> dict[str, Any]:
@@ -69,7 +64,7 @@ class TileWaves(ChoosesGpu, LabWidget):
     def product(self, size: int, *, even: bool = False) -> Product:
         """Return the product of M = N = K = ``size``, cut into tiles as chosen, or for even shares.
 
-        The switch to even shares takes the kernel with the same tile of C, whose K tile may differ.
+        Of even shares, the K tile is that of the kernel that has them and the same tile of C.
         """
         same = [one for one in self.kernels if one["even"] and even]
         sides = itemgetter("bm", "bn")

@@ -20,7 +20,6 @@ import {
   controls,
   gpuChooser,
   key,
-  segments,
   showFacts,
 } from "./shared/controls.ts";
 import { html, say, setAttributes, svg } from "./shared/dom.ts";
@@ -54,43 +53,31 @@ interface State {
   gpu: string;
   kernel: string;
   size: number;
-  even: boolean;
 }
 
-/**
- * The present settings and what follows from them; `measured` are the kernels with this tile and
- * speeds on this GPU, `full` the GFLOP/s that 100 % of the time stands for.
- */
+/** The present settings and what follows from them. */
 interface Plan {
   sms: number;
-  even: boolean;
   tile: Kernel;
+  /** the kernel with this tile that shares evenly; without one the tile itself */
+  shared: Kernel;
   product: Product;
   found: TileDistribution;
-  /** the time with whole tiles, in times of one tile */
-  most: number;
+  /** kernels with this tile and speeds on this GPU */
   measured: Kernel[];
-  full: number;
 }
 
-const STATE = ["gpus", "kernels", "gpu", "kernel", "size", "even"] as const;
+const STATE = ["gpus", "kernels", "gpu", "kernel", "size"] as const;
 const STEP = 64; // from one size of the slider to the next
 const SIZES = range(SMALLEST, LARGEST, STEP);
 const CURVE = range(SMALLEST, LARGEST, STEP / 2);
-const DATA_PARALLEL_KEY: [string, string][] = [
+const WAVE_KEY: [string, string][] = [
   ["lab-k-wave", "tiles of a wave"],
   ["lab-k-next", "of the next wave"],
   ["lab-k-idle", "idle"],
 ];
-const STREAM_K_KEY: [string, string][] = [
-  ["lab-k-wave", "a whole tile"],
-  ["lab-k-cut", "part of a cut tile"],
-  ["lab-k-before", "with whole tiles it would end here"],
-];
 const [GUTTER, MARGIN] = [44, 12]; // px beside the pictures
 const FIELD = 270; // px, about, for the rows of all SMs
-const FEW = 8; // SMs whose even shares are drawn
-const NAMED = 34; // px from which on a part of a row has room for the name of its tile
 const [CURVE_TOP, CURVE_HEIGHT] = [10, 150];
 const APART = 4; // px from one line to the next, or they are left out
 
@@ -99,7 +86,6 @@ export function render({ model, el }: View<State>) {
   const facts = html("dl", { class: "lab-facts" });
   const field = svg("svg", { class: "lab-chart", role: "img" });
   const curve = svg("svg", { class: "lab-chart lab-curve-chart", role: "img" });
-  const keys = [key(DATA_PARALLEL_KEY), key(STREAM_K_KEY)];
   const [readout, measured] = [html("p"), html("p")];
   const rows = html("p", { class: "lab-heading" });
   const heading = html(
@@ -111,8 +97,8 @@ export function render({ model, el }: View<State>) {
     el,
     "lab-waves",
     chosen.bar,
-    controls([chosen.size, chosen.shares]),
-    [facts, rows, field, ...keys],
+    controls([chosen.size]),
+    [facts, rows, field, key(WAVE_KEY)],
     html("div", { class: "lab-verdict", role: "status" }, readout, measured),
     [heading, curve, chosen.key],
   );
@@ -123,13 +109,10 @@ export function render({ model, el }: View<State>) {
     const plan = planOf(model);
     chosen.show(plan);
     showFacts(facts, factsOf(plan), plan.found.used);
-    keys.forEach((one, i) => {
-      one.hidden = plan.even !== (i === 1);
-    });
     new Field(fieldScene, plan, width).draw(field);
     new Curve(curveScene, plan, width).draw(curve);
-    const words = distributionWords(plan.product, plan.sms, plan.even);
-    say([rows, readout, measured], [rowWords(plan), words, measuredWords(plan)]);
+    const words = distributionWords(plan.product, plan.sms);
+    say([rows, readout, measured], [`All ${plan.sms} SMs`, words, measuredWords(plan)]);
     setAttributes(field, { "aria-label": `When each SM works. ${words}` });
     setAttributes(curve, { "aria-label": curveWords(plan) });
   }
@@ -146,39 +129,26 @@ export function render({ model, el }: View<State>) {
 function settings(model: Model<State>) {
   const size = choiceSlider("M = N = K", (value) => put(model, "size", value));
   const kernels = model.get("kernels");
-  const shares = segments(
-    "Every SM gets",
-    { whole: "whole tiles", even: "an even share (stream-K)" },
-    (value) => {
-      const [even, { name, bm, bn }] = [value === "even", kernelOf(model)];
-      const same = kernels.find((one) => one.even === even && one.bm === bm && one.bn === bn);
-      model.set("kernel", same?.name ?? name);
-      put(model, "even", even);
-    },
-  );
-  const tiles = kernels.map(({ name, bm, bn }): [string, string] => [
-    name,
-    `${bm} × ${bn}: ${name}`,
-  ]);
-  const tile = chooser("Tile", tiles, (kernel) => {
-    model.set("even", kernels.find(({ name }) => name === kernel)?.even ?? false);
-    put(model, "kernel", kernel);
-  });
+  const tiles = kernels
+    .filter((one, i) => kernels.findIndex((other) => sameTile(one, other)) === i)
+    .map(({ name, bm, bn }): [string, string] => [name, `${bm} × ${bn}`]);
+  const tile = chooser("Tile", tiles, (kernel) => put(model, "kernel", kernel));
   const gpu = gpuChooser(model);
   const [dataParallel, streamK] = [html("span"), html("span")];
   return {
     size,
-    shares,
     key: html("div", { class: "lab-key" }, dataParallel, streamK),
     bar: html("div", { class: "lab-bar" }, tile.field, gpu.field),
     show(plan: Plan) {
       const { product, measured } = plan;
       size.show(product.m, SIZES, comma(product.m));
-      shares.show(plan.even ? "even" : "whole");
       tile.show(plan.tile.name);
       gpu.show();
       dataParallel.replaceChildren(swatch("lab-k-whole"), `whole tiles${namesOf(measured, false)}`);
-      streamK.replaceChildren(swatch("lab-k-even"), `even shares${namesOf(measured, true)}`);
+      streamK.replaceChildren(
+        swatch("lab-k-even"),
+        `even shares (stream-K)${namesOf(measured, true)}`,
+      );
     },
   };
 }
@@ -191,34 +161,18 @@ function namesOf(measured: Kernel[], even: boolean) {
   return names.length ? `; ${even ? "diamonds" : "squares"}: ${names.join(", ")}, measured` : "";
 }
 
-function kernelOf(model: Model<State>) {
-  const kernels = model.get("kernels");
-  return kernels.find(({ name }) => name === model.get("kernel")) ?? kernels[0];
-}
+const sameTile = (a: Tile, b: Tile) => a.bm === b.bm && a.bn === b.bn;
 
 function planOf(model: Model<State>): Plan {
-  const [kernels, size] = [model.get("kernels"), model.get("size")];
-  const [even, { id, sms }] = [model.get("even"), chosenGpu(model)];
-  const tile = kernelOf(model);
-  const product = productOf(tile, size);
-  const measured = kernels.filter(
-    (one) =>
-      one.gpu === id &&
-      one.speeds.length > 0 &&
-      one.bm === tile.bm &&
-      one.bn === tile.bn &&
-      one.bk === tile.bk,
-  );
-  const points: [product: Product, even: boolean, gflops: number][] = measured.flatMap((one) =>
-    one.speeds.map(
-      ([at, gflops]) => [productOf(one, at), one.even, gflops] as [Product, boolean, number],
-    ),
-  );
+  const [kernels, { id, sms }] = [model.get("kernels"), chosenGpu(model)];
+  const named = kernels.find(({ name }) => name === model.get("kernel")) ?? kernels[0];
+  const alike = kernels.filter((one) => sameTile(one, named));
+  const [tile, product] = [alike[0], productOf(alike[0], model.get("size"))];
   return {
-    ...{ sms, even, tile, product, measured },
-    found: tileDistribution(product, sms, even),
-    most: tileDistribution(product, sms).time,
-    full: fullSpeed(points, sms),
+    ...{ sms, tile, product },
+    shared: alike.find(({ even }) => even) ?? tile,
+    found: tileDistribution(product, sms),
+    measured: alike.filter((one) => one.gpu === id && one.speeds.length > 0),
   };
 }
 
@@ -226,48 +180,44 @@ function productOf({ bm, bn, bk }: Tile, size: number): Product {
   return { m: size, n: size, k: size, bm, bn, bk };
 }
 
-function factsOf({ product, sms, found, even }: Plan): [string, string][] {
+function factsOf({ product, sms, found }: Plan): [string, string][] {
   const { rows, columns, tiles } = tilesOf(product);
   return [
     ["Tiles", `${rows} × ${columns} = ${comma(tiles)}`],
     ["Tiles per SM", number(tiles / sms)],
-    ["Busiest SM", even ? number(found.time) : comma(maxTilesPerSm(tiles, sms))],
+    ["Busiest SM", comma(maxTilesPerSm(tiles, sms))],
     ["SM time used", percent(found.used)],
   ];
 }
 
-/** Which SMs are drawn: of even shares, which are all alike, a few. */
-function rowsOf({ even, sms }: Plan) {
-  return even ? Math.min(FEW, sms) : sms;
-}
-
-function rowWords(plan: Plan) {
-  const rows = rowsOf(plan);
-  return rows < plan.sms ? `The first ${rows} of ${plan.sms} SMs` : `All ${plan.sms} SMs`;
-}
-
 function measuredWords({ measured }: Plan) {
   if (!measured.length) return "";
-  const marks = measured.map(({ even }) => (even ? "Diamonds" : "Squares"));
-  return `${[...new Set(marks)].join(" and ")}: measured, as a share of the speed with all SMs busy${measured[0].note ? ` (${measured[0].note})` : ""}.`;
+  const marks = new Set(measured.map(({ even }) => (even ? "diamonds" : "squares")));
+  const where = measured[0].note ? ` (${measured[0].note})` : "";
+  return `Measured: ${[...marks].join(" and ")}, as a share of the speed with all SMs busy${where}.`;
 }
 
-function curveWords({ product, sms }: Plan) {
-  const shares = [false, true].map((even) => percent(usefulShare(product, sms, even)));
+function curveWords(plan: Plan) {
+  const { m } = plan.product;
+  const shares = [false, true].map((even) => percent(shareAt(plan, m, even)));
   return (
-    `Share of the SMs' time that is used for elements of C, by size. At ${comma(product.m)} whole tiles ` +
+    `Share of the SMs' time that is used for elements of C, by size. At ${comma(m)} whole tiles ` +
     `reach ${shares[0]}, even shares ${shares[1]}.`
   );
+}
+
+/** Share of the SMs' time that is useful at a size, with whole tiles or even shares. */
+function shareAt({ tile, shared, sms }: Plan, size: number, even: boolean) {
+  return usefulShare(productOf(even ? shared : tile, size), sms, even);
 }
 
 /** SMs as rows, and time to the right. */
 class Field {
   top = 6;
-  rows = rowsOf(this.plan);
-  row = Math.max(2, Math.min(30, Math.round(FIELD / this.rows))); // px of an SM
-  height = this.row * this.rows;
+  row = Math.max(2, Math.min(30, Math.round(FIELD / this.plan.sms))); // px of an SM
+  height = this.row * this.plan.sms;
   /** @param time in times of one tile */
-  x = (time: number) => GUTTER + ((this.width - GUTTER - MARGIN) * time) / this.plan.most;
+  x = (time: number) => GUTTER + ((this.width - GUTTER - MARGIN) * time) / this.plan.found.time;
 
   constructor(
     public scene: Scene,
@@ -277,30 +227,20 @@ class Field {
 
   draw(picture: SVGSVGElement) {
     const { plan, scene, top, height, width } = this;
-    if (plan.even) this.drawShares();
-    else this.drawWaves();
+    this.drawWaves();
     this.drawRows();
     this.drawAxis(top + height);
-    if (plan.even) this.nameRows();
-    else {
-      this.scene.text("sms", "lab-tick", GUTTER - 8, top + 10, "SM 0", "end");
-      this.scene.text("last", "lab-tick", GUTTER - 8, top + height, `${plan.sms - 1}`, "end");
-    }
+    scene.text("sms", "lab-tick", GUTTER - 8, top + 10, "SM 0", "end");
+    scene.text("last", "lab-tick", GUTTER - 8, top + height, `${plan.sms - 1}`, "end");
     fit(picture, width, top + height + 24);
     scene.finish();
-  }
-
-  nameRows() {
-    for (const sm of range(0, this.rows - 1)) {
-      const y = this.top + (sm + 0.5) * this.row + 4;
-      this.scene.text(`sm${sm}`, "lab-tick", GUTTER - 8, y, `SM ${sm}`, "end");
-    }
   }
 
   /** Whole tiles, wave after wave, and which SMs are idle at the end. */
   drawWaves() {
     const { plan, x, top, height, row } = this;
-    const { found, most, sms } = plan;
+    const { found, sms } = plan;
+    const most = found.time;
     const looks = ["lab-wave", "lab-wave lab-next"];
     const busy = found.idle ? most - 1 : most; // until then every SM works
     looks.forEach((look, parity) => {
@@ -320,61 +260,18 @@ class Field {
         this.scene.text("idle-words", "lab-idle-words", across, down, `${found.idle} idle`);
       }
     }
-    if (x(1) - x(0) > APART)
-      this.lines(range(1, most - 1).map((time) => box(x(time), x(time), top, height)));
-  }
-
-  /** An even share for every SM; parts of cut tiles stand out. */
-  drawShares() {
-    const { plan, x, top, row, height } = this;
-    const { tiles, kTiles } = tilesOf(plan.product);
-    const total = tiles * kTiles;
-    let [whole, parts] = ["", ""];
-    const ends = [];
-    const names: { id: string; x: number; y: number; name: string }[] = [];
-    for (let sm = 0; sm < this.rows; sm++) {
-      const me = plan.sms - 1 - sm; // the first blocks take the last tiles, as in stream_k
-      const [begin, end] = [me, me + 1].map((one) => Math.floor((total * one) / plan.sms));
-      const y = top + sm * row;
-      const at = (kTile: number) => x((kTile - begin) / kTiles);
-      const first = Math.min(end, Math.ceil(begin / kTiles) * kTiles);
-      const last = Math.max(first, Math.floor(end / kTiles) * kTiles);
-      if (first > begin) parts += box(at(begin), at(first), y, row);
-      if (last > first) whole += box(at(first), at(last), y, row);
-      if (end > last) parts += box(at(last), at(end), y, row);
-      for (let edge = first; edge < end; edge += kTiles) ends.push(box(at(edge), at(edge), y, row));
-      for (let from = begin; from < end; ) {
-        const tile = Math.floor(from / kTiles);
-        const to = Math.min(end, (tile + 1) * kTiles);
-        const wide = at(to) - at(from);
-        if (wide > NAMED) {
-          const name = wide > 2 * NAMED ? `tile ${tile}` : `${tile}`;
-          names.push({ id: `of${sm}-${tile}`, x: at(from) + wide / 2, y: y + row / 2 + 4, name });
-        }
-        from = to;
-      }
+    if (x(1) - x(0) > APART) {
+      const d = range(1, most - 1).map((time) => `M${x(time).toFixed(1)} ${top}v${height}`);
+      this.scene.draw("edges", "path", { class: "lab-edges", d: d.join("") || "M0 0" });
     }
-    this.scene.draw("whole", "path", { class: "lab-wave", d: whole || "M0 0" });
-    this.scene.draw("parts", "path", { class: "lab-cut", d: parts || "M0 0" });
-    if (x(1) - x(0) > 2 * APART) this.lines(ends);
-    for (const { id, x, y, name } of names) this.scene.text(id, "lab-of-tile", x, y, name);
-    const saved = plan.most - plan.found.time;
-    if (saved > 0) {
-      const d = `M${x(plan.most)} ${top}V${top + height}`;
-      this.scene.draw("before", "path", { class: "lab-before", d });
-    }
-  }
-
-  lines(paths: string[]) {
-    this.scene.draw("edges", "path", { class: "lab-edges", d: paths.join("") || "M0 0" });
   }
 
   /** A line between any two SMs, where there is room for it. */
   drawRows() {
     const { plan, row, top, x } = this;
     if (row < 2) return;
-    const rows = range(1, this.rows - 1).map(
-      (sm) => `M${GUTTER} ${top + sm * row}H${x(plan.most)}`,
+    const rows = range(1, plan.sms - 1).map(
+      (sm) => `M${GUTTER} ${top + sm * row}H${x(plan.found.time)}`,
     );
     this.scene.draw("rows", "path", { class: "lab-rows", d: rows.join("") || "M0 0" });
   }
@@ -382,7 +279,7 @@ class Field {
   drawAxis(axis: number) {
     const { scene, x, width, plan } = this;
     scene.draw("axis", "path", { class: "lab-axis", d: `M${GUTTER} ${axis}H${width - MARGIN}` });
-    for (const time of wholeTicks(plan.most, Math.max(2, Math.floor(width / 150)))) {
+    for (const time of wholeTicks(plan.found.time, Math.max(2, Math.floor(width / 150)))) {
       scene.draw(`tick${time}`, "path", { class: "lab-axis", d: `M${x(time)} ${axis}v5` });
       const words = `${comma(time)}${time ? (time === 1 ? " tile" : " tiles") : ""}`;
       const [at, anchor] = x(time) > width - 34 ? [width, "end" as const] : [x(time)];
@@ -405,17 +302,15 @@ class Curve {
   draw(picture: SVGSVGElement) {
     const { scene, plan, width, x, y } = this;
     this.drawAxes();
-    for (const even of [!plan.even, plan.even]) {
-      const look = `lab-share lab-${even ? "even" : "whole"}${even === plan.even ? " lab-chosen" : ""}`;
+    for (const even of [true, false]) {
+      const look = `lab-share lab-${even ? "even" : "whole lab-chosen"}`;
       const d = CURVE.map(
         (size, i) =>
-          `${i ? "L" : "M"}${x(size).toFixed(1)} ${y(this.share(size, even)).toFixed(1)}`,
+          `${i ? "L" : "M"}${x(size).toFixed(1)} ${y(shareAt(plan, size, even)).toFixed(1)}`,
       );
       scene.draw(`curve${even}`, "path", { class: look, d: d.join("") });
     }
-    for (const one of plan.measured) {
-      for (const [size, gflops] of one.speeds) this.drawSpeed(one, size, gflops);
-    }
+    for (const one of plan.measured) this.drawSpeeds(one);
     const [size, share] = [plan.product.m, plan.found.useful];
     scene.draw("now", "path", { class: "lab-now", d: `M${x(size)} ${y(0)}V${y(share) + 6}` });
     scene.draw("here", "circle", { class: "lab-here", cx: x(size), cy: y(share), r: 5.5 });
@@ -423,15 +318,16 @@ class Curve {
     scene.finish();
   }
 
-  share(size: number, even: boolean) {
-    return usefulShare(productOf(this.plan.tile, size), this.plan.sms, even);
-  }
-
-  /** A measured speed, as a share of what SMs that never idle would make. */
-  drawSpeed({ name, even }: Kernel, size: number, gflops: number) {
-    const [x, y] = [this.x(size), this.y(gflops / this.plan.full)];
-    const d = even ? `M${x} ${y - 6}l6 6l-6 6l-6 -6z` : `M${x - 4} ${y - 4}h8v8h-8z`;
-    this.scene.draw(`${name} ${size}`, "path", { class: "lab-speed", d });
+  /** Measured speeds, as shares of what SMs that never idle would make. */
+  drawSpeeds(kernel: Kernel) {
+    const { name, even, speeds } = kernel;
+    const products = speeds.map(([size, gflops]) => ({ product: productOf(kernel, size), gflops }));
+    const full = fullSpeed(products, this.plan.sms, even);
+    for (const [size, gflops] of speeds) {
+      const [x, y] = [this.x(size), this.y(gflops / full)];
+      const d = even ? `M${x} ${y - 6}l6 6l-6 6l-6 -6z` : `M${x - 4} ${y - 4}h8v8h-8z`;
+      this.scene.draw(`${name} ${size}`, "path", { class: "lab-speed", d });
+    }
   }
 
   drawAxes() {
@@ -449,10 +345,10 @@ class Curve {
   }
 }
 
-/** A rectangle as a path; a line where it has no width. */
+/** A rectangle as a path. */
 function box(from: number, to: number, y: number, height: number) {
   const [left, wide] = [from.toFixed(1), (to - from).toFixed(1)];
-  return to > from ? `M${left} ${y}h${wide}v${height}h-${wide}z` : `M${left} ${y}v${height}`;
+  return `M${left} ${y}h${wide}v${height}h-${wide}z`;
 }
 
 /** About `count` whole numbers from 0 to `end`. */

@@ -31,6 +31,9 @@ def test_levels_of_strassens_product_are_those_of_its_record() -> None:
     recorded = lab.strassen_results()
     found = [one for one in points(["stages"], LARGE, levels=True) if one.kind == STRASSEN]
     timed = recorded.levels(LARGE[0])[1:]
+    inside = recorded.inside("wgmma_3xfp16")
+    none = next(one for one in points(["wgmma_3xfp16"], LARGE, levels=True) if one.kind == KERNEL)
+    assert none.tflops == inside.tflops(LARGE[0], inside.plain(LARGE[0]))  # of its levels' run
     plain = [one for one in found if not one.leaves]
     assert [one.tflops for one in plain] == [recorded.tflops(LARGE[0], one) for one in timed]
     assert [one.error for one in plain] == list(

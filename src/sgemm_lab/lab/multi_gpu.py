@@ -36,7 +36,7 @@ _TEXTS = {
 }  # fmt: skip
 """By layout: what the GPUs do, and what makes their efficiency."""
 _SIZES = (8192, 16384, 32768)
-"""n of the products in the roofline."""
+"""n of the large products in the roofline. Smaller ones, from 512 on, ran as CUDA graphs."""
 
 
 class MultiGpuResults(RecordQueries):
@@ -121,7 +121,7 @@ class MultiGpuResults(RecordQueries):
     def roof_picture(self) -> Picture:
         """Draw the roofline of the link: TFLOP/s of all GPUs over FLOP per link byte.
 
-        It has a roof for 2 and for 4 GPUs, and the large products that were measured under it.
+        It has a roof for 2 and for 4 GPUs, and the products that were measured under it.
         """
         title, size = "The roofline of the link", (7.2, 3.8)
         return Picture(partial(_draw_roof, self), title, _roof_conclusion(self), size, 4.4)
@@ -254,30 +254,33 @@ def _rectangle(tile: Tile) -> tuple[int, int, int, int]:
 def _points(found: MultiGpuResults, gpus: int) -> list[tuple[float, ProductTimes]]:
     """Return the measured products of so many GPUs, each with its FLOP for a byte of the link."""
     layout = layouts(gpus)[0]
-    return [(flop_per_link_byte(layout, n, gpus), found.product(gpus, n, layout)) for n in _SIZES]
+    sizes = {n: n < _SIZES[0] for n in (512, 1024, 2048, 4096, *_SIZES)}
+    return [(flop_per_link_byte(layout, n, gpus), found.product(gpus, n, layout, graph=is_small))
+            for n, is_small in sizes.items()]  # fmt: skip
 
 
 def _draw_roof(found: MultiGpuResults, ax: Axes, phone: bool) -> None:
     link, rate = found.link().bytes_per_second / 1e12, found.tflops
     low, high, ridge = 48, 24_000, rate / link
-    for gpus, level, marker in ((2, "dram", "o"), (4, "shared", "s")):
+    for gpus, level, marker, right in ((2, "dram", "o", 9), (4, "shared", "s", -9)):
         hue = style.LEVEL_COLOURS[level]
         ax.plot([low, ridge, high], [gpus * low * link, gpus * rate, gpus * rate], color=hue)
-        ax.annotate(f"roof of {gpus} GPUs", (ridge, gpus * rate), xytext=(4, 5),
+        ax.annotate(f"{gpus} GPUs", (ridge, gpus * rate), xytext=(4, 5),
                     textcoords="offset points", color=hue, fontsize=9)  # fmt: skip
         points = _points(found, gpus)
-        ax.plot([x for x, _ in points], [times.tflops for _, times in points], marker, color=hue,
-                mec=style.MEASURED)  # fmt: skip
-        for x, times in points[:: 2 if phone else 1]:
-            ax.annotate(f"{times.case.n}³", (x, times.tflops), xytext=(0, -16), ha="center",
+        ax.plot([x for x, _ in points], [times.tflops for _, times in points], f"{marker}:",
+                color=hue, mec=style.MEASURED)  # fmt: skip
+        for x, times in (points[:2] + points[4:])[:: 2 if phone else 1]:
+            apart = (0, -16) if times.case.n in _SIZES else (2 * right, -4)
+            ax.annotate(f"{times.case.n}³", (x, times.tflops), xytext=apart, ha="center",
                         textcoords="offset points", color=style.MUTED, fontsize=9)  # fmt: skip
     ax.axvline(ridge, color=style.CUBLAS, lw=1, ls="--")
     ax.annotate("ridge", (ridge, 0.05), xytext=(5, 0), xycoords=ax.get_xaxis_transform(),
                 textcoords="offset points", color=style.MUTED, fontsize=9)  # fmt: skip
     ax.set(xscale="log", yscale="log", xlabel="FLOP for each byte of the link",
-           ylabel="TFLOP/s of all GPUs", xlim=(low, high), ylim=(30, 300))  # fmt: skip
+           ylabel="TFLOP/s of all GPUs", xlim=(low, high), ylim=(3, 300))  # fmt: skip
     ax.grid(True, color=style.GRID)
-    ax.set_yticks([50, 100, 200])
+    ax.set_yticks([5, 20, 50, 100, 200])
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_formatter("{x:,.0f}")
         axis.set_minor_formatter("")
@@ -286,8 +289,8 @@ def _draw_roof(found: MultiGpuResults, ax: Axes, phone: bool) -> None:
 def _roof_conclusion(found: MultiGpuResults) -> str:
     two, four = (_points(found, gpus)[-1][1].tflops for gpus in (2, 4))
     return (
-        f"Left of the ridge, {number(found.ridge)} FLOP per byte, the link sets the limit, right "
-        "of it the arithmetic. Large products are far to the right and reach up to "
-        f"{number(two)} and {number(four)} TFLOP/s. The roof is the highest speed that one GPU "
-        "reached alone on its part of C."
+        "Latency and idle SMs hold small products far below the roofline; the bandwidth of the "
+        f"link limits none. Large ones reach up to {number(two)} and {number(four)} TFLOP/s, just "
+        "below the roof: the highest speed of one GPU alone on its part of C. Products below "
+        f"{_SIZES[0]}³ are CUDA graphs."
     )

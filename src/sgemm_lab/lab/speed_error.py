@@ -89,7 +89,10 @@ def points(names: Sequence[str], size: Size, levels: bool) -> list[Point]:
     if not names:
         best = {one.arithmetic: one for one in sorted(found, key=lambda one: one.tflops)}
         found = list(best.values())
-    return [*_of_library(size), *found, *(_of_strassen(size) if levels else ())]
+    strassen = list(_of_strassen(size)) if levels else []
+    plain = {one.label: one for one in strassen if one.kind == KERNEL}
+    found = [plain.get(one.label, one) for one in found]  # of the same run as its levels
+    return [*_of_library(size), *found, *(one for one in strassen if one.kind == STRASSEN)]
 
 
 def conclusion(found: Sequence[Point]) -> str:
@@ -108,7 +111,7 @@ def conclusion(found: Sequence[Point]) -> str:
             f"{number(best.tflops)} TFLOP/s, at {share} times its error."
         )
     if any(one.kind == STRASSEN for one in found):
-        first += " Each level of Strassen's algorithm (of another run) has more error."
+        first += " Each level of Strassen's algorithm has more error."
     if not faster:
         return f"{first} Nothing here is faster."
     return f"{first} What is faster has at least {number(min(faster))} times the error of cuBLAS."
@@ -134,7 +137,7 @@ def _of_library(size: Size) -> Iterator[Point]:
 
 
 def _of_strassen(size: Size) -> Iterator[Point]:
-    """Yield Strassen's products by levels from 1 on, of FP32 units and of each kernel."""
+    """Yield Strassen's products by levels, of FP32 units and of each kernel; level 0 as kernel."""
     if not STRASSEN_RECORDS.load_all() or len(set(size)) > 1:
         return
     plain = strassen_results(session.book_records()[0].gpu.name)
@@ -147,9 +150,10 @@ def _of_strassen(size: Size) -> Iterator[Point]:
         if not (results.is_timed(size[0]) and results.has(size[0])):
             continue
         timed, errors = results.levels(size[0]), results.errors(size[0]).levels
-        for level in range(1, min(len(timed), len(errors))):
-            tflops = results.tflops(size[0], timed[level])
-            yield Point(f"Strassen, {level}", STRASSEN, arithmetic, tflops, errors[level], leaves)
+        for level, (way, error) in enumerate(zip(timed, errors, strict=False)):
+            label, kind = (f"Strassen, {level}", STRASSEN) if level else (way.kernel, KERNEL)
+            tflops = results.tflops(size[0], way)
+            yield Point(label, kind, arithmetic, tflops, error, leaves)
 
 
 def _draw(found: Sequence[Point], ax: Axes, phone: bool) -> None:

@@ -4,7 +4,7 @@ from sgemm_lab.lab.output import Output
 from sgemm_lab.lab.pictures.frame import PANEL_WIDTH, outline, panel, rectangle, words
 from sgemm_lab.text import plural
 
-FORMATS = {"FP32": (8, 23), "TF32": (8, 10), "FP16": (5, 10)}
+FORMATS = {"FP32": (8, 23), "TF32": (8, 10), "FP16": (5, 10), "BF16": (8, 7)}
 """Bits of exponent, and of the fraction behind the point. NVIDIA A100 white paper."""
 
 _HIGH = 16
@@ -13,7 +13,7 @@ _NAME = 20
 
 
 def formats(title: str, *, says: str = "") -> Output:
-    """Draw the bits of FP32, TF32 and FP16: sign, exponent, fraction."""
+    """Draw the bits of each format: sign, exponent, fraction."""
     parts: list[str] = []
     y = 0.0
     for name, (exponent, fraction) in FORMATS.items():

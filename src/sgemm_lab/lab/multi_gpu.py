@@ -262,7 +262,7 @@ def _points(found: MultiGpuResults, gpus: int) -> list[tuple[float, ProductTimes
 def _draw_roof(found: MultiGpuResults, ax: Axes, phone: bool) -> None:
     link, rate = found.link().bytes_per_second / 1e12, found.tflops
     low, high, ridge = 48, 24_000, rate / link
-    for gpus, level, marker, right in ((2, "dram", "o", 9), (4, "shared", "s", -9)):
+    for gpus, level, marker, right in ((2, "dram", "o", 22), (4, "shared", "s", -22)):
         hue = style.LEVEL_COLOURS[level]
         ax.plot([low, ridge, high], [gpus * low * link, gpus * rate, gpus * rate], color=hue)
         ax.annotate(f"{gpus} GPUs", (ridge, gpus * rate), xytext=(4, 5),
@@ -271,7 +271,7 @@ def _draw_roof(found: MultiGpuResults, ax: Axes, phone: bool) -> None:
         ax.plot([x for x, _ in points], [times.tflops for _, times in points], f"{marker}:",
                 color=hue, mec=style.MEASURED)  # fmt: skip
         for x, times in (points[:2] + points[4:])[:: 2 if phone else 1]:
-            apart = (0, -16) if times.case.n in _SIZES else (2 * right, -4)
+            apart = (0, -16) if times.case.n in _SIZES else (right, -4)
             ax.annotate(f"{times.case.n}³", (x, times.tflops), xytext=apart, ha="center",
                         textcoords="offset points", color=style.MUTED, fontsize=9)  # fmt: skip
     ax.axvline(ridge, color=style.CUBLAS, lw=1, ls="--")

@@ -206,10 +206,10 @@ UNCHECKED = UNCHECKED.replace("%d bad", "sum %d")
     ("right", "wrong", "says"),
     [
         ("", "", ""),
-        ("(filled, one)", "(filled, other)", '" or "sum 4032"'),
+        ("(filled, one)", "(filled, other)", "wait for the launch of fill in line 14"),
         # Who waits for the first stream first need not see that the other was earlier.
         ("cudaStreamSynchronize(other)", "cudaStreamSynchronize(one), cudaStreamSynchronize(other)",
-         "thread 0 of block 0 reads x[0], which nothing has written"),
+         "wait for the launch of fill in line 14"),
     ],
 )  # fmt: skip
 @pytest.mark.sampled(every=4, first=TODAY)
@@ -420,12 +420,75 @@ FIRST = "int* z; cudaMalloc(&z, 256); cudaMemset(z, 0, 256); twice<<<1, 64, 0, o
     [
         (PRAISED, "DeviceToHost);", "HostToDevice); for (int i = 0; i < n; i++) r[i] = 2 * i;",
          "never copies anything to the host"),
-        (STREAMS.replace(RECORD, FIRST + RECORD), FIRST + RECORD, RECORD + FIRST, "two streams"),
+        (STREAMS.replace(RECORD, FIRST + RECORD), FIRST + RECORD, RECORD + FIRST, "Nothing makes"),
     ],
 )  # fmt: skip
 def test_what_a_program_may_mean_is_a_warning(text: str, right: str, wrong: str, says: str) -> None:
     wrong = text.replace(right, wrong).replace("(r, y,", "(y, r," if text == PRAISED else "(r, y,")
-    for one, severities in ((text, []), (wrong, ["warning"])):
+    severity = "error" if says == "Nothing makes" else "warning"
+    for one, severities in ((text, set()), (wrong, {severity})):
         every = [each for found in followed(one)["findings"].values() for each in found]
-        assert [each["severity"] for each in every] == severities
+        assert {each["severity"] for each in every} == severities
         assert all(says in each["message"] for each in every)
+
+
+PARTS = """
+__global__ void add(int *x, int from, int by) { x[from + threadIdx.x] += by; }
+int main() {
+    int *x, *h;
+    cudaStream_t s[2];
+    for (int i = 0; i < 2; i++) cudaStreamCreateWithFlags(&s[i], cudaStreamNonBlocking);
+    cudaMalloc(&x, 512);
+    cudaMallocHost(&h, 512);
+    for (int i = 0; i < 2; i++) {
+        cudaMemsetAsync(x + 64 * i, 0, 256, s[i]);
+        add<<<1, 64, 0, s[i]>>>(x, 64 * i, 1);
+        cudaMemcpyAsync(h + 64 * i, x + 64 * i, 256, cudaMemcpyDeviceToHost, s[i]);
+    }
+    cudaDeviceSynchronize();
+    cudaFreeAsync(x, s[0]);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "says"),
+    [
+        ("", "", ""),
+        ("cudaDeviceSynchronize();", "", "the release of line 15 wait for"),
+        ("(x, 64 * i, 1)", "(x, 32 * i, 1)", "the launch of add in line 11"),
+        ("x + 64 * i, 0, 256, s[i]", "x + 64 * i, 0, 256, 0", "wait for the memset of line 10"),
+    ],
+)
+@pytest.mark.sampled(every=4, first=TODAY)
+def test_streams_may_use_parts_of_an_array_alone(right: str, wrong: str, says: str) -> None:
+    found = errors(followed(PARTS.replace(right, wrong)))
+    assert bool(found) == bool(says)
+    assert not says or any("Nothing makes" in one and says in one for one in found), found
+
+
+CHAINED = """
+__global__ void chain(volatile int *flag, int *x) {
+    if (threadIdx.x == 0 && blockIdx.x > 0) while (flag[blockIdx.x - 1] == 0) {}
+    __syncthreads();
+    x[blockIdx.x * 32 + threadIdx.x] = 1;
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0) flag[blockIdx.x] = 1;
+}
+int main() {
+    int *flag, *x;
+    cudaMalloc((void **)&flag, 16);
+    cudaMalloc((void **)&x, 512);
+    cudaMemset(flag, 0, 16);
+    chain<<<4, 32>>>(flag, x);
+    return cudaDeviceSynchronize();
+}
+"""
+
+
+@pytest.mark.parametrize(("place", "count"), [("[blockIdx.x - 1]", 0), ("[blockIdx.x]", 1)])
+@pytest.mark.sampled(every=2, first=TODAY)
+def test_blocks_that_wait_for_what_none_writes_are_stuck(place: str, count: int) -> None:
+    found = errors(followed(CHAINED.replace("[blockIdx.x - 1]", place)))
+    assert ["does not come to an end" in one for one in found] == [True] * count

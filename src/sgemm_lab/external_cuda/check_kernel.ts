@@ -23,7 +23,7 @@ import { checkProduct, takesSizes } from "./check_product.ts";
 import { type CompiledReference, compare } from "./compare.ts";
 import { atEdges } from "./footprint.ts";
 import type { HostLaunch } from "./host_launch.ts";
-import { earlyReads, streamFaults } from "./host_order.ts";
+import { earlyReads } from "./host_order.ts";
 import { atOwnSizes } from "./index_overflow.ts";
 import type { FoundLaunch, Kernel, Prepared, Settings } from "./launch.ts";
 import {
@@ -333,11 +333,9 @@ function ofHost(prepared: Prepared): Finding[] {
       "at the barrier of the grid. Launch it with cudaLaunchCooperativeKernel.";
     return { ...ofKernel(prepared, "error", BARRIER, message), line };
   });
-  const inStreams = [...streamFaults(opened), ...earlyReads(opened)].map(
-    ({ line, otherLine, array, text }) => ({
-      ...{ ...ofKernel(prepared, "error", RACE, text, array), line, otherLine },
-    }),
-  );
+  const inStreams = earlyReads(opened).map(({ line, otherLine, array, text }) => ({
+    ...{ ...ofKernel(prepared, "error", RACE, text, array), line, otherLine },
+  }));
   const spins = hoistedSpins(prepared).map((location) => {
     const message =
       `${location}: this loop never ends, as the compiler reads what it waits for once, ` +

@@ -75,7 +75,7 @@ export interface Watching {
 const [MOST_LISTED, MOST_ELEMENTS] = [24, 2 ** 23];
 
 /** What is wrong with a launch whatever arrays hold. */
-const OF_HOST = /^(launch|host memory)$/;
+const OF_HOST = /^(launch|host memory|stream)$/;
 
 /**
  * Follow a program, and note its launches. It may run more than once: what counts is the first run.

@@ -61,6 +61,8 @@ interface Code {
 const TURN = 4096;
 /** The same once one was that long while others could run: it may wait for what those write. */
 const SHORT_TURN = 64;
+/** Seconds, after the time is over, to see whether threads do the same again and again; most lanes. */
+const [GRACE, MOST_LANES] = [1, 2 ** 15];
 /** Lanes of basic blocks that run before the clock is looked at again. */
 const LANES_BETWEEN_LOOKS = 2 ** 15;
 
@@ -169,6 +171,11 @@ export class Program {
   left = 0;
   unseen = LANES_BETWEEN_LOOKS;
   longestTurn = TURN;
+  /** whether a turn is over, so that barriers are looked at */
+  hasTurned = false;
+  /** Whether the time is over; what a path came to a block with then, and whether others ran since. */
+  isLate = false;
+  seen: { path: Path; block: BasicBlock; state: Uint8Array[]; isOver: boolean } | null = null;
 
   constructor(
     public group: ThreadGroup,
@@ -193,11 +200,14 @@ export class Program {
     this.paths = masks.map((mask) => new Path(0, END, mask, null));
     this.left = group.launch.maxBasicBlocks ?? Number.POSITIVE_INFINITY;
     this.longestTurn = TURN;
+    this.isLate = false;
+    this.seen = null;
   }
 
-  /** Run until every path is at its end or waits. */
+  /** Run until every path is at its end or waits, or one that may wait for them has had its turn. */
   run() {
-    for (let path = this.next(); path !== null; path = this.next()) this.advance(path);
+    this.hasTurned = false;
+    for (let path = this.next(); path && !this.hasTurned; path = this.next()) this.advance(path);
   }
 
   /** Whether there is a path that does not wait. */
@@ -227,9 +237,10 @@ export class Program {
    * hardware joins the threads of one warp, not those of several. Since Volta threads of one warp go on
    * alone, too, where others ask in a loop for what they will do, say for a lock.
    * @param within whether to part the threads of a warp
+   * @param isAsked whether some ask in a loop
    */
-  split(within: boolean) {
-    if (within && !this.asking()) return false;
+  split(within: boolean, isAsked = this.asking() !== undefined) {
+    if (within && !isAsked) return false;
     let found = false;
     const { alive } = this.group;
     for (const path of [...this.paths]) {
@@ -316,17 +327,41 @@ export class Program {
     this.unseen += lanes;
     if (this.unseen > LANES_BETWEEN_LOOKS) {
       this.unseen = 0;
-      if (secondsNow() > group.launch.deadline) throw new TimeLimitError(group, block);
+      this.isLate ||= secondsNow() > group.launch.deadline;
     }
+    if (this.isLate) this.judge(path, block);
     tally.blockLanes[block.number] += lanes;
     tally.blockWarps[block.number] += full ? group.warps : group.warpsOf(mask);
     path.turn += 1;
     if (path.turn > this.longestTurn) {
       path.turn = 0;
+      if (this.seen?.path === path) this.seen.isOver = true;
+      this.hasTurned = true;
       this.remove(path);
       this.paths.unshift(path);
       if (this.split(false) || this.next() !== path) this.longestTurn = SHORT_TURN;
     }
+  }
+
+  /**
+   * The time is over. If threads come to where they were, after all others had a turn, and no register has
+   * changed, nothing ever will. Other blocks or warps that run later could change it.
+   */
+  judge(path: Path, block: BasicBlock) {
+    const { group, seen } = this;
+    const { batch, launch, registers, exits } = group;
+    const isAll = batch.slots >= launch.blocks && group.warps === batch.slots * launch.warps;
+    if (!isAll || group.lanes > MOST_LANES || secondsNow() > launch.deadline + GRACE) {
+      throw new TimeLimitError(group, block);
+    }
+    if (seen && !(seen.path === path && seen.block === block && seen.isOver)) return;
+    const counts = new Uint32Array([exits, batch.progressCount, group.readings]).buffer;
+    const buffers = [counts, ...Object.values(registers.buffers)];
+    const state = [registers.predicates, ...buffers.map((one) => new Uint8Array(one))];
+    const isSame = (one: Uint8Array, at: number) =>
+      one.every((byte, place) => byte === state[at][place]);
+    if (seen?.state.every(isSame) && !this.split(true, true)) throw new EndlessLoopError(block);
+    this.seen = { path, block, state: state.map((one) => one.slice()), isOver: false };
   }
 
   /** Threads come to a barrier: those of one number go on waiting as one path. */

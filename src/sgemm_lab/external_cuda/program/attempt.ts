@@ -3,7 +3,6 @@
 import { LabError } from "../../errors.ts";
 import { MOST_KERNELS } from "../../external_cuda/program.py";
 import { secondsNow } from "../../simulator/clock.ts";
-import { RACE } from "../../simulator/hazard_log.ts";
 import type { CudaFile } from "../cuda_file.ts";
 import { sourceName } from "../variables.ts";
 import { Calls } from "./calls.ts";
@@ -34,12 +33,10 @@ export interface Attempt {
   findings: HostFinding[];
   /** what came to the host although nothing had written it */
   unwritten: Unwritten[];
-  /** what may have run earlier or later than the program needs it, if anything */
+  /** what the host may have needed earlier, if anything */
   late: { line: number; text: string } | null;
   /** whether nothing came to the host */
   isBlind: boolean;
-  /** whether work may be done in another order */
-  isLoose: boolean;
   /** variables of the device that neither the host nor a kernel sets, by their names in the PTX */
   unset: string[];
 }
@@ -163,7 +160,7 @@ class Run {
     );
     return {
       ...{ needs, stopped, isTooLarge, status, output, runs, findings: this.findings },
-      ...{ unwritten, late, isBlind, isLoose: this.streams.isLoose || late !== null, unset },
+      ...{ unwritten, late, isBlind, unset },
     };
   }
 
@@ -171,6 +168,7 @@ class Run {
     try {
       const status = this.main();
       this.streams.finishAll();
+      this.checkStreams();
       this.checkHeap();
       return [null, this.stops[0] ?? "", status];
     } catch (error) {
@@ -347,27 +345,23 @@ class Run {
       throw new UnfollowedError(`${name} is not launched`);
     }
     if (this.runtime.tooLarge) throw new TooLargeError(this.runtime.tooLarge);
-    const uses = this.launcher.uses(launch);
     const { line } = asked;
     const { isMade } = this.made;
     if (isMade && this.launches++ >= MOST_LAUNCHES) {
       throw new UnfollowedError("it launches kernels without an end");
     }
-    const run = () => {
+    const run = (isWatched: boolean) => {
       this.line = line;
       this.made.line = line;
-      if (isMade) this.launcher.note(launch);
-      else this.launcher.run(launch);
       this.runtime.changes++;
+      if (!isMade) return this.launcher.run(launch, isWatched);
+      this.launcher.note(launch);
+      return undefined;
     };
     const what = `the launch of ${name} in line ${line}`;
-    const work = this.streams.add({ stream, line, what, ...uses, run });
-    const { results, from } = uses;
-    const others = this.streams.besides(work).filter((one) => one.from !== from);
-    if (results && others.some((one) => one.results === results)) {
-      const message = `launches of ${name} in two streams, which nothing orders, write one array.`;
-      this.find(RACE, message, { line, kernel: name, isCertain: false });
-    }
+    const uses = this.launcher.uses(launch, isMade);
+    const of = { kernel: name, given: [key, ...given].join(" "), uses };
+    this.streams.add({ stream, line, what, ...of, run });
   }
 
   left() {
@@ -386,13 +380,20 @@ class Run {
     this.waiting ??= this.streams.pending.findLast(({ what }) => what) ?? null;
   }
 
-  late() {
-    const { overtaken } = this.streams;
-    if (overtaken) {
-      const [first, second] = overtaken;
-      const text = `Nothing makes ${second.what} wait for ${first.what}, which uses the same array in another stream.`;
-      return { line: second.line, text };
+  /** Find work in two streams that uses the same bytes, and that nothing orders. */
+  checkStreams() {
+    for (const [first, second] of this.streams.clashes()) {
+      const message =
+        `Nothing makes ${second.what} wait for ${first.what}, which uses the same array in ` +
+        "another stream. Let its stream wait: cudaEventRecord and cudaStreamWaitEvent.";
+      const { isMade } = this.made;
+      if (isMade && second.kernel === first.kernel) continue;
+      const kernel = second.kernel ?? first.kernel ?? "";
+      this.find("stream", message, { line: second.line, kernel, isKnown: true });
     }
+  }
+
+  late() {
     if (!this.runtime.isShared || !this.waiting) return null;
     const { line, what } = this.waiting;
     return { line, text: `The host does not wait for ${what}.` };
@@ -408,9 +409,10 @@ class Run {
     );
   }
 
-  find(kind: string, message: string, { isCertain = true, line = this.line, kernel = "" }: Place) {
+  find(kind: string, message: string, place: Place) {
+    const { isCertain = true, line = this.line, kernel = "" } = place;
     // With other arguments it may be otherwise.
-    if (this.made.isMade) return;
+    if (this.made.isMade && !place.isKnown) return;
     if (this.findings.some((one) => one.kind === kind && one.line === line)) return;
     this.findings.push({ kind, message: `Line ${line}: ${message}`, line, kernel, isCertain });
   }

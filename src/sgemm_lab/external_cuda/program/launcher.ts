@@ -11,12 +11,14 @@ import type { Argument, Options, Result } from "../../simulator/simulation.ts";
 import { note, simulate } from "../../simulator/simulation.ts";
 import type { ModuleVariable } from "../../simulator/variables.ts";
 import { SameValues, weighed } from "../../simulator/watches/same_values.ts";
+import { Written } from "../../simulator/watches/written.ts";
 import type { CudaFile } from "../cuda_file.ts";
 import { isSameSymbol } from "../variables.ts";
 import { ProgramFault, TooLargeError, UnfollowedError } from "./faults.ts";
 import { argumentOf, MOST_THREADS, type Signature } from "./kernel_arguments.ts";
 import type { Block, DeviceMemory } from "./memory.ts";
 import { layoutOf, Reached, typeOfVariable } from "./pointers.ts";
+import { reading, type Use, writing } from "./streams.ts";
 import { writtenBy } from "./written_variables.ts";
 
 /** A compiled kernel, by its name with the values of its template; or why there is none. */
@@ -48,6 +50,8 @@ export interface LaunchRun {
 /** Where and of which kernel a finding is, and whether no assumption stands behind it. */
 export interface Place {
   isCertain?: boolean;
+  /** whether it is so with any arguments */
+  isKnown?: boolean;
   line?: number;
   kernel?: string;
 }
@@ -142,7 +146,8 @@ export class Launcher {
     return note({ ptx, entry, grid, block, args, options });
   }
 
-  run(launch: Launch) {
+  /** @returns what it uses, if that is asked for */
+  run(launch: Launch, isWatched: boolean): Use[] | undefined {
     const { key, name, line } = launch;
     const compiled = this.kernels[key];
     const given = this.arguments(launch);
@@ -153,11 +158,12 @@ export class Launcher {
     const text = textOf(launch);
     const before = this.#launched.has(text) ? imageOf(given) : null;
     this.#launched.add(text);
-    if (this.#changesNothing(launch, given, before)) {
+    if (!isWatched && this.#changesNothing(launch, given, before)) {
       this.runs.push({ kernel: key, line, warnings: [], harmless: [], hazards: [] });
-      return;
+      return undefined;
     }
     const same = new SameValues();
+    const used = new Written();
     const again = (options: Options) =>
       simulate(compiled.ptx, compiled.entry, launch.grid, launch.block, given.args, {
         ...{ sharedBytes: launch.sharedBytes, starts, reached, variables },
@@ -169,7 +175,7 @@ export class Launcher {
       result = again({
         cooperative: threadsOf(launch) <= AT_ONCE,
         watchRacesIn: given.watched,
-        watching: [same],
+        watching: isWatched ? [same, used] : [same],
       });
     } catch (error) {
       const alone = error instanceof DeadlockError ? this.#oneByOne(again) : null;
@@ -202,6 +208,12 @@ export class Launcher {
     this.#idle.delete(text);
     const after = before && imageOf(this.arguments(launch));
     if (after && equal(before, after)) this.#idle.set(text, after);
+    if (!isWatched) return undefined;
+    const found = used.found();
+    return [...given.all.names].flatMap(([block, name]) => {
+      const marks = found[name] ?? [];
+      return [{ block, start: 0, end: marks.length, marks }];
+    });
   }
 
   /** Whether the same launch left the same memory as it was, and nobody changes it. */
@@ -311,21 +323,21 @@ export class Launcher {
     return true;
   }
 
-  /** The arrays that a launch reads, and those that it may write. */
-  uses({ key, signature, given }: Launch) {
-    const [reads, writes]: [Block[], Block[]] = [[], []];
-    signature.parameters.forEach((one, at) => {
-      const blockAt = (_: string, address: number) => {
-        const block = address ? this.program.device.find(address)?.[0] : undefined;
-        if (block) (one.isConstant ? reads : writes).push(block);
+  /** What a launch may use of its arrays; of made-up ones the start is known alone. */
+  uses({ key, signature, given }: Launch, isMade: boolean): Use[] {
+    const { ptx, entry } = this.kernels[key];
+    const kernel = parse(ptx).get(entry);
+    return signature.parameters.flatMap((one, place) => {
+      const found: Use[] = [];
+      const isWritten = kernel && writtenBy(kernel).has(kernel.parameters[place]?.name);
+      argumentOf(one, given[place], (_, address) => {
+        const [block = null, at = 0] = (address && this.program.device.find(address)) || [];
+        const use = isWritten ? writing : reading;
+        if (block) found.push(...use(block, at, isMade ? 1 : block.size - at));
         return null;
-      };
-      argumentOf(one, given[at], blockAt);
+      });
+      return found;
     });
-    const isAtomic = /\b(atom|red)\./.test(this.kernels[key].ptx);
-    const own = given.filter((_, at) => !signature.parameters[at].isConstant);
-    const results = isAtomic || !writes.length ? "" : [key, ...own].join(" ");
-    return { reads, writes, results, from: given.join(" ") };
   }
 
   /** Find copies of floats, say, into an array of __half that a kernel takes for such. */

@@ -1,11 +1,13 @@
 // What cuBLAS and cuRAND do for a host program: products of matrices, and random numbers.
 
 import { RandomState } from "../../checking/random.ts";
+import { STORED } from "../../simulator/watches/written.ts";
 import { comma } from "../../text.ts";
 import { bytesOf, namedElement } from "../elements.ts";
 import { pack, unpack, viewed } from "../packing.ts";
 import { TooLargeError } from "./faults.ts";
 import { REALS, type Runtime } from "./runtime.ts";
+import { reading, type Use } from "./streams.ts";
 
 const [SUCCESS, INVALID_VALUE] = [0, 7];
 const MOST_PRODUCTS = 2 ** 29;
@@ -51,7 +53,7 @@ export const libraryFunctions = (runtime: Runtime, random = new RandomState(0)) 
         Float64Array.from(one, (first, at) => mean + deviation * drawn(first, at)),
       );
     };
-    runtime.add(0, line, target.name, [], [target.span.block ?? target], run);
+    runtime.add(0, line, target.name, target.uses.map(stored), run);
     return SUCCESS;
   },
 });
@@ -93,8 +95,8 @@ function gemm(runtime: Runtime, given: number[]) {
     }
     write(result, cType, held);
   };
-  const blocks = [left, right, result].map(({ span }) => span.block ?? span);
-  runtime.add(stream, line, result.name, blocks.slice(0, 2), blocks.slice(2), run);
+  const uses = [...left.uses, ...right.uses, ...result.uses.map(stored)];
+  runtime.add(stream, line, result.name, uses, run);
   return SUCCESS;
 }
 
@@ -117,8 +119,10 @@ function spanOf(
   const span = runtime.plainSpan(at);
   const count = columns ? ((columns - 1) * step + rows) * bytesOf(elementOf(type)) : 0;
   runtime.check(name, span, count, true);
-  return { name, span, bytes: () => span.bytes(count) };
+  return { name, span, bytes: () => span.bytes(count), uses: reading(span.block, span.at, count) };
 }
+
+const stored = (one: Use): Use => ({ ...one, marks: STORED });
 
 function write({ span, bytes }: ReturnType<typeof spanOf>, type: number, values: Float64Array) {
   const { buffer } = pack(elementOf(type), values);

@@ -75,8 +75,8 @@ export function follow(
   if (!first.stopped && first.unwritten.length) {
     if (verdict || differ(first, run("late", OTHER_GARBAGE))) findings.push(unwritten(first));
   }
-  const isTried = first.isLoose && !first.isTooLarge;
-  const found = unwaited(first) ?? (isTried ? inOtherOrder(first, run) : null);
+  const isTried = first.late && !first.isTooLarge;
+  const found = unwaited(first) ?? (isTried ? atOnce(first, run("early")) : null);
   const shown = found ?? verdict;
   if (shown) findings.push(shown);
   else findings.push(...blind(first));
@@ -153,19 +153,14 @@ function unwaited({ stopped, late, output }: Attempt): HostFinding | null {
   return { kind: "host memory", message, line: late.line, kernel: "", isCertain: true };
 }
 
-/** What depends on an order of streams, or of a stream and the host, that nothing ensures. */
-function inOtherOrder(first: Attempt, run: (order: Order) => Attempt): HostFinding | null {
-  const orders: Order[] = first.late ? ["early", "others first"] : ["others first"];
-  for (const order of orders) {
-    const other = run(order);
-    const late = other.late ?? first.late;
-    const shown = late && shownBy(first, other);
-    if (!shown) continue;
-    const kernel = other.runs.length ? ofKernel(other.runs[other.runs.length - 1]) : "";
-    const message = `Line ${late.line}: ${late.text} ${shown}`;
-    return { kind: "wrong result", message, line: late.line, kernel, isCertain: true };
-  }
-  return null;
+/** What depends on an order of a stream and the host that nothing ensures. */
+function atOnce(first: Attempt, other: Attempt): HostFinding | null {
+  const { late } = first;
+  const shown = late && shownBy(first, other);
+  if (!shown) return null;
+  const kernel = other.runs.length ? ofKernel(other.runs[other.runs.length - 1]) : "";
+  const message = `Line ${late.line}: ${late.text} ${shown}`;
+  return { kind: "wrong result", message, line: late.line, kernel, isCertain: true };
 }
 
 /** What one of two orders shows and the other does not, in a sentence; "" if nothing. */

@@ -1,11 +1,12 @@
 // CUDA's functions for a host program: memory, copies, streams, events and launches.
 
 import { UNWRITTEN } from "../../simulator/memory.ts";
+import { STORED } from "../../simulator/watches/written.ts";
 import type { Calls } from "./calls.ts";
 import { ProgramFault, TooLargeError, UnfollowedError } from "./faults.ts";
 import type { Heap } from "./heap.ts";
 import type { Block, DeviceMemory, Where } from "./memory.ts";
-import type { Streams, Work } from "./streams.ts";
+import { reading, type Streams, type Use, type Work, writing } from "./streams.ts";
 
 const [SUCCESS, INVALID_VALUE] = [0, 1];
 const [TO_DEVICE, TO_HOST, IN_DEVICE] = [1, 2, 3];
@@ -222,7 +223,7 @@ export class Runtime {
         const free = () => {
           block.freed = true;
         };
-        this.add(stream, line, "the release", [], [block], free);
+        this.add(stream, line, "the release", writing(block, 0, block.size), free);
       }
       return SUCCESS;
     },
@@ -268,8 +269,7 @@ export class Runtime {
     cudaEventCreate: (to: number) => this.set(to, this.next++),
     cudaEventDestroy: () => SUCCESS,
     cudaEventRecord: (event: number, stream: number, line: number) => {
-      const mark = { stream, line: this.at(line), what: "", reads: [], writes: [], run: () => {} };
-      this.events.set(event, this.world.streams.add(mark));
+      this.events.set(event, this.world.streams.mark(stream, this.at(line)));
       return SUCCESS;
     },
     cudaEventSynchronize: (event: number, line: number) => this.finishEvent(event, line),
@@ -289,7 +289,7 @@ export class Runtime {
     cudaPeekAtLastError: (line: number) => this.at(line) * 0,
     cudaLaunchHostFunc: (stream: number, callback: number, data: number, line: number) => {
       const run = () => this.world.call(callback, data);
-      this.add(stream, line, "the call", [], [], run);
+      this.add(stream, line, "the call", [], run);
       return SUCCESS;
     },
   };
@@ -299,22 +299,21 @@ export class Runtime {
     return line;
   }
 
-  add(
-    stream: number,
-    line: number,
-    what: string,
-    reads: object[],
-    writes: object[],
-    run: () => void,
-  ) {
-    const asked = { stream, line, what: `${what} of line ${line}`, reads, writes };
-    const isOfDevice = (one: object) => "where" in one && one.where === "device";
+  add(stream: number, line: number, what: string, uses: Use[], run: () => void) {
     const again = () => {
       this.at(line);
       run();
-      if (!writes.length || !writes.every(isOfDevice)) this.changes++;
+      const written = uses.filter(({ marks }) => marks === STORED);
+      if (!written.length || written.some(({ block }) => block.where !== "device")) this.changes++;
+      return undefined;
     };
-    return this.world.streams.add({ ...asked, run: again });
+    return this.world.streams.add({
+      stream,
+      line,
+      what: `${what} of line ${line}`,
+      uses,
+      run: again,
+    });
   }
 
   finish(stream: number, line: number) {
@@ -442,6 +441,7 @@ export class Runtime {
       const most = Math.min(count, ...[target, source].map((one) => roomOf(one)));
       target.bytes(most).set(source.bytes(most).slice());
       target.block?.mark(target.at, most);
+      this.pass(stream, line, waits);
       return;
     }
     this.check(name, target, count, way(kind, TO_DEVICE));
@@ -469,9 +469,18 @@ export class Runtime {
       }
       this.move(target, source, held ?? source.bytes(count), count, line);
     };
-    const [reads, writes] = [source, target].map(({ block }) => (block ? [block] : []));
-    const work = this.add(stream, line, "the copy", reads, writes, run);
+    const uses = [
+      ...reading(source.block, source.at, count),
+      ...writing(target.block, target.at, count),
+    ];
+    const work = this.add(stream, line, "the copy", uses, run);
     if (waits || !target.block || target.block.where === "managed") this.world.streams.finish(work);
+  }
+
+  /** Let a copy with made-up arguments order what comes before and behind it. */
+  pass(stream: number, line: number, waits: boolean) {
+    const mark = this.world.streams.mark(stream, line);
+    if (waits) this.world.streams.finish(mark);
   }
 
   /** What a copy is to read of pinned memory; it tells whether the host has changed that since. */
@@ -526,6 +535,7 @@ export class Runtime {
         const most = Math.min(width, roomOf(span));
         span.bytes(most).fill(value);
         span.block?.mark(span.at, most);
+        this.pass(stream, line, false);
         continue;
       }
       this.check(name, span, width, true);
@@ -533,7 +543,7 @@ export class Runtime {
         span.bytes(width).fill(value);
         span.block?.mark(span.at, width);
       };
-      this.add(stream, line, "the memset", [], span.block ? [span.block] : [], run);
+      this.add(stream, line, "the memset", writing(span.block, span.at, width), run);
     }
     return SUCCESS;
   }

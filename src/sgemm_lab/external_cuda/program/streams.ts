@@ -1,6 +1,23 @@
 // The streams of a host program. Work waits in its stream until something waits for it, so what a
 // program leaves to chance it gets in the order that it does not hope for.
 
+import { LOADED, STORED, UPDATED } from "../../simulator/watches/written.ts";
+import type { Block } from "./memory.ts";
+
+/** Bytes of an array that some work uses, with the marks of `written.ts` for all or for each. */
+export interface Use {
+  block: Block;
+  start: number;
+  end: number;
+  marks: number | Uint8Array;
+}
+
+/** Some bytes that are read, or written. */
+export const reading = (block: Block | null, start: number, count: number): Use[] =>
+  block ? [{ block, start, end: start + count, marks: LOADED }] : [];
+export const writing = (block: Block | null, start: number, count: number): Use[] =>
+  reading(block, start, count).map((one) => ({ ...one, marks: STORED }));
+
 /** A launch, a copy or a mark in a stream. */
 export interface Work {
   number: number;
@@ -8,34 +25,29 @@ export interface Work {
   line: number;
   /** what it does, in a sentence: "the launch of line 7" */
   what: string;
-  /** arrays that it reads and that it writes */
-  reads: object[];
-  writes: object[];
-  /** of a launch without atomics: its numbers and the arrays that it may write, and all it is given */
-  results?: string;
-  from?: string;
-  run: () => void;
+  /** the kernel, of a launch, and all that it is given */
+  kernel?: string;
+  given?: string;
+  /** what it uses at most */
+  uses: Use[];
+  /** @param isWatched whether what it uses is asked for, which it returns then where it knows better */
+  run: (isWatched: boolean) => Use[] | undefined;
   before: Work[];
   isDone: boolean;
 }
 
 type Asked = Omit<Work, "number" | "before" | "isDone">;
 
-/**
- * When work is done: where something waits for it; at once; or where something waits, but after all in
- * other streams that may come before it.
- */
-export type Order = "late" | "early" | "others first";
+/** When work is done: where something waits for it, or at once. */
+export type Order = "late" | "early";
 
 /** The stream without a name: others wait for it, and it for them. */
 const LEGACY = 0;
 const FIRST = 16;
 
 export class Streams {
-  /** one that ran before another of an earlier line, though both use the same array */
-  overtaken: [Work, Work] | null = null;
-  /** whether two streams used the same array, and neither waited for the other */
-  isLoose = false;
+  /** work in two streams that may use the same bytes, where neither waits for the other */
+  #pairs: [Work, Work][] = [];
   #last = new Map<number, Work>();
   #apart = new Set<number>();
   #pending = new Set<Work>();
@@ -67,22 +79,24 @@ export class Streams {
     this.#last.set(stream, work);
     this.#pending.add(work);
     if (this.order === "early") this.finish(work);
-    else this.isLoose ||= this.besides(work).length > 0;
+    const apart = this.pending.filter((one) => one.stream !== stream && clash(one, work));
+    const known = apart.length ? this.#until(work) : new Set();
+    for (const one of apart) if (!known.has(one)) this.#pairs.push([one, work]);
     return work;
   }
 
-  /** Work in other streams that uses an array of some work, and that nothing orders with it. */
-  besides(work: Work) {
-    const apart = this.pending.filter((one) => one.stream !== work.stream && clash(one, work));
-    const known = apart.length ? this.#until(work) : new Set();
-    return apart.filter((one) => !known.has(one));
-  }
+  /** Work in two streams that uses the same array, where neither waits for the other. */
+  clashes = () => this.#pairs.filter(([one, other]) => clash(one, other));
 
   /** Make what comes next in a stream wait for some work of another. */
   wait(stream: number, work: Work | undefined, line: number) {
-    const mark = { stream, line, what: "", reads: [], writes: [], run: () => {} };
-    const own = this.add(mark);
+    const own = this.mark(stream, line);
     if (work && !work.isDone) own.before.push(work);
+  }
+
+  /** A mark in a stream. */
+  mark(stream: number, line: number) {
+    return this.add({ stream, line, what: "", uses: [], run: () => undefined });
   }
 
   /** The last work of a stream. */
@@ -91,11 +105,7 @@ export class Streams {
   /** Do some work, after all that it waits for. */
   finish(work: Work | undefined) {
     if (!work || work.isDone) return;
-    const found = this.#until(work);
-    for (const one of this.order === "others first" ? this.pending : []) {
-      if (!found.has(one) && one.before.every(({ isDone }) => isDone)) this.#run(one);
-    }
-    for (const one of [...found].sort((a, b) => a.number - b.number)) this.#run(one);
+    for (const one of [...this.#until(work)].sort((a, b) => a.number - b.number)) this.#run(one);
   }
 
   /** Some work and what it waits for. */
@@ -114,10 +124,7 @@ export class Streams {
     work.isDone = true;
     work.before = [];
     this.#pending.delete(work);
-    for (const other of this.#pending) {
-      if (other.number < work.number && clash(other, work)) this.overtaken ??= [other, work];
-    }
-    work.run();
+    work.uses = work.run(this.#pairs.some((pair) => pair.includes(work))) ?? work.uses;
   }
 
   finishStream(stream: number) {
@@ -131,6 +138,18 @@ export class Streams {
   }
 }
 
+/** Whether one may write what the other uses; the same launch twice writes the same. */
 const clash = (one: Work, other: Work) =>
-  one.writes.some((array) => other.reads.includes(array) || other.writes.includes(array)) ||
-  one.reads.some((array) => other.writes.includes(array));
+  (!one.given || one.given !== other.given) &&
+  one.uses.some((own) => other.uses.some((use) => use.block === own.block && meet(own, use)));
+
+function meet(one: Use, other: Use) {
+  const [start, end] = [Math.max(one.start, other.start), Math.min(one.end, other.end)];
+  const marksAt = ({ marks }: Use, at: number) => (typeof marks === "number" ? marks : marks[at]);
+  const isAlike = typeof one.marks === "number" && typeof other.marks === "number";
+  for (let at = start; at < (isAlike ? Math.min(start + 1, end) : end); at++) {
+    const [own, use] = [marksAt(one, at), marksAt(other, at)];
+    if (own && use && (own | use) & STORED && !(own & use & UPDATED)) return true;
+  }
+  return false;
+}

@@ -1,21 +1,20 @@
-// Which variables of the device a kernel may write.
+// Which variables of the device, and which of its arrays, a kernel may write.
 
 import { registersRead, registersWritten } from "../../simulator/operands.ts";
 import type { Instruction, PtxKernel } from "../../simulator/ptx.ts";
 
 const written = new WeakMap<PtxKernel, Set<string>>();
 
-/** The variables that a kernel may write: their addresses go to more than loads. */
+/** The variables and parameters that a kernel may write: their addresses go to more than loads. */
 export function writtenBy(kernel: PtxKernel) {
-  const found =
-    written.get(kernel) ??
-    new Set(kernel.variables.map(({ name }) => name).filter((name) => mayWrite(kernel, name)));
+  const names = [...kernel.variables, ...kernel.parameters].map(({ name }) => name);
+  const found = written.get(kernel) ?? new Set(names.filter((name) => mayWrite(kernel, name)));
   written.set(kernel, found);
   return found;
 }
 
 function mayWrite({ instructions, variables }: PtxKernel, variable: string) {
-  const others = instructions.filter(({ parts }) => parts[0] !== "ld");
+  const others = instructions.filter(({ parts }) => parts[0] !== "ld" || parts[1] === "param");
   const holding = new Set([variable]);
   const uses = (one: Instruction) =>
     registersRead(one).some(({ name }) => holding.has(name)) ||

@@ -35,7 +35,8 @@ export type WatchName = keyof typeof WATCHES;
  *   address that an instruction narrows: to how many bits, the largest that passes unchanged, the
  *   type of its register, and the largest seen.
  * - `written`: by the name of each array in global memory, a Uint8Array with 1 for each byte that was
- *   written, 2 for one that was read and 3 for both; no arrays where nothing was.
+ *   written, 2 for one that was read and 3 for both, 4 more where an atomic wrote; no arrays where
+ *   nothing was used.
  */
 export type Watched = {
   [Name in WatchName]?: ReturnType<InstanceType<(typeof WATCHES)[Name]>["found"]>;

@@ -2,8 +2,8 @@
 
 import { type Access, ATOMIC, type Observer, STORE } from "../group.ts";
 
-/** Marks of a byte. */
-export const [STORED, LOADED] = [1, 2];
+/** Marks of a byte; an atomic stores and updates. */
+export const [STORED, LOADED, UPDATED] = [1, 2, 4];
 
 /** Marks the bytes of global memory that loads, stores and atomics use. An observer. */
 export class Written implements Observer {
@@ -23,7 +23,7 @@ export class Written implements Observer {
         return { name, start, marks: new Uint8Array(bytes) };
       });
     }
-    const mark = kind === STORE || kind === ATOMIC ? STORED : LOADED;
+    const mark = kind === ATOMIC ? STORED | UPDATED : kind === STORE ? STORED : LOADED;
     for (const { start, marks } of this.#arrays) {
       for (const position of positions) {
         const at = position - start;

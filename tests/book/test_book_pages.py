@@ -157,12 +157,12 @@ def test_a_prediction_hides_its_result_on_every_gpu(
 
 
 def test_a_prediction_is_judged_by_the_chosen_gpu(book: Site, contexts: Any) -> None:
-    page = contexts().goto(book, "chapters/06_bank_conflicts.html").page
-    prediction = page.locator('[data-name="split-gain"]')
+    page = contexts().goto(book, "chapters/07_double_buffer.html").page
+    prediction = page.locator('[data-name="overlap-gain"]')
     choice, said = page.locator("select.lab-gpu-choice"), prediction.locator("[data-lab=verdict]")
     prediction.locator("[data-lab=answer]").fill("1.1")
     prediction.locator("[data-lab=judge]").click()
-    exercise = find_prediction("split-gain")
+    exercise = find_prediction("overlap-gain")
     for gpu in ("NVIDIA H100 80GB HBM3", "NVIDIA H200"):
         choice.select_option(gpu)
         with session.only(gpu):

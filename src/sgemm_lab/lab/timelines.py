@@ -23,7 +23,7 @@ DRAWN_WINDOWS = 4
 
 
 def timeline(name: str | Kernel, **settings: int) -> Timeline:
-    """Draw when a block's K tiles are copied and multiplied, with one buffer or several.
+    """Draw when a block's K tiles are loaded and multiplied, with one buffer or two.
 
     Args:
         settings: what shall differ from the kernel, such as ``stages``.

@@ -1,4 +1,4 @@
-"""The timeline: K tiles are copied and multiplied, with one buffer or several."""
+"""The timeline: K tiles are loaded, stored into one of two buffers, and multiplied."""
 
 import traitlets
 
@@ -10,17 +10,18 @@ _MOST_CLOCKS = 100_000
 
 
 class Timeline(LabWidget):
-    """When K tiles are copied and multiplied, by the model of ``formulas/overlap.ts``.
+    """When K tiles are loaded and multiplied, by the model of ``formulas/overlap.ts``.
 
-    Warps that copy and multiply: before the first product they request one K tile fewer than there
-    are buffers, and one more at the beginning of each product.
+    A K tile is on its way to registers, waits there for the product before it, and lies in its
+    buffer while it is multiplied. With two buffers it is requested when that product begins, with
+    one when it ends.
 
     Args:
         latency: clocks from the request of a K tile until its first data arrive.
         load: clocks that a K tile keeps the memory pipe busy.
         compute: clocks that a K tile keeps all the arithmetic of the SM busy.
         windows: K tiles that a block multiplies, 1 to 12.
-        stages: buffers of the block, 1 to 6. The reader chooses among 1, 2 and 3.
+        stages: buffers of the block, 1 or 2.
 
     All of them are state that Python can read or set.
 
@@ -32,7 +33,7 @@ class Timeline(LabWidget):
     load = traitlets.Int(200, min=0, max=_MOST_CLOCKS).tag(sync=True)
     compute = traitlets.Int(512, min=0, max=_MOST_CLOCKS).tag(sync=True)
     windows = traitlets.Int(4, min=1, max=12).tag(sync=True)
-    stages = traitlets.Int(1, min=1, max=6).tag(sync=True)
+    stages = traitlets.Int(1, min=1, max=2).tag(sync=True)
 
     @property
     def pipeline(self) -> Pipeline:
@@ -43,11 +44,11 @@ class Timeline(LabWidget):
         """Return when what happens to each K tile as an HTML table."""
         rows = [
             [
-                f"{window.number + 1}",
-                f"{window.buffer + 1}",
+                f"{window.number}",
+                f"{window.buffer}",
                 *(f"{t:,.0f}" for t in (window.asked, window.there, window.begins, window.done)),
             ]
             for window in schedule(self.pipeline, max(1, self.stages - 1))
         ]
-        heads = ["K tile", "Buffer", "Requested", "There", "Multiplied from", "to"]
+        heads = ["K tile", "Buffer", "Requested", "In registers", "Multiplied from", "to"]
         return html_table("Clocks at which each K tile passes", heads, rows)

@@ -1,4 +1,4 @@
-// K tiles over time in two lanes: copying above, multiplying below, with one buffer or several.
+// K tiles over time: loads into registers above, buffers of shared memory, multiplying below.
 
 import "./timeline.css";
 import { type Pipeline, schedule, type TimedWindow } from "../formulas/overlap.ts";
@@ -13,11 +13,12 @@ import { fit, Scene, slanted } from "./shared/scene.ts";
 type State = Pipeline;
 
 const STATE = ["latency", "load", "compute", "windows", "stages"] as const;
-const MOST_BUFFERS = 3;
+const MOST_BUFFERS = 2;
 const KEY: [string, string][] = [
-  ["lab-k-load", "being copied"],
-  ["lab-k-held", "loaded, until it has been multiplied"],
-  ["lab-k-compute", "being multiplied, with the number of the K tile"],
+  ["lab-k-load", "on its way from global memory"],
+  ["lab-k-waits", "waits in registers"],
+  ["lab-k-held", "in shared memory"],
+  ["lab-k-compute", "being multiplied (number: the K tile)"],
   ["lab-k-gap", "nothing to multiply"],
 ];
 const GUTTER = 66; // px beside the rows
@@ -72,13 +73,13 @@ function planOf(model: Model<State>): Plan {
 /** How long it takes, and how much of that is arithmetic. */
 function planWords({ items, total, stages, windows, compute }: Plan) {
   const share = total ? (windows * compute) / total : 0;
-  const time = `${number(total)} clocks, and the arithmetic runs ${percent(share)} of them.`;
+  const time = `${number(total)} clocks; the arithmetic is busy for ${percent(share)} of them.`;
   if (stages === 1 || !total) return time;
   const runs = items.every(({ begins }, i) => i === 0 || begins === items[i - 1].done);
-  return runs ? `${time} In this model, it never waits once it runs.` : time;
+  return runs ? `${time} Once it has started, it never waits.` : time;
 }
 
-/** One row per buffer for its copies, and one for the arithmetic. */
+/** A row for the registers, one per buffer, and one for the arithmetic. */
 class Drawing extends OverTime {
   constructor(
     scene: Scene,
@@ -91,17 +92,17 @@ class Drawing extends OverTime {
   draw(picture: SVGSVGElement) {
     const { width } = this;
     const { stages, items, total, serial } = this.plan;
-    for (const buffer of range(0, stages - 1)) {
-      const below = ABOVE + (buffer + 1) * EACH;
-      this.name(`buffer${buffer}`, below - 4, `buffer ${buffer}`);
+    for (const row of range(0, stages)) {
+      const below = ABOVE + (row + 1) * EACH;
+      this.name(`name${row}`, below - 4, row ? `buffer ${row - 1}` : "registers");
       const d = `M${GUTTER} ${below}H${width - MARGIN}`;
-      this.scene.draw(`row${buffer}`, "path", { class: "lab-grid", d });
+      this.scene.draw(`row${row}`, "path", { class: "lab-grid", d });
     }
-    const lane = ABOVE + MOST_BUFFERS * EACH + 6;
+    const lane = ABOVE + (1 + MOST_BUFFERS) * EACH + 6;
     this.name("work", lane + TALL / 2 + 4, "multiply");
     let idle = 0;
     for (const item of items) {
-      this.drawItem(item, ABOVE + item.buffer * EACH + 2, lane, idle);
+      this.drawItem(item, lane, idle);
       idle = item.done;
     }
     const axis = lane + TALL + 12;
@@ -117,17 +118,17 @@ class Drawing extends OverTime {
 
   /** @param idle since when nothing is multiplied */
   drawItem(
-    { number: n, asked, there, begins, done }: TimedWindow,
-    top: number,
+    { number: n, buffer, asked, there, begins, done }: TimedWindow,
     lane: number,
     idle: number,
   ) {
-    const tall = EACH - 3;
-    this.box(`held${n}`, "lab-held", there, done, top, tall);
-    this.box(`load${n}`, "lab-load", asked, there, top, tall, `${n + 1}`);
+    const [own, tall, says] = [ABOVE + (1 + buffer) * EACH + 2, EACH - 3, `${n}`];
+    this.box(`waits${n}`, "lab-waits", there, begins, ABOVE + 2, tall, says);
+    this.box(`load${n}`, "lab-load", asked, there, ABOVE + 2, tall, says);
+    this.box(`held${n}`, "lab-held", begins, done, own, tall, says);
     const d = begins > idle ? slanted(this.x(idle), this.x(begins), lane, TALL) : "";
     this.scene.draw(`gap${n}`, "path", { class: "lab-gap", d });
-    this.box(`work${n}`, "lab-work", begins, done, lane, TALL, `${n + 1}`);
+    this.box(`work${n}`, "lab-work", begins, done, lane, TALL, says);
   }
 
   /** A bar with the number of its K tile, where that fits. */
@@ -138,7 +139,7 @@ class Drawing extends OverTime {
     to: number,
     y: number,
     height: number,
-    label: string = "",
+    label: string,
   ): void {
     const node = this.scene.draw(id, "g", { class: look });
     const [frame, name] = boxWithText(node);

@@ -35,5 +35,7 @@ def test_a_second_buffer_fills_the_gaps(show: Opener, state: State) -> None:
     gaps = page.locator(".lab-gap").evaluate_all("(all) => all.filter((g) => g.getAttribute('d'))")
     assert len(gaps) == 1  # before the first tile
     assert "1,800 clocks; the" in verdict(page)
-    waits = page.locator(".lab-waits rect").evaluate_all("(all) => all.map((r) => r.width.baseVal.value)")
+    waits = page.locator(".lab-waits rect").evaluate_all(
+        "(all) => all.map((r) => r.width.baseVal.value)"
+    )
     assert [wide > 0 for wide in waits] == [False, True, True]  # the first is multiplied at once

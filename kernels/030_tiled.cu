@@ -6,9 +6,8 @@
 // block: TILE, TILE
 // variants: TILE=16
 //
-// A block computes a square tile of C. It walks along K in windows: of each its threads
-// copy one tile of A and one of B into shared memory, and every element copied is then used
-// TILE times.
+// A block computes a square tile of C. Its threads copy a K tile, one tile of A and one of B, into
+// shared memory, use every element of it TILE times, and go on to the next along K.
 
 constexpr int TILE = 32;  // rows and columns of a tile
 
@@ -16,8 +15,8 @@ static_assert(TILE * TILE <= 1024, "A block has at most 1024 threads: TILE can b
 
 extern "C" __global__ void sgemm(const float* A, const float* B, float* C, int M, int N, int K)
 {
-    __shared__ float As[TILE][TILE];  // rows of A × this window's k
-    __shared__ float Bs[TILE][TILE];  // this window's k × columns of B
+    __shared__ float As[TILE][TILE];  // rows of A × the K tile's k
+    __shared__ float Bs[TILE][TILE];  // the K tile's k × columns of B
 
     const int tx = threadIdx.x;
     const int ty = threadIdx.y;

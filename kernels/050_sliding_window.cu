@@ -1,6 +1,6 @@
 // title: Sliding window
 // parent: tiled
-// change: Shared memory holds only a window of the strips, which slides along K.
+// change: A K tile has a width of its own, BK.
 // chapter: 3
 // grid: ceil(N / TILE), ceil(M / TILE)
 // block: TILE, TILE

@@ -134,7 +134,7 @@ class ExerciseDirective(SphinxDirective):
         chapter = Path(self.env.docname).name
         ways = notebook_ways(self.env.docname)
         return (
-            '<p class="lab-go-on">This one needs the notebook. Your lines are compiled and judged '
+            '<p class="lab-go-on">On the web this page runs your lines. Otherwise they are judged '
             f"{', or '.join(ways)}. In a copy of the book, run <code>make notebooks</code> and "
             f"<code>jupyter lab notebooks/{chapter}.ipynb</code>.</p>"
         )

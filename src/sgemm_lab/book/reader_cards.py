@@ -60,7 +60,7 @@ def place(name: str = "") -> str:
 
     It is hidden, because without a script it is dead.
     """
-    what, time = f"up to {len(all_programs())} programs", "about half a minute, on a slow GPU two"
+    what, time = f"up to {len(all_programs())} programs", "about half a minute, two on a slow GPU"
     if name:
         program = load_program(name)
         if program.parent is None:

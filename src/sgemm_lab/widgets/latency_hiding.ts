@@ -52,7 +52,7 @@ export function render({ model, el }: View<State>) {
   const [, slider, work, wait] = KINDS[kind];
   const workers = choiceSlider(slider, (many) => put(model, "workers", many));
   const names = model.get("cases").map(({ name }, i) => [`${i}`, name]);
-  const cases = segments("A load is answered by", Object.fromEntries(names), (i) =>
+  const cases = segments("Data comes from", Object.fromEntries(names), (i) =>
     put(model, "chosen", Number(i)),
   );
   const picture = svg("svg", { class: "lab-chart", role: "img" });

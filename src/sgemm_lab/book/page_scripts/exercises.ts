@@ -407,7 +407,7 @@ function followGpu(box: Box) {
 /** The way to begin anew. */
 function addForget(boxes: Box[]) {
   const first = document.querySelector('[data-lab="exercise"]');
-  const hint = "Solutions open after a try where one is possible. Answers stay in this browser.";
+  const hint = "Solutions unlock after a try where one is possible. Answers stay in this browser.";
   const forget = html("button", { type: "button", "data-lab": "forget" }, "Forget my answers");
   first?.before(html("p", { class: "lab-progress" }, hint, forget));
   const show = () => {

@@ -225,7 +225,7 @@ def test_chapter_is_accessible_and_fits(
 
 def test_a_widget_far_below_is_drawn_when_the_reader_comes_near(book: Site, contexts: Any) -> None:
     page = contexts(viewport={"width": 412, "height": 823}).page
-    page.goto(book.url("chapters/07_double_buffer.html"))
+    page.goto(book.url("chapters/02_tiling.html"))
     page.wait_for_timeout(500)
     last = page.locator(".lab-widget:visible").last
     expect(last).not_to_have_class(re.compile("is-live"))

@@ -1,16 +1,16 @@
-"""The stages of a pipeline as a ring: which holds the K tile that is multiplied, which the next."""
+"""The stages of a pipeline as a ring: one K tile is multiplied, the others are on their way."""
 
 from math import cos, pi, sin
 
 from sgemm_lab.lab.output import Output
 from sgemm_lab.lab.pictures.frame import PANEL_WIDTH, colour, panel, words
-from sgemm_lab.simulator.formulas import Pipeline, Window, schedule
+from sgemm_lab.simulator.formulas import Pipeline, schedule
 
 _OUTER, _INNER = 116, 36
 _MIDDLE = (PANEL_WIDTH / 2, _OUTER + 4)
 _GAP = 0.05
 """Radians between two stages."""
-_LOOKS = {"in use": ("register", 1.0), "ready": ("shared", 0.55), "on its way": ("shared", 0.2)}
+_LOOKS = {"in use": ("register", 1.0), "on its way": ("shared", 0.35)}
 
 
 def ring_panel(title: str, pipeline: Pipeline, tile: int) -> Output:
@@ -23,19 +23,13 @@ def ring_panel(title: str, pipeline: Pipeline, tile: int) -> Output:
     held = {one.buffer: one for one in windows if one.asked <= now < one.done}
     parts, said = [], []
     for stage in range(pipeline.stages):
-        state = _state(held[stage], now)
+        state = "in use" if held[stage].begins <= now else "on its way"
         parts += _arc(stage, pipeline.stages, held[stage].number + 1, state)
         said.append(f"stage {stage} holds K tile {held[stage].number + 1}, {state}")
     x, y = _MIDDLE
     parts.append(words(x, y + 4, f"{pipeline.stages} stages", anchor="middle", bold=True))
     described = f"Ring of {pipeline.stages} stages: {'; '.join(said)}."
     return panel(title, parts, 2 * _OUTER + 8, described)
-
-
-def _state(window: Window, now: float) -> str:
-    if window.begins <= now:
-        return "in use"
-    return "ready" if window.there <= now else "on its way"
 
 
 def _arc(stage: int, stages: int, tile: int, state: str) -> list[str]:

@@ -332,7 +332,8 @@ def test_a_factor_is_transposed_where_the_file_says_so(name: str, verdict: str) 
 
 
 @pytest.mark.parametrize(("wait", "count"), [("", 1), ("cudaStreamSynchronize(s);", 0)])
-def test_the_host_waits_for_a_copy_before_it_reads(wait: str, count: int) -> None:
+@pytest.mark.parametrize("is_pinned", [True, False])
+def test_the_host_waits_for_a_copy_before_it_reads(wait: str, count: int, is_pinned: bool) -> None:
     text = f"""__global__ void tally(const int* x, int n, int* sum) {{
         int i = blockIdx.x * blockDim.x + threadIdx.x;
         if (i < n && x[i] > 0) atomicAdd(sum, 1);
@@ -347,5 +348,8 @@ def test_the_host_waits_for_a_copy_before_it_reads(wait: str, count: int) -> Non
             return *host;
         }}
     }};"""
-    found = [one.message for one in checked(text).findings]
-    assert [("it returns at once" in one) for one in found] == [True] * count
+    if not is_pinned:
+        text = text.replace("MemcpyAsync(host", "MemcpyAsync(&all").replace("*host;", "all;")
+    found = checked(text).findings
+    assert [one.severity for one in found] == ["error" if is_pinned else "warning"] * count
+    assert all("fills later" in one.message for one in found)

@@ -70,3 +70,29 @@ def test_the_barrier_of_the_grid_needs_a_cooperative_launch(launch: str, found: 
     source = GRID.replace("LAUNCH", launch)
     report = checked(source)
     assert [one.kind for one in report.findings] == ["barrier"] * found
+
+
+TOLD = """
+#include <thrust/device_vector.h>
+__global__ void pairs(const int* x, int* y, int n) {
+    __shared__ int t[130];
+    int i = blockIdx.x * 128 + threadIdx.x;
+    t[threadIdx.x] = i < n ? x[i] : 0;
+    WAIT
+    if (i < n) y[i] = t[threadIdx.x] + t[(threadIdx.x + 1) % 128];
+}
+int main() {
+    thrust::device_vector<int> x(900), y(900);
+    dim3 BLOCK;
+    pairs<<<8, block>>>(x.data().get(), y.data().get(), 900);
+}
+"""
+
+
+@pytest.mark.parametrize("block", ["block(128)", "block = dim3(128, 1)", "block{128}"])
+@pytest.mark.parametrize(("wait", "found"), [("", ["error"]), ("__syncthreads();", [])])
+@pytest.mark.sampled(every=3, first=TODAY)
+def test_a_block_of_constants_is_told_by_the_text(wait: str, found: list[str], block: str) -> None:
+    report = checked(TOLD.replace("WAIT", wait).replace("BLOCK", block))
+    assert [one.severity for one in report.findings] == found
+    assert any("blocks of 128 " in one for one in report.said)

@@ -492,3 +492,48 @@ int main() {
 def test_blocks_that_wait_for_what_none_writes_are_stuck(place: str, count: int) -> None:
     found = errors(followed(CHAINED.replace("[blockIdx.x - 1]", place)))
     assert ["does not come to an end" in one for one in found] == [True] * count
+
+
+SET = """
+__constant__ float w[32];
+__global__ void scale(float *y, const float *x) {
+    y[threadIdx.x] = w[threadIdx.x] * x[threadIdx.x];
+}
+__global__ void count(const int *key, int *claimed, int *sum) {
+    int k = key[blockIdx.x * 64 + threadIdx.x];
+    if (atomicCAS(&claimed[k], 0, 1) == 0) atomicAdd(&sum[k], 1);
+    else atomicAdd(&sum[k], 1);
+}
+int main() {
+    float h[32] = {1}, *x, *y;
+    int keys[256], *k, *c, *s;
+    for (int i = 0; i < 256; i++) keys[i] = i % 7;
+    cudaMalloc(&x, sizeof h), cudaMalloc(&y, sizeof h), cudaMalloc(&k, sizeof keys);
+    cudaMalloc(&c, 28), cudaMalloc(&s, 28);
+    cudaMemset(x, 0, sizeof h);
+    cudaMemset(c, 0, 28), cudaMemset(s, 0, 28);
+    cudaMemcpy(k, keys, sizeof keys, cudaMemcpyHostToDevice);
+    cudaMemcpyToSymbol(w, h, sizeof h);
+    scale<<<1, 32>>>(y, x);
+    count<<<4, 64>>>(k, c, s);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "severity", "says"),
+    [
+        ("", "", "", ""),
+        ("(x, 0, sizeof h)", "(x, 1, sizeof h)", "warning", "puts 1 into each byte of x"),
+        ("(w, h, sizeof h)", "(w, h, 32)", "warning", "the host sets only a part of w"),
+        ("== 0) atomicAdd(&sum[k], 1)", "== 0) sum[k] = 1", "error", "updates sum"),
+    ],
+)
+@pytest.mark.sampled(every=4, first=TODAY)
+def test_what_the_host_sets_and_threads_sum(
+    right: str, wrong: str, severity: str, says: str
+) -> None:
+    every = followed(SET.replace(right, wrong) if right else SET)["findings"].values()
+    found = [one for each in every for one in each]
+    assert {one["severity"] for one in found} == ({severity} if severity else set())
+    assert all(says in one["message"] for one in found)

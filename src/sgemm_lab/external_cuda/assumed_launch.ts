@@ -7,7 +7,7 @@ import { MAX_THREADS } from "../simulator/limits.py";
 import { type Element, isWhole, limitsOf } from "./elements.ts";
 import { type HostLaunch, trimmed } from "./host_launch.ts";
 import { assumedImage, type ImageUse } from "./images.ts";
-import { type Opened, stepOf } from "./open_kernel.ts";
+import { type Opened, stepOf, toldBlock } from "./open_kernel.ts";
 import { isSize, productArguments } from "./signatures.ts";
 import { bytesOfType, type Field, type Slot } from "./structs.ts";
 import { isStride, numberFor, sizeOf, sizesAmong } from "./usual_numbers.ts";
@@ -131,7 +131,7 @@ export function* attempts(unknown: Unknown, most = MOST, edits = new Map<string,
 }
 
 function* every(unknown: Unknown, most: Most, edits: Map<string, number>): Generator<Attempt> {
-  for (const plan of [...PLANS, ...(blockIsFree(unknown) ? NARROWER : [])]) {
+  for (const plan of [...PLANS, ...(blockIsFree(unknown, unknown.known.block) ? NARROWER : [])]) {
     const found = new Assuming(unknown, plan, most, edits).found();
     if (found) yield found;
   }
@@ -139,18 +139,19 @@ function* every(unknown: Unknown, most: Most, edits: Map<string, number>): Gener
 
 const product = (numbers: number[]) => numbers.reduce((all, one) => all * one, 1);
 
-const blockIsFree = ({ known, compiled, host }: Unknown) =>
-  !(known.block.length || compiled.mostThreads.length || host);
+/** Whether nothing says what the block is. */
+export const blockIsFree = ({ opened, compiled, host }: BlockTold, known: string[]) =>
+  !(known.length || compiled.mostThreads.length || host || toldBlock(opened));
+
+type BlockTold = Pick<Unknown, "opened" | "compiled" | "host">;
 
 /** The block of an unknown launch, halved as often as `narrowed` says. */
-export function assumedBlock(
-  { opened, compiled, host }: Pick<Unknown, "opened" | "compiled" | "host">,
-  narrowed = 0,
-) {
+export function assumedBlock({ opened, compiled, host }: BlockTold, narrowed = 0) {
+  const told = host ? trimmed(host.call.block) : toldBlock(opened);
+  if (told) return told;
   // Cooperative groups number threads along all axes, though most blocks have one.
   const isPlane = compiled.usesY && opened.file.files.some(({ text }) => DOWN.test(text));
   const usual = (isPlane ? [16, 16] : [256]).map((side) => side >> narrowed);
-  if (host) return trimmed(host.call.block);
   const [threads = 0, ...others] = compiled.mostThreads;
   const side = 2 ** Math.ceil(Math.log2(threads) / 2);
   if (isPlane && threads % side === 0 && Math.max(...others, 1) === 1)

@@ -10,10 +10,17 @@ import { OUT_OF_BOUNDS } from "../simulator/hazard_log.ts";
 import type { Hazard } from "../simulator/hazard_types.ts";
 import { STORED } from "../simulator/watches/written.ts";
 import { readArguments, textsOf } from "./arguments.ts";
-import { type Attempt, attempts, MOST, type Most, type Unknown } from "./assumed_launch.ts";
+import {
+  type Attempt,
+  attempts,
+  blockIsFree,
+  MOST,
+  type Most,
+  type Unknown,
+} from "./assumed_launch.ts";
 import { arraysAt, otherContents } from "./initial_values.ts";
 import type { Prepared, Settings, UnknownLaunchError } from "./launch.ts";
-import { blockIsFree, NoLaunchError, product, shapeAt } from "./launch.ts";
+import { NoLaunchError, product, shapeAt } from "./launch.ts";
 import { launchByTrial } from "./launch_search.ts";
 import { type Change, madeLaunches, type Sizes } from "./made_launch.ts";
 import type { Done, Expectations, OtherSizes } from "./one_launch.ts";
@@ -127,7 +134,10 @@ export function countAssumed(
         const never = new NeverEndsError(prepared, error);
         if (one.isLaunched) endless ??= never;
         // Threads that wait in vain for each other do so with other sizes, too.
-        if (error instanceof DeadlockError && !blockIsFree(unknown.prepared)) {
+        if (
+          error instanceof DeadlockError &&
+          !blockIsFree(unknown.prepared, unknown.prepared.block)
+        ) {
           waiting ??= never;
           if (one.isZero) alwaysWaiting ??= never;
         }
@@ -248,7 +258,7 @@ function withSizes(
  */
 function inWarp(unknown: Prepared, done: Done, settings: Settings) {
   const { prepared, size, result } = done;
-  if (!result.hazards.length || !blockIsFree(unknown)) return result.hazards;
+  if (!result.hazards.length || !blockIsFree(unknown, unknown.block)) return result.hazards;
   const blocks = new Set([WARP, Math.min(WARP, ...sizesOf(done).map(([, value]) => value))]);
   const runs = [...blocks].map((threads) =>
     hazardsWith({ ...prepared, block: [`${threads}`] }, size, arraysAt(prepared, size), settings),

@@ -333,8 +333,9 @@ function ofHost(prepared: Prepared): Finding[] {
       "at the barrier of the grid. Launch it with cudaLaunchCooperativeKernel.";
     return { ...ofKernel(prepared, "error", BARRIER, message), line };
   });
-  const inStreams = earlyReads(opened).map(({ line, otherLine, array, text }) => ({
-    ...{ ...ofKernel(prepared, "error", RACE, text, array), line, otherLine },
+  const inStreams = earlyReads(opened).map(({ line, otherLine, array, text, isPinned }) => ({
+    ...ofKernel(prepared, isPinned ? "error" : "warning", RACE, text, array),
+    ...{ line, otherLine },
   }));
   const spins = hoistedSpins(prepared).map((location) => {
     const message =

@@ -355,10 +355,6 @@ function withAssumedLaunch(prepared: Prepared): Prepared {
   return { ...prepared, grid, block, assumed, certain: false };
 }
 
-/** Whether the block size is unknown. */
-export const blockIsFree = ({ block, compiled, host }: Prepared) =>
-  !(block.length || compiled.mostThreads.length || host);
-
 /** The launch of the host code at a size; null if unknown. */
 function hostShape(prepared: Prepared, size: Size): Omit<Shape, "sharedAssumed"> | null {
   const { host, given, fields } = prepared;

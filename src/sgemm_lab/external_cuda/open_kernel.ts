@@ -6,7 +6,7 @@ import type { CudaFile } from "./cuda_file.ts";
 import type { FoundFunction, FoundLaunch } from "./kernels.ts";
 import { choose, launchesOf, launchesOfKernel, templateValues } from "./kernels.ts";
 import { usualValues } from "./template_arguments.ts";
-import { inside, tokensOf } from "./tokens.ts";
+import { inside, split, tokensOf } from "./tokens.ts";
 
 const MOST_STEP = 256;
 
@@ -47,6 +47,27 @@ export function openKernel(file: CudaFile, entry: string | null): Opened {
   }
   const values = templateValues(kernel, name);
   return { file, kernel, name, values, launches: launchesOfKernel(kernel, launches), line };
+}
+
+/** The sides of a block that launches of a kernel have in constants; null where none has. */
+export function toldBlock({ file, launches }: Opened): number[] | null {
+  for (const { shape, before } of launches) {
+    const block = shape[1] ?? [];
+    const isNamed = block.length === 1 && block[0].kind === "name";
+    const opens = (at: number) => (before[at]?.text === "=" ? at + 2 : at);
+    const made = before.findLastIndex(
+      ({ text }, at) =>
+        isNamed && text === block[0].text && /^[({]$/.test(before[opens(at + 1)]?.text),
+    );
+    const isCall = /^(dim3|\{)$/.test(block[0]?.text);
+    const [tokens, opening] = isCall
+      ? [block, block[0].text === "{" ? 0 : 1]
+      : [before, opens(made + 1)];
+    const parts = isCall || made >= 0 ? split(inside(tokens, opening)) : [block];
+    const sides = parts.map((part) => constantOf(part, file, {}, before) ?? 0);
+    if (sides.length && sides.every((side) => side >= 1 && side <= 1024)) return sides;
+  }
+  return null;
 }
 
 /** The letters that a kernel names, such as 'a': text that it reads is drawn from there on. */

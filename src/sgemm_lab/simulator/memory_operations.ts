@@ -340,6 +340,7 @@ function atomic(group: ThreadGroup, instruction: Instruction, match: Match): Ste
     const before = Array.from(positions, (position) => raw(position));
     // Only what the lanes ask for counts, not what is written meanwhile.
     const asked = Array.from(positions, (_, i) => read(lanes === null ? i : lanes[i]));
+    const stored = asked.slice();
     positions.forEach((position, i) => {
       const old = element(position);
       const lane = lanes === null ? i : lanes[i];
@@ -352,6 +353,7 @@ function atomic(group: ThreadGroup, instruction: Instruction, match: Match): Ste
       }
       write?.(lane, old);
       setBits(memory, position, bytes, bitsOf(result));
+      stored[i] = result;
     });
     if (before.every((old, i) => old === raw(positions[i]))) {
       // Nothing new: a thread that asks in a loop need not ask again until there is.
@@ -360,7 +362,7 @@ function atomic(group: ThreadGroup, instruction: Instruction, match: Match): Ste
     } else group.batch.progressCount += 1;
     memory.markWritten(positions, access.site.width);
     const { observers } = group.launch;
-    for (const one of observers) one.onStored?.(access, (_, i) => bitsOf(asked[i]));
+    for (const one of observers) one.onStored?.(access, (_, i) => bitsOf(stored[i]));
     notifyValues(access, type, () => (i) => asked[i], 1);
   });
 }

@@ -18,6 +18,7 @@ import { ProgramFault, TooLargeError, UnfollowedError } from "./faults.ts";
 import { argumentOf, MOST_THREADS, type Signature } from "./kernel_arguments.ts";
 import type { Block, DeviceMemory } from "./memory.ts";
 import { layoutOf, Reached, typeOfVariable } from "./pointers.ts";
+import { REALS } from "./runtime.ts";
 import { reading, type Use, writing } from "./streams.ts";
 import { writtenBy } from "./written_variables.ts";
 
@@ -189,13 +190,24 @@ export class Launcher {
       throw new UnfollowedError("it launches kernels on arrays that it has not filled");
     }
     const { ptx, entry } = compiled;
-    const { harmless: known, mild, rest } = weighed(hazards, same.found(), ptx, entry);
+    const { harmless: known, mild, rest: grave } = weighed(hazards, same.found(), ptx, entry);
+    // Of a variable that the host sets in part, the rest is 0.
+    const isRest = ({ kind, array }: Hazard) =>
+      kind === UNWRITTEN &&
+      !this.program.unset.length &&
+      !given.blocks.has(array ?? "") &&
+      this.symbol(array ?? "")?.given?.includes(1) === true;
+    const rest = grave.filter((one) => !isRest(one));
+    const zeros = grave.filter(isRest).map((one) => ({
+      ...one,
+      message: `${one.location}: the host sets only a part of ${one.array}. What is read here is 0.`,
+    }));
     const open = [...mild, ...rest];
     const isSettled = this.#isSettled(launch, open, given.watched, result, again);
     // Where other orders are too slow to try, a race with stores of one value is odd, no more.
     const isTried = isSettled || threadsOf(launch) <= MOST_ORDERED;
     const harmless = isSettled ? hazards : known;
-    const warnings = isTried ? result.warnings : [...result.warnings, ...mild];
+    const warnings = [...result.warnings, ...zeros, ...(isTried ? [] : mild)];
     for (const block of new Set(given.blocks.values())) given.all.keep(block, result);
     this.#keepVariables(compiled, result.arrays, given.blocks);
     this.runs.push({
@@ -286,6 +298,14 @@ export class Launcher {
     const arrays = new Set(hazards.filter(isOpen).map(({ array }) => array));
     const ofArrays = (one: Hazard) => one.kind === RACE && arrays.has(one.array);
     if (!hazards.length || !hazards.every(ofArrays)) return false;
+    // Each thread alone loses no sum between what it finds out and what it stores.
+    const { ptx, entry } = this.kernels[launch.key];
+    const sums = (parse(ptx).get(entry)?.instructions ?? []).flatMap(({ parts, location }) =>
+      /^(atom|red)$/.test(parts[0]) && parts.includes("add") ? `${location}` : [],
+    );
+    const isOfSum = ({ location, otherLocation }: Hazard) =>
+      sums.includes(`${location}`) !== sums.includes(`${otherLocation}`);
+    if (hazards.some(isOfSum)) return false;
     if (threadsOf(launch) > MOST_ORDERED) return false;
     const count = launch.grid.reduce((all, side) => all * side, 1);
     const backwards = Array.from({ length: count }, (_, at) => count - 1 - at);
@@ -347,9 +367,18 @@ export class Launcher {
         blocks.get(one.name) === block ? one.type.replace(/ const\b|[*&]|\s/g, "") : [],
       );
     for (const block of new Set(blocks.values())) {
+      const types = typesOf(block);
+      const real = types.find((one) => REALS.includes(one));
+      if (block.filled && real) {
+        const { value, line } = block.filled;
+        const message =
+          `cudaMemset puts ${value} into each byte of ${block.name}. ${name} takes its elements for ` +
+          `${real}, which are not ${value} then.`;
+        this.find("wrong result", message, { line, kernel: name, isCertain: false });
+      }
+      block.filled = null;
       if (!block.mixed) continue;
       const { own, held, line } = block.mixed;
-      const types = typesOf(block);
       block.mixed = null;
       if (!types.includes(own) || types.includes(held)) continue;
       const message =
@@ -415,7 +444,7 @@ export class Launcher {
 
   #ofVariables(own: ModuleVariable[], arrays: Map<string, ShapedArray>) {
     const found: Record<string, ShapedArray> = {};
-    for (const { name, bytes, addresses } of own) {
+    for (const { name, bytes, addresses, constant, isSet: isSetAtOnce } of own) {
       if (addresses.length) continue;
       const known = arrays.get(name) ?? this.#variables[name];
       if (known) found[name] = known;
@@ -425,6 +454,8 @@ export class Launcher {
       if (isSet && symbol.size !== bytes) {
         throw new UnfollowedError(`it sets ${symbol.name}, which holds pointers`);
       }
+      const given = isSet && constant && !isSetAtOnce ? symbol.given : null;
+      const part = given?.includes(1) && given.includes(0) ? given : null;
       if (isUnset || isSet) {
         const data = symbol?.size === bytes ? symbol.bytes.slice() : new Uint8Array(bytes);
         const isWords = bytes % 4 === 0;
@@ -432,6 +463,7 @@ export class Launcher {
           data: isWords ? new Uint32Array(data.buffer) : data,
           shape: [isWords ? bytes / 4 : bytes],
           ...(isUnset ? { state: new Uint8Array(bytes).fill(EMPTY) } : {}),
+          ...(part ? { state: part.map((one) => (one ? WRITTEN : EMPTY)) } : {}),
         };
       }
     }

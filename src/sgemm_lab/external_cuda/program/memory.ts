@@ -25,6 +25,10 @@ export class Block {
   usedBy = "";
   /** a copy of elements of another type than its own, until a kernel has used them */
   mixed: { own: string; held: string; line: number } | null = null;
+  /** a small number that a memset put into each byte, until a kernel has used it */
+  filled: { value: number; line: number } | null = null;
+  /** of a variable of the device, the bytes that the host has set */
+  given: Uint8Array | null = null;
 
   constructor(
     public address: number,
@@ -40,6 +44,8 @@ export class Block {
 
   mark(start: number, count: number) {
     this.state.fill(WRITTEN, start, start + count);
+    this.given?.fill(1, start, start + count);
+    this.filled = null;
   }
 }
 

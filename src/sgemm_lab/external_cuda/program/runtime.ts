@@ -16,6 +16,8 @@ const DYNAMIC_SHARED = 8;
 export const REALS = ["", "float", "double", "__half", "__nv_bfloat16"];
 const WHERE: Where[] = ["device", "managed", "pinned"];
 const MILLISECONDS = 0.5;
+/** Values of a memset that are meant for elements; larger ones are patterns, or large numbers. */
+const MOST_FILLED = 16;
 /** Bytes of pinned memory, of all copies, that are noted until the copies are done. */
 const MOST_NOTED = 2 ** 26;
 
@@ -338,6 +340,7 @@ export class Runtime {
       block.bytes.set(new Uint8Array(this.world.heap().memory.buffer, at, size));
     }
     block.mark(0, size);
+    block.given = new Uint8Array(size);
     this.symbols.set(name, block);
     this.symbolAt.set(at, block);
     return SUCCESS;
@@ -508,8 +511,8 @@ export class Runtime {
     if (!target.block) this.hasResults = true;
     if (target.block?.where === "device") {
       target.block.usedBy ||= "the host";
+      target.block.mark(target.at, count);
       if (state) target.block.state.set(state, target.at);
-      else target.block.mark(target.at, count);
     } else if (source.block && first >= 0) {
       const found = { block: source.block, at: source.at + first, to: target.name, line };
       this.unwritten.push(found);
@@ -542,6 +545,7 @@ export class Runtime {
       const run = () => {
         span.bytes(width).fill(value);
         span.block?.mark(span.at, width);
+        if (span.block && value > 0 && value <= MOST_FILLED) span.block.filled = { value, line };
       };
       this.add(stream, line, "the memset", writing(span.block, span.at, width), run);
     }

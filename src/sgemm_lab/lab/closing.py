@@ -157,7 +157,7 @@ class Closing:
         if self.measured:
             times = self.measured.value
             said = ["" if differ(times) else "About the same.", self.gap]
-            said += [] if " = " in self.gap else [self.product_text]
+            said += [] if {"=", "≈"} & set(self.gap.split()) else [self.product_text]
             rows.insert(1, (f"Why {factor_text(times)}×", " ".join(filter(None, said))))
         if self.before:
             lead, rest = _limit(self.before)

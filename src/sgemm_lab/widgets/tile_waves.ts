@@ -91,7 +91,7 @@ export function render({ model, el }: View<State>) {
   const heading = html(
     "p",
     { class: "lab-heading" },
-    "Share of the SMs' time that is used, by size",
+    "Share of the SMs' time that makes elements of C, by size",
   );
   const root = tool(
     el,

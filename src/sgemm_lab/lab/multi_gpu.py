@@ -270,7 +270,7 @@ def _draw_roof(found: MultiGpuResults, ax: Axes, phone: bool) -> None:
         points = _points(found, gpus)
         ax.plot([x for x, _ in points], [times.tflops for _, times in points], f"{marker}:",
                 color=hue, mec=style.MEASURED)  # fmt: skip
-        for x, times in (points[:2] + points[4:])[:: 2 if phone else 1]:
+        for x, times in points[:: 2 if phone else 1]:
             apart = (0, -16) if times.case.n in _SIZES else (right, -4)
             ax.annotate(f"{times.case.n}³", (x, times.tflops), xytext=apart, ha="center",
                         textcoords="offset points", color=style.MUTED, fontsize=9)  # fmt: skip
@@ -289,8 +289,8 @@ def _draw_roof(found: MultiGpuResults, ax: Axes, phone: bool) -> None:
 def _roof_conclusion(found: MultiGpuResults) -> str:
     two, four = (_points(found, gpus)[-1][1].tflops for gpus in (2, 4))
     return (
-        "Latency and idle SMs hold small products far below the roofline; the bandwidth of the "
-        f"link limits none. Large ones reach up to {number(two)} and {number(four)} TFLOP/s, just "
-        "below the roof: the highest speed of one GPU alone on its part of C. Products below "
+        "Latency and idle SMs hold small products far below the roofline. Large ones reach up to "
+        f"{number(two)} and {number(four)} TFLOP/s at {_SIZES[-1]}³, just below the roof: the "
+        "highest speed of one GPU alone on its part of C. Products below "
         f"{_SIZES[0]}³ are CUDA graphs."
     )

@@ -53,7 +53,7 @@ ROUGH = Point("rough", KERNEL, "fp16", 500.0, 2e-4)
     ("found", "words"),
     [
         ([CUBLAS, GOOD, ROUGH], "good is the fastest with at most the error of cuBLAS in FP32: "
-         "100 TFLOP/s, at 0.5 times its error. What is faster has at least 200 times the error"),
+         "100 TFLOP/s, at 0.5 times its error. Everything faster has at least 200 times the error"),
         ([CUBLAS, GOOD], "Nothing here is faster."),
         ([CUBLAS, ROUGH], "Nothing with at most the error of cuBLAS in FP32 is faster than it."),
         ([GOOD], "cuBLAS in FP32 is not recorded here"),

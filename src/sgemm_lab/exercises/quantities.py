@@ -174,7 +174,7 @@ def fastest_levels(n: int) -> Finder:
         usual = [o for o in times.ways if o.schedules == make_plan((n, n, n), o.levels).schedules]
         way = max(usual, key=lambda one: times.tflops(one.seconds))
         speed = f"{times.tflops(way.seconds):.1f} TFLOP/s"
-        return way.levels, f"They make {speed}, {times.share(way):.2f} times as fast as cuBLAS."
+        return way.levels, f"They reach {speed}, {times.share(way):.2f} times as fast as cuBLAS."
 
     return _of_strassen(fastest)
 

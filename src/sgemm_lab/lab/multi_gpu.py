@@ -271,7 +271,7 @@ def _draw_roof(found: MultiGpuResults, ax: Axes, phone: bool) -> None:
         ax.plot([x for x, _ in points], [times.tflops for _, times in points], f"{marker}:",
                 color=hue, mec=style.MEASURED)  # fmt: skip
         for x, times in points[:: 2 if phone else 1]:
-            apart = (0, -16) if times.case.n in _SIZES else (right, -4)
+            apart = (0, -16) if times.case.n >= (2048 if gpus == 2 else 8192) else (right, -4)
             ax.annotate(f"{times.case.n}³", (x, times.tflops), xytext=apart, ha="center",
                         textcoords="offset points", color=style.MUTED, fontsize=9)  # fmt: skip
     ax.axvline(ridge, color=style.CUBLAS, lw=1, ls="--")

@@ -114,7 +114,7 @@ def conclusion(found: Sequence[Point]) -> str:
         first += " Each level of Strassen's algorithm has more error."
     if not faster:
         return f"{first} Nothing here is faster."
-    return f"{first} Everything faster has at least {number(min(faster))} times the error of cuBLAS."
+    return f"{first} Everything faster has at least {number(min(faster))} times the error."
 
 
 def _fp32_library(found: Sequence[Point]) -> Point | None:

@@ -17,7 +17,7 @@ def no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("no_gpu")
 def test_without_a_gpu_the_plan_is_run_in_numpy(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["several", "--layout", "cannon", "--gpus", "9", "--size", "30,40,50"]) == 0
+    assert main(["multi-gpu", "--layout", "cannon", "--gpus", "9", "--size", "30,40,50"]) == 0
     said = capsys.readouterr()
     assert "There is no GPU here: the plan runs in NumPy" in said.err
     *rows, last = said.out.splitlines()

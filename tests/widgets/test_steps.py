@@ -171,7 +171,7 @@ def leave_out(page: Page, line: int) -> None:
 
 def test_without_the_first_barrier_a_thread_reads_too_early(show: Opener, state: State) -> None:
     page = show(Steps(toy("tiled:TILE=2", 4, 4, 4)))
-    leave_out(page, 32)
+    leave_out(page, 31)
     expect(page.locator(".lab-left-out")).to_contain_text("__syncthreads();")
     danger = page.locator(".lab-danger")
     expect(danger).to_contain_text(
@@ -182,7 +182,7 @@ def test_without_the_first_barrier_a_thread_reads_too_early(show: Opener, state:
         page.locator(".lab-order")
         .inner_text()
         .startswith(
-            "Without the barrier of line 32, one thread after the other runs on to its next"
+            "Without the barrier of line 31, one thread after the other runs on to its next"
         )
     )
     page.get_by_role("button", name="One step on").click()

@@ -180,10 +180,14 @@ class Assuming {
     const { unknown, plan, most } = this;
     const numbers = this.#numbers();
     const block = assumedBlock(unknown, plan.narrowed);
-    const sides = [...numbers].flatMap(([at, { number, whole }]) =>
-      whole && number > 0 && !isStride(this.#fields[at], this.#fields) ? number : [],
-    );
-    const elements = Math.min(elementsOf(sides, block), most.elements);
+    const isOf = (at: number) => isStride(this.#fields[at], this.#fields);
+    const wholes = [...numbers].filter(([, { number, whole }]) => whole && number > 0);
+    const sides = wholes.flatMap(([at, { number }]) => (isOf(at) ? [] : number));
+    const strides = wholes.flatMap(([at, { number }]) => (isOf(at) ? number : []));
+    // A row is as long as a stride that is a side: the longest, so that rows of either fit.
+    const row = Math.max(0, ...strides.filter((one) => sides.includes(one)));
+    const rows = sides.map((side) => Math.max(side, row));
+    const elements = Math.min(elementsOf(rows, block), most.elements);
     const args = this.#args(numbers, elements);
     const counts = args.map(({ count }) => count ?? 0);
     const longest = counts.some(Boolean) ? Math.max(...counts) : 1;

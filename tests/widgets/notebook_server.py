@@ -8,7 +8,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from playwright.sync_api import Page
@@ -58,6 +58,9 @@ def served_notebooks(
             yield {name: f"{root}/{name}.ipynb?reset" for name in notebooks}
         finally:
             server.terminate()
+            with suppress(subprocess.TimeoutExpired):
+                server.wait(timeout=10)
+            server.kill()  # nothing, unless it hangs while it shuts its kernels down
 
 
 def _notebook(sources: Sequence[str]) -> dict[str, object]:

@@ -180,10 +180,10 @@ class Assuming {
     const { unknown, plan, most } = this;
     const numbers = this.#numbers();
     const block = assumedBlock(unknown, plan.narrowed);
-    const isOf = (at: number) => isStride(this.#fields[at], this.#fields);
+    const isStrideAt = (at: number) => isStride(this.#fields[at], this.#fields);
     const wholes = [...numbers].filter(([, { number, whole }]) => whole && number > 0);
-    const sides = wholes.flatMap(([at, { number }]) => (isOf(at) ? [] : number));
-    const strides = wholes.flatMap(([at, { number }]) => (isOf(at) ? number : []));
+    const sides = wholes.flatMap(([at, { number }]) => (isStrideAt(at) ? [] : number));
+    const strides = wholes.flatMap(([at, { number }]) => (isStrideAt(at) ? number : []));
     // A row is as long as a stride that is a side: the longest, so that rows of either fit.
     const row = Math.max(0, ...strides.filter((one) => sides.includes(one)));
     const rows = sides.map((side) => Math.max(side, row));

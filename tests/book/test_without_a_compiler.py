@@ -54,7 +54,7 @@ if __name__ == "__main__":
 
 # Several chapters a process: it takes longer to begin than a chapter to run.
 # The book is built from every page's cells; one part of them runs here once more at each change.
-PARTS = 8
+PARTS = 12
 
 
 @pytest.mark.parametrize("part", range(PARTS))

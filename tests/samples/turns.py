@@ -9,8 +9,8 @@ import pytest
 TODAY = date.today().toordinal()
 """For ``sampled(every, first=TODAY)``: after ``every`` days each case has run."""
 
-TAKES_TURNS = pytest.mark.sampled(every=6, first=TODAY, of="module")
-"""For slow modules: a sixth of the tests each day, and with ``-m whole`` the others."""
+TAKES_TURNS = pytest.mark.sampled(every=7, first=TODAY, of="module")
+"""For slow modules: a seventh of the tests each day, and with ``-m whole`` the others."""
 
 
 def in_turn(names: Iterable[str], ways: Sequence[tuple[Any, ...]], *, every: int = 1) -> list[Any]:

@@ -28,10 +28,10 @@ SIZE = (1024, 1024, 1024)
 BOOK = load_records()[0]
 DEVICE = replace(BOOK.gpu, name="NVIDIA Z40", compute_capability="8.9", sms=142)
 SLOWER = 5.0
-MEASURING = [
+CHAPTERS = [
     path
-    for path in sorted((Path(__file__).parents[2] / "chapters").glob("[0-9]*.md"))
-    if "lab.closing(" in path.read_text(encoding="utf-8")
+    for path in sorted((Path(__file__).parents[2] / "chapters").glob("*.md"))
+    if "{code-cell}" in path.read_text(encoding="utf-8")
 ]
 
 
@@ -194,9 +194,9 @@ def shown_by(chapter: Path) -> list[Any]:
     return shown
 
 
-@pytest.mark.parametrize("chapter", MEASURING, ids=lambda path: path.stem)
-@pytest.mark.sampled(every=6, first=TODAY)
-def test_a_chapters_notebook_shows_what_it_measures_here(
+@pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda path: path.stem)
+@pytest.mark.sampled(every=12, first=TODAY)
+def test_a_notebook_shows_what_it_measures_on_a_gpu_without_a_data_sheet(
     chapter: Path, asked: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(session, "device_target", lambda: "sm_90a")
@@ -207,6 +207,6 @@ def test_a_chapters_notebook_shows_what_it_measures_here(
     shown = shown_by(chapter)
     races = [one for one in shown if isinstance(one, Speeds)]
     boxes = [one for one in shown if isinstance(one, Closing)]
-    assert races or boxes
+    assert races or boxes or "lab.closing(" not in chapter.read_text(encoding="utf-8")
     assert all("Measured here, on NVIDIA Z40" in race.note for race in races)
     assert all(dict(box.rows)["Measured here"].startswith("NVIDIA Z40: ") for box in boxes)

@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 
 from sgemm_lab import style
 from sgemm_lab.errors import LabError
+from sgemm_lab.formulas.occupancy import limits_of
 from sgemm_lab.gpu import Gpu, find_gpu
 from sgemm_lab.lab import session
 from sgemm_lab.lab.output import Output, Picture, table
@@ -62,6 +63,23 @@ class Card:
             return find_gpu(self.device.name)
         except LabError:
             return None
+
+    @property
+    def lanes(self) -> int:
+        """FP32 units of an SM: from the data sheet, else from the measured rate of FMA."""
+        if self.sheet is not None:
+            return self.sheet.fp32_lanes
+        return round(self.fma * 1e3 / (2 * self.device.sms * self.clock_mhz))
+
+    @property
+    def threads_per_sm(self) -> int:
+        """Maximum number of resident threads of an SM."""
+        return limits_of(self.device.compute_capability).threads_per_sm
+
+    @property
+    def peak_gflops(self) -> float:
+        """Peak FP32 GFLOP/s: SMs × lanes × 2 FLOP × highest clock."""
+        return self.device.sms * self.lanes * 2 * self.device.max_clock_mhz / 1e3
 
     @property
     def note(self) -> str:

@@ -10,7 +10,7 @@ from sgemm_lab.formulas.tile import Tile
 from sgemm_lab.hardware import FLOAT_BYTES
 from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.lab.arguments import kernel_of
-from sgemm_lab.lab.card import Card, measured_card
+from sgemm_lab.lab.card import measured_card
 from sgemm_lab.lab.output import Output
 from sgemm_lab.lab.pictures.ring import ring_panel
 from sgemm_lab.records.gpu_record import Record
@@ -52,7 +52,7 @@ def pipeline_of(kernel: Kernel) -> Pipeline:
     return Pipeline(
         latency=round(card.latency["l2"]),
         load=round(FLOAT_BYTES * tile.bk * (tile.bm + tile.bn) / per_clock),
-        compute=round(tile.bm * tile.bn * tile.bk / _lanes(card)),
+        compute=round(tile.bm * tile.bn * tile.bk / card.lanes),
         windows=DRAWN_WINDOWS,
         stages=stages,
     )
@@ -77,13 +77,6 @@ def blocks_per_sm(kernel: Kernel, size: Size, record: Record) -> int:
     compiled = compile_kernel(kernel, f"sm_{record.gpu.compute_capability.replace('.', '')}")
     shared = compiled.shared_bytes + shape.shared_bytes
     return occupancy(limits, Launch(shape.threads, compiled.registers, shared)).blocks
-
-
-def _lanes(card: Card) -> int:
-    """Return the FP32 lanes of an SM: from the data sheet, else from the measured rate of FMA."""
-    if card.sheet is not None:
-        return card.sheet.fp32_lanes
-    return round(card.fma * 1e3 / (2 * card.device.sms * card.clock_mhz))
 
 
 def stage_ring(title: str, name: str | Kernel, *, tile: int) -> Output:

@@ -51,8 +51,8 @@ UNROLLED = (
     "loop, too long for ptxas to write out."
 )
 JOINED = (
-    "clang loads four neighbours with one instruction; of four by NVRTC, ptxas makes one: "
-    "in the machine code there are as many."
+    "One compiler merges loads of neighbours, and ptxas merges those of the other: in the machine "
+    "code there are as many."
 )
 KNOWN = "clang knows the address as a constant, so that ptxas can prove how it is aligned."
 
@@ -64,7 +64,8 @@ TIMES_ONE = (
 )  # fmt: skip
 DIFFERENCES: dict[str, dict[str, str]] = {
     **{name: {"flop": ONES} for name in TIMES_ONE},
-    **{name: dict.fromkeys(AS_WRITTEN, JOINED) for name in ("mma_tf32", "promoted")},
+    "promoted": dict.fromkeys(AS_WRITTEN, JOINED),
+    **{name: {AS_WRITTEN[0]: JOINED} for name in ("split_k", "split_k:BN=128,TN=8,WN=64,STAGES=3")},
     "one_column": {"flop": LANES},
     "one_column:TM=1": {"flop": LANES, **dict.fromkeys(MERGED_LOADS[:2], KNOWN)},
     "register_cache:BM=128,BN=128,TM=8,TN=8": dict.fromkeys(MERGED_LOADS, UNROLLED),

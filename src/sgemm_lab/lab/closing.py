@@ -141,7 +141,8 @@ class Closing:
         both = {self.before.bound.cap.unit, self.now.bound.cap.unit}
         if both == {ISSUE}:
             limit = f"{'fewer' if ratio > 1 else 'more'} instructions"
-            closer = f"{'more' if reached > 1 else 'fewer'} of them per clock"
+            unit = "second" if self.parts and abs(self.parts.clock - 1) >= _SAME else "clock"
+            closer = f"{'more' if reached > 1 else 'fewer'} of them per {unit}"
         else:
             was, unit = self.before.bound.unit, self.now.bound.unit
             limit = f"{'higher' if ratio > 1 else 'lower'} limit"

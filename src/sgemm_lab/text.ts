@@ -1,16 +1,23 @@
 // Numbers and counts as the book writes them: text.py in TypeScript; a test compares them.
 
-const wholeNumbers = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
-const threeDigits = new Intl.NumberFormat("en-US", { maximumSignificantDigits: 3 });
+/** Significant digits, rounded half up as by Intl, which is slow to start. */
+export function significant(value: number, maximumSignificantDigits: number) {
+  const [mantissa, exponent] = Math.abs(value).toExponential().split("e");
+  const rounded = Math.round(Number(`${mantissa}e${maximumSignificantDigits - 1}`));
+  const size = Number(`${rounded}e${Number(exponent) - maximumSignificantDigits + 1}`);
+  const text = `${Math.sign(value) * size}`;
+  return text.includes("e") ? value.toLocaleString("en-US", { maximumSignificantDigits }) : text;
+}
 
 /** A number to three digits: 63,700 and 15.2 and 0.25. */
 export function number(value: number) {
-  return (Math.abs(value) >= 100 ? wholeNumbers : threeDigits).format(value);
+  return Math.abs(value) < 100 ? significant(value, 3) : comma(value);
 }
 
 /** A whole number with its thousands apart: 1,024. */
 export function comma(value: number) {
-  return wholeNumbers.format(value);
+  const text = `${Math.sign(value) * Math.round(Math.abs(value))}`.replace("Infinity", "∞");
+  return text.includes("e") ? value.toLocaleString("en-US") : text.replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
 /** A share such as 0.123 as "12 %", small ones with two digits. */

@@ -49,6 +49,8 @@ def test_scripts_keep_their_order_and_do_not_run_into_each_other(tmp_path: Path)
 
 @pytest.mark.browser
 def test_a_page_loads_one_sheet_and_no_script_that_it_does_not_need(specimen: Site) -> None:
+    script = (specimen.folder / "_static" / asset_bundle.SCRIPT).read_text(encoding="utf-8")
+    assert 'addEventListener("load",I)' not in script  # the theme's tab stops
     for page in ("chapters/first.html", "chapters/second.html"):
         html = (specimen.folder / page).read_text(encoding="utf-8")
         assert len(STYLES.findall(html)) == 1

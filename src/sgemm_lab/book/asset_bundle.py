@@ -48,6 +48,10 @@ _PURGE = Path(__file__).with_name("purge.mjs")
 _IDLE = "*design-tabs.js"
 """No page has tabs."""
 _ADDRESS = re.compile(r"""url\((["']?)(?!data:|[a-z]+:|/|#)([^"')]+)\1\)""")
+_TAB_STOPS = re.compile(
+    r"""(?<=,)"complete"===document\.readyState\?(\w+)\(\):window\.addEventListener\("load",\1\)"""
+)
+"""Where the theme measures, one by one, what scrolls, folded parts too. ``book.ts`` does that."""
 _SCRIPT_TYPES = (None, "text/javascript", "module")
 _SETTING = "DOCUMENTATION_OPTIONS."
 
@@ -86,7 +90,7 @@ def joined_script(static: Path) -> str:
     """Return the scripts that all pages load, as one text."""
     texts = (path.read_text(encoding="utf-8") for path in _found(static, _SCRIPTS))
     # A line of its own: the last one of a script may be a comment. A script may end without ";".
-    return "".join(f"{text}\n;\n" for text in texts)
+    return _TAB_STOPS.sub("0", "".join(f"{text}\n;\n" for text in texts))
 
 
 def joined_sheet(static: Path, pages: Iterable[Path], scripts: Iterable[Path]) -> str:

@@ -1,5 +1,6 @@
 // How an answer is judged by data alone, in a page and for Python's exercises/model.py.
 
+import { number, significant } from "../text.ts";
 import { numberIn } from "./reading.ts";
 
 interface Hint {
@@ -60,17 +61,13 @@ interface Verdict {
   text: string;
 }
 
-const wholeNumbers = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
-const threeDigits = new Intl.NumberFormat("en-US", { maximumSignificantDigits: 3 });
-/** Near 1, where a percent counts, as in the book's boxes. */
-const fourDigits = new Intl.NumberFormat("en-US", { maximumSignificantDigits: 4 });
 const WANTED =
   "A number is wanted, such as 1024 or 2.5 (with a point), or a formula such as 2*32*1024.";
 
 function spelled(value: number) {
   if (!Number.isFinite(value)) return "inf";
-  const digits = Math.abs(value - 1) < 0.06 ? fourDigits : threeDigits;
-  return (Math.abs(value) >= 100 ? wholeNumbers : digits).format(value);
+  // Near 1 a percent counts, as in the book's boxes.
+  return Math.abs(value - 1) < 0.06 ? significant(value, 4) : number(value);
 }
 
 /** A measured number: 2.003 is 2.00, not 2. */

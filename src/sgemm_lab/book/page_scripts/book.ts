@@ -1,19 +1,20 @@
 import { storedText } from "../storage.ts";
 
-// Regions that scroll sideways can be reached, and so scrolled, from the keyboard.
+// Regions that scroll sideways can be reached, and so scrolled, from the keyboard. They are measured
+// where the browser has laid them out: what is folded or hidden, once it is shown.
 (() => {
-  const SCROLLING = ".math, .lab-scroll, .lab-source pre, .lab-figure, .text_html";
-  const mark = () => {
-    const regions: NodeListOf<HTMLElement> = document.querySelectorAll(SCROLLING);
-    // All are measured before one is changed: the page is laid out once.
-    const wide = [...regions].map((region) => region.scrollWidth > region.clientWidth + 1);
-    for (const [place, region] of regions.entries()) {
-      if (wide[place]) region.tabIndex = 0;
+  const SCROLLING =
+    ".math, .lab-scroll, .lab-figure, .output, .pst-scrollable-table-container, :is(.lab-source, .highlight) pre";
+  const sizes = new ResizeObserver((entries) => {
+    for (const region of entries.map(({ target }) => target as HTMLElement)) {
+      if (region.scrollWidth > region.clientWidth + 1) region.tabIndex = 0;
       else region.removeAttribute("tabindex");
     }
-  };
-  addEventListener("load", () => document.fonts.ready.then(mark));
-  addEventListener("resize", mark);
+  });
+  addEventListener("load", async () => {
+    await document.fonts.ready;
+    for (const region of document.querySelectorAll(SCROLLING)) sizes.observe(region);
+  });
 })();
 
 // Sphinx measures what it highlights; a picture's title and description have no box.

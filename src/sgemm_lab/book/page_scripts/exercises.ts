@@ -134,8 +134,8 @@ function close(box: Box) {
 
 /** @param name of a box */
 function isAnswered(name: string) {
-  const element: HTMLElement | null = document.querySelector(`[data-lab][data-name="${name}"]`);
-  return element !== null && (element.dataset.state ?? "empty") !== "empty";
+  const box = boxes.find((one) => one.name === name);
+  return (box?.element.dataset.state ?? "empty") !== "empty";
 }
 
 /** Say what a hidden part waits for, and lead to the first of it. */
@@ -222,18 +222,26 @@ function textOf(part: Element) {
   return texts.join(" ");
 }
 
-/** What says the answer further down: each paragraph, row, picture or box with one of its numbers. */
+/** What may say an answer: paragraphs, rows, pictures and boxes, each with its text. */
+let telling: { part: Element; text: string }[] | undefined;
+
+function findTelling() {
+  const LARGE = "figure, .lab-closing, .lab-widget";
+  const parts = document.querySelectorAll(`.bd-article :is(p, li, tr, dd, ${LARGE})`);
+  return [...parts]
+    .filter((part) => part.matches(LARGE) || !part.querySelector("p, li, tr"))
+    .filter((part) => !part.closest(ASKED))
+    .map((part) => ({ part, text: textOf(part) }));
+}
+
+/** What says the answer further down, by one of its numbers. */
 function mentionsOf(box: Box, data: JudgingData): Element[] {
   const numbers = new RegExp(`(?<![\\d.,])(${answerNumbers(data).join("|")})(?![\\d³×])`);
-  const PARTS = ":is(p, li, tr, dd, figure, .lab-closing, .lab-widget)";
-  const found = [...document.querySelectorAll(`.bd-article ${PARTS}`)].filter(
-    (part) =>
-      box.element.compareDocumentPosition(part) & Node.DOCUMENT_POSITION_FOLLOWING &&
-      !part.closest(ASKED) &&
-      numbers.test(textOf(part)) &&
-      (part.matches("figure, .lab-closing, .lab-widget") || !part.querySelector("p, li, tr")),
-  );
-  return found.map((part) => part.closest(".lab-closing, figure") ?? part).flatMap(onEachGpu);
+  const after = (part: Element) =>
+    box.element.compareDocumentPosition(part) & Node.DOCUMENT_POSITION_FOLLOWING;
+  telling ??= findTelling();
+  const found = telling.filter(({ part, text }) => after(part) && numbers.test(text));
+  return found.flatMap(({ part }) => onEachGpu(part.closest(".lab-closing, figure") ?? part));
 }
 
 /** A part of a page, with those in its place for other GPUs. */

@@ -17,16 +17,6 @@ function savedWidgets(): Record<string, Saved> {
   return JSON.parse(document.querySelector(STATE)?.textContent ?? "{}");
 }
 
-/** Elements with their distance from what the reader sees, in px; what is seen comes first. */
-function nearestFirst(elements: Iterable<Place>) {
-  return [...elements]
-    .map((element) => {
-      const { top, bottom } = element.getBoundingClientRect();
-      return { element, distance: Math.max(0, top - innerHeight, -bottom) };
-    })
-    .sort((one, other) => one.distance - other.distance);
-}
-
 declare global {
   interface Window {
     /** The book's widgets, by name: each script of a widget adds its own. */
@@ -60,10 +50,10 @@ export function drawWhenNear() {
   });
 
   async function draw(places: Iterable<Place> = all()) {
-    for (const { element, distance } of nearestFirst(places)) {
-      if (distance) await new Promise((done) => setTimeout(done)); // meanwhile the page answers
-      if (!drawn.has(element)) drawn.set(element, drawInto(element, element.dataset.modelId ?? ""));
-      await drawn.get(element);
+    for (const place of places) {
+      if (!drawn.has(place)) drawn.set(place, drawInto(place, place.dataset.modelId ?? ""));
+      await drawn.get(place);
+      await new Promise((done) => setTimeout(done)); // meanwhile the page answers
     }
   }
 

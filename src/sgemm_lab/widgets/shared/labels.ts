@@ -1,6 +1,6 @@
 type Disc = [x: number, y: number, r: number, thin?: boolean];
 
-const ruler = document.createElement("canvas").getContext("2d") as CanvasRenderingContext2D;
+let ruler: CanvasRenderingContext2D | undefined;
 
 /** size → text → its width: most are asked for again */
 const widths: Map<number, Map<string, number>> = new Map();
@@ -11,6 +11,7 @@ export function textWidth(text: string, size: number) {
   widths.set(size, known);
   const width = known.get(text);
   if (width !== undefined) return width;
+  ruler ??= document.createElement("canvas").getContext("2d") as CanvasRenderingContext2D;
   ruler.font = `${size}px system-ui, -apple-system, "Segoe UI", Roboto, sans-serif`;
   const measured = ruler.measureText(text).width;
   known.set(text, measured);

@@ -310,7 +310,8 @@ class Curve {
       );
       scene.draw(`curve${even}`, "path", { class: look, d: d.join("") });
     }
-    for (const one of plan.measured) this.drawSpeeds(one);
+    const marks = [...plan.measured].sort((a, b) => Number(b.even) - Number(a.even));
+    for (const one of marks) this.drawSpeeds(one); // squares lie on diamonds
     const [size, share] = [plan.product.m, plan.found.useful];
     scene.draw("now", "path", { class: "lab-now", d: `M${x(size)} ${y(0)}V${y(share) + 6}` });
     scene.draw("here", "circle", { class: "lab-here", cx: x(size), cy: y(share), r: 5.5 });

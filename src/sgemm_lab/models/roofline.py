@@ -171,5 +171,5 @@ def clock_text(spread: Spread | None) -> str:
     if spread is None:
         return "SM clock not read"
     if spread.min == spread.max:
-        return f"SM clock {spread.median:,.0f} MHz by nvidia-smi"
+        return f"SM clock at most {spread.max:,.0f} MHz by nvidia-smi"
     return f"SM clock {spread.min:,.0f} to {spread.max:,.0f} MHz by nvidia-smi"

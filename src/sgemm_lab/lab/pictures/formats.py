@@ -68,7 +68,7 @@ def tf32_split(title: str, *, says: str = "") -> Output:
 
 def fp16_scaling() -> Output:
     """Draw how two scalings move the numbers of a column of A and a row of B into FP16's range."""
-    low, high, lowest, largest = -28, 18, -14, 16  # exponents; FP16: IEEE 754 binary16
+    low, high, lowest, largest = -38, 18, -14, 16  # exponents; FP16: IEEE 754 binary16
     unit, label, tall = (PANEL_WIDTH - 74) / (high - low), 74, 12
 
     def at(exponent: float) -> float:
@@ -81,10 +81,12 @@ def fp16_scaling() -> Output:
         y = 28 + number * 48
         parts.append(words(0, y + 10, stage, bold=True))
         for name, first, hue, below in zip("AB", firsts, ("dram", "shared"), (0, 16), strict=True):
+            parts.append(rectangle(at(first - 11), y + below, 10 * unit, tall, hue, 0.2))
             parts.append(rectangle(at(first), y + below, 10 * unit, tall, hue, 0.6))
             parts.append(words(at(first) + 10 * unit + 4, y + below + 10, name))
     described = (
         "As given, the numbers of a column of A are too small for FP16, those of a row of B large. "
-        "Scaled along k both have the same size, scaled by row and column they end just below 2^15."
+        "Scaled along k both have the same size, scaled by row and column they end just below "
+        "2^15, and their small parts, 2^11 times smaller, are in FP16's range as well."
     )
     return panel("Numbers by size, from small to large", parts, 170, described)

@@ -27,7 +27,7 @@ def running_sums(title: str) -> Output:
         path = "L".join(f"{x:.1f} {y:.1f}" for x, y in zip(xs, ys, strict=True))
         parts.append(stroke(f"M0 {base}L{path}", hue, thick=2.5))
     parts += [
-        words(8, 18, "error"),
+        words(8, 18, "error ÷ sum, linear scale"),
         words(8, 70, "tensor core: truncated", hue="register", bold=True),
         words(
             PANEL_WIDTH - 8, base - 24, "FP32 unit: rounded", hue="dram", anchor="end", bold=True

@@ -8,7 +8,7 @@ from sgemm_lab.lab.output import Output
 from sgemm_lab.lab.pictures.frame import frames, outline, panel, rectangle, words
 from sgemm_lab.widgets import Frames
 
-_SMALL, _LARGE, _ROW = 7, 29, 35
+_SMALL, _LARGE, _ROW = 12, 29, 54
 """Sides of a term in a product and in their sum, and the height of a product's row, in px."""
 _PALE = 0.3
 _FACTORS = {one.name: (terms(one.left), terms(one.right)) for one in PRODUCTS}
@@ -16,7 +16,7 @@ _FACTORS = {one.name: (terms(one.left), terms(one.right)) for one in PRODUCTS}
 
 def seven_products() -> Frames:
     """Slide through the quadrants of C: the products that each is the sum of."""
-    return frames("Quadrant of C", {f"C{at}": _frame(f"C{at}") for at in QUADRANTS}, frame=3)
+    return frames("Quadrant of C", {f"C{at}": _frame(f"C{at}") for at in QUADRANTS})
 
 
 def _frame(name: str) -> Output:
@@ -27,10 +27,10 @@ def _frame(name: str) -> Output:
         found = {(a[1:], b[1:]): sign * s * t for a, s in left for b, t in right if sign}
         hue = "fg" if sign else "muted"
         if sign:
-            parts.append(words(0, y + 19, _sign(sign), bold=True))
-        parts.append(words(14, y + 19, one.name, hue=hue, bold=bool(sign)))
+            parts.append(words(0, y + 28, _sign(sign), bold=True))
+        parts.append(words(14, y + 28, one.name, hue=hue, bold=bool(sign)))
         parts += _terms(38, y, _SMALL, found)
-        parts.append(words(80, y + 19, _product(one.name), hue=hue))
+        parts.append(words(102, y + 28, _product(one.name), hue=hue))
         total.update(found)
     x, y = 80, 7 * _ROW + 24
     parts.append(words(0, y + 2 * _LARGE + 4, f"{name} =", bold=True))
@@ -59,7 +59,7 @@ def _terms(
             if sign:
                 yield rectangle(x, y, side, side, "l2" if sign > 0 else "shared", _PALE)
             yield outline(x, y, side, side)
-            if sign is not None and side == _LARGE:
+            if sign is not None:
                 text, hue = (_sign(sign), "fg") if sign else ("0", "muted")
                 yield words(x + side / 2, y + side / 2 + 4, text, hue=hue, anchor="middle")
 

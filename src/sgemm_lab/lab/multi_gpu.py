@@ -289,8 +289,8 @@ def _draw_roof(found: MultiGpuResults, ax: Axes, phone: bool) -> None:
 def _roof_conclusion(found: MultiGpuResults) -> str:
     two, four = (_points(found, gpus)[-1][1].tflops for gpus in (2, 4))
     return (
-        "Latency and idle SMs hold small products far below the roofline. Large ones reach up to "
-        f"{number(two)} and {number(four)} TFLOP/s at {_SIZES[-1]}³, just below the roof: the "
-        "highest speed of one GPU alone on its part of C. Products below "
+        "Latency and idle SMs hold small products far below the roofline. Large ones reach "
+        f"{number(two)} and {number(four)} TFLOP/s at {_SIZES[-1]}³. There the curves are flat: "
+        "the GPUs' arithmetic is the limit, and more FLOP per byte no longer help. Products below "
         f"{_SIZES[0]}³ are CUDA graphs."
     )

@@ -341,6 +341,19 @@ def test_what_a_program_prints_and_ends_with_is_shown() -> None:
     assert program["printed"] == [f"line {number} [2J" for number in range(3, 9)]
 
 
+@pytest.mark.parametrize(
+    ("asks", "words"),
+    [("if (argc != 2) return 1; int n = atoi(argv[1]);", "128"),
+     ("int n = atoi(argv[1]) + atoi(argv[2]);", "128 128"), ("int n = 256;", "")],
+)  # fmt: skip
+def test_a_program_that_asks_for_arguments_is_given_some(asks: str, words: str) -> None:
+    text = SCALE.replace("main()", "main(int argc, char **argv)")
+    at = text.index("const int n = 1000;")
+    done = followed(f"#include <cstdlib>\n{text[:at]}{asks}{text[at + 19 :]}")
+    assert (done["words"], done["launched"]) == (words, {"scale": 1})
+    assert done["findings"] == {}
+
+
 def test_a_long_line_is_cut_and_a_stopped_program_has_no_status() -> None:
     line = 'printf("%0300d\\n", 0); fflush(stdout); extern void elsewhere(); elsewhere();'
     program = followed(SCALE.replace("return bad != 0;", line))

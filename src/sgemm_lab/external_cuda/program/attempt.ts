@@ -50,6 +50,8 @@ interface Way {
   made: MadeValues;
   /** variables of the device that hold nothing, by their names in the PTX */
   unset: string[];
+  /** what main is given besides the program's name */
+  words: string[];
 }
 
 /** What a module gives. */
@@ -110,7 +112,7 @@ class Run {
     this.device = new DeviceMemory(way.garbage);
     this.streams = new Streams(way.order);
     this.calls = new Calls(file);
-    this.wasi = new Wasi(this.memory, () => this.onOutput());
+    this.wasi = new Wasi(this.memory, () => this.onOutput(), way.words);
     this.runtime = new Runtime({
       ...{ heap: this.heapOf, device: this.device, streams: this.streams, calls: this.calls },
       launch: (asked) => this.launch(asked),

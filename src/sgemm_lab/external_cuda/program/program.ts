@@ -15,6 +15,7 @@ import { type HostFinding, UnfollowedError } from "./faults.ts";
 import { compileHost, type HostProgram } from "./host_compiler.ts";
 import type { Kernels, LaunchRun } from "./launcher.ts";
 import type { MadeValues } from "./made_values.ts";
+import { assumedWords } from "./program_arguments.ts";
 import type { Order } from "./streams.ts";
 import { readsOfUnset } from "./unset_variables.ts";
 
@@ -35,6 +36,8 @@ export interface Followed {
   findings: Record<string, Finding[]>;
   /** which constants of the file are smaller than there, in a sentence; "" if none is */
   sizes: string;
+  /** the arguments that main is given, which are assumed; "" for none */
+  words: string;
   /** the last lines that it printed */
   printed: string[];
   /** what it ended with; null if it was not followed to its end */
@@ -64,13 +67,22 @@ export function follow(
 ): Followed {
   const program = compiled(file, clang);
   if (program instanceof UnfollowedError) return nothing(program.message);
+  let words: string[] = [];
   const run = (order: Order, garbage = GARBAGE, unset: string[] = []) =>
-    attempt(program, file, kernels, seconds, { garbage, order, made, unset });
-  const first = run("late");
+    attempt(program, file, kernels, seconds, { garbage, order, made, unset, words });
+  let first = run("late");
+  if (first.needs === null && !first.runs.length) {
+    // It may ask for words, and stop or fail without them.
+    words = assumedWords(file);
+    if (words.length) first = run("late");
+  }
   if (first.needs !== null) return { ...nothing(""), needs: first.needs };
+  if (words.length && !first.runs.length) {
+    return nothing(`main asks for arguments, and with ${words.join(" ")} it launches nothing`);
+  }
   const findings = [...first.findings];
   // What made-up arguments lead to says nothing of the program.
-  if (made.functions.length) return report(first, findings, file);
+  if (made.functions.length) return report(first, findings, file, []);
   const verdict = verdictOf(first);
   if (!first.stopped && first.unwritten.length) {
     if (verdict || differ(first, run("late", OTHER_GARBAGE))) findings.push(unwritten(first));
@@ -80,9 +92,9 @@ export function follow(
   const shown = found ?? verdict;
   if (shown) findings.push(shown);
   else findings.push(...blind(first));
-  if (first.stopped || !first.unset.length) return report(first, findings, file);
+  if (first.stopped || !first.unset.length) return report(first, findings, file, words);
   const { runs } = run("late", GARBAGE, first.unset);
-  return report(first, findings, file, readsOfUnset(runs, first.unset, file));
+  return report(first, findings, file, words, readsOfUnset(runs, first.unset, file));
 }
 
 function compiled(file: CudaFile, clang: Package) {
@@ -103,7 +115,7 @@ function compiled(file: CudaFile, clang: Package) {
 
 const nothing = (stopped: string): Followed => ({
   ...{ needs: null, stopped, isSettled: true, called: [], launched: {}, findings: {}, sizes: "" },
-  ...{ printed: [], status: null, missed: {} },
+  ...{ printed: [], status: null, missed: {}, words: "" },
 });
 
 /** What a program that ended says of itself, if it is not content. */
@@ -198,10 +210,13 @@ const ofKernel = ({ kernel }: LaunchRun) => lastName(kernel.split("<")[0]);
 
 function report(
   { runs, stopped, isTooLarge, output, status }: Attempt,
-  own: HostFinding[],
+  host: HostFinding[],
   file: CudaFile,
+  words: string[],
   more: LaunchRun[] = [],
 ): Followed {
+  // With other words the host may be right.
+  const own = words.length ? host.map((one) => ({ ...one, isCertain: false })) : host;
   const findings = everyFinding([...runs, ...more], own, file);
   const isWrong = findings.some(([, { severity }]) => severity === "error");
   const launched: Record<string, number> = {};
@@ -215,7 +230,7 @@ function report(
   for (const [kernel, one] of findings) byKernel[kernel] = [...(byKernel[kernel] ?? []), one];
   return {
     ...{ needs: null, stopped, isSettled: !isTooLarge || isWrong, sizes: "" },
-    ...{ called: [], launched, missed, findings: byKernel },
+    ...{ called: [], launched, missed, findings: byKernel, words: words.join(" ") },
     ...{ printed: lastLines(output), status: stopped ? null : status },
   };
 }

@@ -54,6 +54,7 @@ export function withProgram(
   const missed = program.missed[name] ?? [];
   const said = [
     `The file's main was followed on its own data: it launches ${name} ${plural(times, "time")}.`,
+    program.words && `Its arguments are assumed: ${program.words}.`,
     program.sizes,
     program.stopped && `It was followed up to here: ${program.stopped.replace(/\.$/, "")}.`,
     missed.length && `It did not come to ${missed.map((line) => `line ${line}`).join(", ")}.`,

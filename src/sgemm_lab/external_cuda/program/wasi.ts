@@ -30,11 +30,15 @@ export class Wasi {
   time = 1_700_000_000_000_000_000n;
   random = 0x2545f491;
   decoder = new TextDecoder();
+  arguments: Uint8Array[];
 
   constructor(
     public memory: () => WebAssembly.Memory,
     public onOutput: () => void,
-  ) {}
+    words: string[],
+  ) {
+    this.arguments = ["program", ...words].map((word) => new TextEncoder().encode(`${word}\0`));
+  }
 
   view = () => new DataView(this.memory().buffer);
   bytes = (at: number, count: number) => new Uint8Array(this.memory().buffer, at, count);
@@ -44,13 +48,20 @@ export class Wasi {
   /** The functions by name; what is not here is refused. */
   functions: Record<string, (...given: number[]) => number> = {
     args_sizes_get: (count, bytes) => {
-      this.set(count, 1);
-      this.set(bytes, 8);
+      this.set(count, this.arguments.length);
+      this.set(
+        bytes,
+        this.arguments.reduce((sum, { length }) => sum + length, 0),
+      );
       return SUCCESS;
     },
     args_get: (list, text) => {
-      this.set(list, text);
-      this.bytes(text, 8).set(new TextEncoder().encode("program\0"));
+      let at = text;
+      for (const [which, word] of this.arguments.entries()) {
+        this.set(list + 4 * which, at);
+        this.bytes(at, word.length).set(word);
+        at += word.length;
+      }
       return SUCCESS;
     },
     environ_sizes_get: (count, bytes) => {

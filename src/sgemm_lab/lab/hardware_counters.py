@@ -55,11 +55,6 @@ class Hardware:
         """Wavefronts of shared loads per multiply-add of a warp."""
         return self.shared_load_wavefronts / (self.ffma_thread_instructions / WARP)
 
-    @property
-    def dram_bytes(self) -> float:
-        """Bytes that passed DRAM, read and written."""
-        return self.dram_read_bytes + self.dram_write_bytes
-
     def waiting(self, *reasons: str) -> float:
         """Return the share of a warp's time that it waits for some of ``STALL_REASONS``."""
         stalls = {name: value for name, value in self.values.items() if name.startswith(_STALLED)}

@@ -118,6 +118,7 @@ PHONE_WIDTH = 3.7
 NARROW = "sgemm-lab-narrow"
 """Where the metadata of an output holds the same picture drawn for a phone, as SVG."""
 
+_GROUP = re.compile(r'^( *)<g(?: id="[^"]*")?>\n(.*?)^\1</g>\n', re.MULTILINE | re.DOTALL)
 _picture_numbers = itertools.count(1)
 
 
@@ -174,13 +175,15 @@ def svg(fig: Figure, title: str, description: str) -> str:
     with book_style():
         fig.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
     drawing = buffer.getvalue()
-    view_box = _found(r'viewBox="([^"]+)"', drawing)
+    view_box = drawing.split('viewBox="')[1].partition('"')[0]
     width = float(view_box.split()[2])
     inside = drawing[drawing.index(">", drawing.index("<svg")) + 1 : drawing.rindex("</svg>")]
     # Matplotlib adds `* {stroke-linejoin: …}`, which inline would restyle the whole page.
-    inside = re.sub(r"<defs>\s*<style.*?</style>\s*</defs>", "", inside, flags=re.DOTALL)
-    inside = re.sub(r"<metadata>.*?</metadata>", "", inside, flags=re.DOTALL)
-    inside = re.sub(r"<!--.*?-->", "", inside, flags=re.DOTALL)
+    unwanted = r"<defs>\s*<style.*?</style>\s*</defs>|<metadata>.*?</metadata>|<!--.*?-->"
+    inside = re.sub(unwanted, "", inside, flags=re.DOTALL)
+    # Groups that only have a name are two thirds of the elements.
+    while (bare := _GROUP.sub(r"\2", inside)) != inside:
+        inside = bare
     inside = re.sub(r"'DejaVu Sans'(?:, *[^;\"]+)?", FONT_STACK, inside)
     inside = re.sub(r"\n\s*\n+", "\n", inside).strip()
 
@@ -199,10 +202,3 @@ def svg(fig: Figure, title: str, description: str) -> str:
         f'<desc id="{prefix}-desc">{escape(description)}</desc>\n'
         f"{inside}\n</svg>"
     )
-
-
-def _found(pattern: str, text: str) -> str:
-    match = re.search(pattern, text)
-    if match is None:
-        raise ValueError(f"Matplotlib's SVG has no {pattern}.")
-    return match.group(1)

@@ -48,9 +48,7 @@ _PURGE = Path(__file__).with_name("purge.mjs")
 _IDLE = "*design-tabs.js"
 """No page has tabs."""
 _ADDRESS = re.compile(r"""url\((["']?)(?!data:|[a-z]+:|/|#)([^"')]+)\1\)""")
-_TAB_STOPS = re.compile(
-    r"""(?<=,)"complete"===document\.readyState\?(\w+)\(\):window\.addEventListener\("load",\1\)"""
-)
+_TAB_STOPS = re.compile(r'(?<=,)"complete"===[\w.]+\?(\w+)\(\):[\w.]+\("load",\1\)')
 """Where the theme measures, one by one, what scrolls, folded parts too. ``book.ts`` does that."""
 _SCRIPT_TYPES = (None, "text/javascript", "module")
 _SETTING = "DOCUMENTATION_OPTIONS."

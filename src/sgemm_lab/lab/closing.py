@@ -130,14 +130,14 @@ class Closing:
     def product_text(self) -> str:
         """The factor as a product: "1.37 = 1.23 (higher limit) × 1.11 (closer to it)."
 
-        Where issue slots set both limits, the two are the number of instructions and their rate.
-        "" without a kernel before, and where the limit is the same.
+        Where issue slots set both limits, the two are the number of instructions and their rate;
+        if these are the same too, what was counted. "" without a kernel before, or a second factor.
         """
         if self.before is None or self.of_bounds is None or self.measured is None:
             return ""
         ratio, reached = self.of_bounds.value, self.now.share / self.before.share
         if abs(ratio - 1) < _SAME:
-            return ""
+            return self._counted_product
         both = {self.before.bound.cap.unit, self.now.bound.cap.unit}
         if both == {ISSUE}:
             limit = f"{'fewer' if ratio > 1 else 'more'} instructions"
@@ -150,6 +150,21 @@ class Closing:
             closer = f"{'closer to' if reached > 1 else 'further from'} it"
         product, equals, *factors = product_texts(self.measured.value, ratio, reached)
         return f"{product} {equals} {factors[0]} ({limit}) × {factors[1]} ({closer})."
+
+    @property
+    def _counted_product(self) -> str:
+        """The factor by counters where the limit is the same; "" if one of the two is no factor."""
+        if self.parts is None or self.measured is None:
+            return ""
+        rate, busy = self.parts.instructions * self.parts.slots, self.parts.sms
+        if min(abs(rate - 1), abs(busy - 1)) < _SAME:
+            return ""
+        product, equals, *factors = product_texts(self.measured.value, rate, busy)
+        more, longer = ("more" if value > 1 else "less" for value in (rate, busy))
+        return (
+            f"{product} {equals} {factors[0]} (an SM at work multiplies {more} per clock) × "
+            f"{factors[1]} (SMs have work for {longer} of the launch)."
+        )
 
     @property
     def rows(self) -> Rows:
@@ -283,7 +298,10 @@ def _losses(one: MeasuredBound) -> str:
 
 def _names(one: MeasuredBound) -> Mapping[str, str]:
     """What a kernel's warps wait for, in words."""
-    return WARP_GROUP_NAMES if "wgmmaWait" in one.kernel.source else NAMES
+    if "wgmmaWait" in one.kernel.source:
+        return WARP_GROUP_NAMES
+    name = "long_scoreboard"
+    return NAMES | ({name: WARP_GROUP_NAMES[name]} if "mbarrierWait" in one.kernel.source else {})
 
 
 def closing(

@@ -69,6 +69,7 @@ def _numbers(kernel: Kernel, loop: Loop) -> dict[str, Any]:
         "steps": len(every),
         "multiply_adds": loop.multiply_adds,
         "extra": loop.extra,
+        "threes": sum(len(step.fetched) == 3 for step in loop.each_turn),
         "in_a_row": loop.reads_in_a_row,
         "kinds": {kind: every.count(kind) for kind in KINDS},
     }

@@ -5,6 +5,7 @@ from itertools import pairwise
 
 from sgemm_lab.lab.output import Output
 from sgemm_lab.lab.pictures.frame import (
+    LETTERS,
     PALE,
     PANEL_WIDTH,
     beside,
@@ -15,11 +16,11 @@ from sgemm_lab.lab.pictures.frame import (
     words,
 )
 
-_SIDE = 8
-"""Rows and columns of the thread tile that is drawn."""
+_ROWS, _COLUMNS = 8, 16
+"""Rows and columns of the thread tile."""
 _LEFT, _TOP, _HIGH = 30, 24, 20
-_WIDE = (PANEL_WIDTH - _LEFT - 2) / _SIDE
-_SHOWN = 3 * _SIDE
+_WIDE = (PANEL_WIDTH - _LEFT - 2) / _COLUMNS
+_SHOWN = 3 * _ROWS
 """Products that are drawn: three columns show the turns."""
 
 Place = tuple[int, int]
@@ -29,9 +30,9 @@ Place = tuple[int, int]
 def column_order(*, serpentine: bool) -> list[Place]:
     """Return the products column by column: each from the top, or every other one upwards."""
     return [
-        (_SIDE - 1 - step if serpentine and column % 2 else step, column)
-        for column in range(_SIDE)
-        for step in range(_SIDE)
+        (_ROWS - 1 - step if serpentine and column % 2 else step, column)
+        for column in range(_COLUMNS)
+        for step in range(_ROWS)
     ]
 
 
@@ -57,7 +58,7 @@ def _step(step: int) -> Output:
 def _order(name: str, order: list[Place]) -> Output:
     described = f"Product {len(order)}: {_factors(order)}."
     says = f"Products that share no factor with the one before: **{unshared(order)}**"
-    return panel(name, _grid(order), _TOP + _SIDE * _HIGH + 24, described, says)
+    return panel(name, _grid(order), _TOP + _ROWS * _HIGH + 24, described, says)
 
 
 def _factors(order: list[Place]) -> str:
@@ -71,18 +72,19 @@ def _factors(order: list[Place]) -> str:
 def _grid(order: list[Place]) -> Iterator[str]:
     a, b = order[-1]
     before = order[-2] if len(order) > 1 else (-1, -1)
-    across, down = _SIDE * _WIDE, _SIDE * _HIGH
-    for at in range(_SIDE):
-        for own, kept, left, above, wide, high in (
-            (at == b, b == before[1], _LEFT + at * _WIDE, _TOP - 20, _WIDE, 18),
-            (at == a, a == before[0], 0, _TOP + at * _HIGH, _LEFT - 4, _HIGH),
-        ):
-            if own:
-                yield box(left, above, wide, high, "register", 1 if kept else 0)
-        hues = ["bg" if now else "fg" for now in (at == b == before[1], at == a == before[0])]
-        yield words(_LEFT + (at + 0.5) * _WIDE, _TOP - 7, f"b{at}", anchor="middle", hue=hues[0])
-        y = _TOP + (at + 0.5) * _HIGH + 4
-        yield words(_LEFT / 2 - 2, y, f"a{at}", anchor="middle", hue=hues[1])
+    across, down = _COLUMNS * _WIDE, _ROWS * _HIGH
+    rows = [(f"a{at}", 0, _TOP + at * _HIGH, _LEFT - 4, _HIGH) for at in range(_ROWS)]
+    columns = [
+        (f"b{at}" if at == b else str(at), _LEFT + at * _WIDE, _TOP - 20, _WIDE, 18)
+        for at in range(_COLUMNS)
+    ]
+    for places, now, was in ((columns, b, before[1]), (rows, a, before[0])):
+        for at, (name, left, above, wide, high) in enumerate(places):
+            if at == now:
+                yield box(left, above, wide, high, "register", 1 if was == now else 0)
+            hue = "bg" if at == now == was else "fg"
+            y = above + high / 2 + 4
+            yield words(left + wide / 2, y, name, anchor="middle", hue=hue, size=LETTERS - 1)
     yield box(_LEFT, _TOP, across, down, "register", PALE / 2)
     walk = "L".join(
         f"{_LEFT + (column + 0.5) * _WIDE:g} {_TOP + (row + 0.5) * _HIGH:g}"
@@ -90,5 +92,5 @@ def _grid(order: list[Place]) -> Iterator[str]:
     )
     yield stroke(f"M{walk}", "register", thick=2)
     x, y = _LEFT + b * _WIDE, _TOP + a * _HIGH
-    yield rectangle(x + 9, y + 2, _WIDE - 18, _HIGH - 4, "register")
+    yield rectangle(x + 3, y + 3, _WIDE - 6, _HIGH - 6, "register")
     yield words(_LEFT, _TOP + down + 18, _factors(order))

@@ -136,10 +136,16 @@ class Closing:
         if self.before is None or self.of_bounds is None or self.measured is None:
             return ""
         ratio, reached = self.of_bounds.value, self.now.share / self.before.share
-        if abs(ratio - 1) < _SAME:
-            return self._counted_product
-        both = {self.before.bound.cap.unit, self.now.bound.cap.unit}
-        if both == {ISSUE}:
+        if same := abs(ratio - 1) < _SAME:
+            counted = self.parts
+            ratio = counted.instructions * counted.slots if counted else 1
+            reached = counted.sms if counted else 1
+            if min(abs(ratio - 1), abs(reached - 1)) < _SAME:
+                return ""
+        if same:
+            limit = f"an SM at work multiplies {'more' if ratio > 1 else 'less'} per clock"
+            closer = f"SMs have work for {'more' if reached > 1 else 'less'} of the launch"
+        elif {self.before.bound.cap.unit, self.now.bound.cap.unit} == {ISSUE}:
             limit = f"{'fewer' if ratio > 1 else 'more'} instructions"
             unit = "second" if self.parts and abs(self.parts.clock - 1) >= _SAME else "clock"
             closer = f"{'more' if reached > 1 else 'fewer'} of them per {unit}"
@@ -150,21 +156,6 @@ class Closing:
             closer = f"{'closer to' if reached > 1 else 'further from'} it"
         product, equals, *factors = product_texts(self.measured.value, ratio, reached)
         return f"{product} {equals} {factors[0]} ({limit}) × {factors[1]} ({closer})."
-
-    @property
-    def _counted_product(self) -> str:
-        """The factor by counters where the limit is the same; "" if one of the two is no factor."""
-        if self.parts is None or self.measured is None:
-            return ""
-        rate, busy = self.parts.instructions * self.parts.slots, self.parts.sms
-        if min(abs(rate - 1), abs(busy - 1)) < _SAME:
-            return ""
-        product, equals, *factors = product_texts(self.measured.value, rate, busy)
-        more, longer = ("more" if value > 1 else "less" for value in (rate, busy))
-        return (
-            f"{product} {equals} {factors[0]} (an SM at work multiplies {more} per clock) × "
-            f"{factors[1]} (SMs have work for {longer} of the launch)."
-        )
 
     @property
     def rows(self) -> Rows:

@@ -133,13 +133,11 @@ def table(
     note: str = "",
     numbers: int = 1,
     code: int | None = None,
-    after: Sequence[str] = (),
 ) -> Output:
     """Return a table. Columns from index ``numbers`` on are numbers and stand to the right.
 
     ``note`` is a line below it that says where the numbers come from. ``code`` is the index of a
-    column that holds code. ``after`` names predictions of the page: until all of them are answered
-    or skipped, the page shows a line instead.
+    column that holds code.
     """
     rows = [list(map(with_spaced_percents, row)) for row in rows]
 
@@ -168,9 +166,6 @@ def table(
     )
     if note:
         html += f'<p class="lab-provenance">{escape(note)}</p>'
-    if after:
-        waits_for = f'data-lab-after="{escape(" ".join(after))}" data-lab-hides="later"'
-        html = f'<div class="lab-waiting" {waits_for}>{html}</div>'
     text = plain_table(heads, rows, numbers=numbers)
     return Output(html, "\n".join([text, *([note] if note else [])]))
 

@@ -269,7 +269,7 @@ function hideResult(box: Box, data: JudgingData) {
       part.setAttribute("data-lab-hides", silent ? "silently" : as);
       if (silent || part.matches("tr")) continue;
       noted.add(section);
-      if (part.matches(".lab-widget, .lab-waiting")) continue;
+      if (part.matches(".lab-widget")) continue;
       part.prepend(html("a", { class: "lab-hidden-note" }));
     }
   };

@@ -73,6 +73,8 @@ NAMED = [
      "nothing orders the two"),
     ("atomicMin(&y[threadIdx.x % 8], z[threadIdx.x]);\nz[64 + threadIdx.x] = y[3];",
      "reads y\\[3\\]"),
+    ("int i = 64 * blockIdx.x + threadIdx.x, gone = 0;\n"
+     "for (int j = 0; j < i && !gone; j++) gone = !y[j] && z[j];\ny[i] = gone;", "writes y"),
 ]  # fmt: skip
 """Bodies that race, and what is said of each."""
 
@@ -138,6 +140,8 @@ FINE = {
             if (blockIdx.x == 1 && i == 10 && threadIdx.x == 0) *stop = 1;""",
     "each counts in its own place": "int i = 64 * blockIdx.x + threadIdx.x; y[i]++; y[i]++;",
     "a flag in shared memory": SHARED_FLAG,
+    "the smaller one, which nobody changes": """int i = 64 * blockIdx.x + threadIdx.x;
+        for (int k = 0; k < 2; k++) y[i] = min(y[i], y[0] + y[7]);""",
     "a barrier of half a warp": """__shared__ int s[32];
         int t = threadIdx.x % 32;
         if (threadIdx.x >= 32) return;

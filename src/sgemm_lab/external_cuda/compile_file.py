@@ -194,6 +194,8 @@ def _compiled(
 def _prelude(part: _Part, sources: Sources) -> list[str]:
     """Return headers of 16-bit floats that a library or a missing header would have included."""
     found = [_PRELUDE]
+    if any(name.startswith("cub/block/") for name in sources.cuda):
+        found.append("cub/cub.cuh")  # which says where its storage is used
     if sources.fills.keys() & LIBRARIES or sources.absent:
         texts = "".join((part.text, *part.headers.values()))
         for name, words in _SMALL_FLOATS.items():

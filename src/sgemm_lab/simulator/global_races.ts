@@ -6,13 +6,15 @@
 // another block has such an access of the same word later, before it reads. Barriers carry this on
 // to other threads of both blocks. A store of the value that is already there is not reported.
 // Volatile accesses race only if a flag says to one thread that the other is done, and no fence makes that
-// true, or the flag is set before the word.
+// true, or the flag is set before the word. A store of the smaller of two, or the like, that leaves what its
+// thread found there is no write; one of a value that the thread made clashes with readers even if it is the
+// same by chance.
 
 import { WARP_BITS } from "./block_barrier_races.ts";
 import type { Access, Kind, Observer, ThreadGroup } from "./group.ts";
 import { ATOMIC, COPY_WRITE, LOAD, STORE } from "./group.ts";
 import type { HazardLog, RaceSentence } from "./hazard_log.ts";
-import { flagLoads, guessingLoads, updatingStores } from "./loaded_values.ts";
+import { flagLoads, guessingLoads, storedValues, updatingStores } from "./loaded_values.ts";
 import type { Memory } from "./memory.ts";
 import { type Instruction, TYPE_BYTES } from "./ptx.ts";
 import type { Mask } from "./registers.ts";
@@ -83,11 +85,12 @@ interface Other {
   site: number;
 }
 
-/** A lane's store that races if it changes anything; `before` is what was there. */
+/** A lane's store that races, if it must, only where it changes anything; `before` is what was there. */
 interface Clash {
   i: number;
   other: Other;
   before: bigint;
+  mustChange: boolean;
 }
 
 /** Watches some arrays in global memory. An observer. */
@@ -104,6 +107,8 @@ export class GlobalRaceDetector implements Observer {
   guesses;
   /** Instructions that store what their thread has read at the same place and changed. */
   updates;
+  /** What kinds of value stores store. */
+  values;
   /** Of each watched array where it lies, and its first word among all that are watched. */
   spans: { start: number; end: number; first: number }[] | null = null;
   /** Those who wrote last, read last and read first. */
@@ -117,7 +122,7 @@ export class GlobalRaceDetector implements Observer {
   flags;
   time = 0;
   /** Of the last store, what races if it changes anything, by word of the lanes. */
-  stored: { use: Use; word: number; clashes: Clash[]; lost: Other[] | null }[] = [];
+  stored: { use: Use; word: number; clashes: Clash[]; lost: Other[] | null; kept?: bigint[] }[] = [];
 
   /** @param arrays names of those that are watched */
   constructor(
@@ -136,6 +141,7 @@ export class GlobalRaceDetector implements Observer {
     });
     this.guesses = guessingLoads(instructions);
     this.updates = updatingStores(instructions);
+    this.values = storedValues(instructions);
     this.flags = flagLoads(instructions);
     const isVolatile = instructions.some(({ parts }) => parts.includes("volatile"));
     if (isVolatile) this.told = new Releases();
@@ -169,11 +175,16 @@ export class GlobalRaceDetector implements Observer {
 
   /** Report a store that changed what another thread had written or read. */
   onStored(access: Access, bits: Stored) {
-    for (const { use, word, clashes, lost } of this.stored) {
+    for (const { use, word, clashes, lost, kept } of this.stored) {
       if (use.access !== access) continue;
       const own = (i: number) => wordStored(access.site, word, this.wordBytes, bits, use.at[i]);
       const wrong: Map<number, Other> = new Map();
-      for (const { i, other, before } of clashes) if (own(i) !== before) wrong.set(i, other);
+      for (const { i, other, before, mustChange } of clashes) {
+        if (!mustChange || own(i) !== before) wrong.set(i, other);
+      }
+      kept?.forEach((before, i) => {
+        if (own(i) !== before) this.writers.note(use.words[i] + word, use, use.lanes[i]);
+      });
       // Of changes to what each has read all but one are lost, even if they store the same.
       const what = this.updates.has(use.site) ? BigInt : own;
       if (lost) for (const i of losers(use.words, what)) wrong.set(i, lost[i]);
@@ -304,8 +315,14 @@ export class GlobalRaceDetector implements Observer {
       // Who reads beside an atomic takes what comes.
       for (const uses of use.how & IS_ATOMIC ? [writers] : [writers, readers, firstReaders]) {
         const wrong = [...this.races(uses, use, word)];
-        const clashes = wrong.map(([i, other]) => ({ i, other, before: before(i) }));
+        const mustChange = uses === writers || !this.values.computed.has(use.site);
+        const clashes = wrong.map(([i, other]) => ({ i, other, before: before(i), mustChange }));
         if (clashes.length) this.stored.push({ use, word, clashes, lost: null });
+      }
+      const { size } = new Set(use.words);
+      if (this.values.keeping.has(use.site) && size === use.words.length) {
+        this.stored.push({ use, word, clashes: [], lost: null, kept: use.words.map((_, i) => before(i)) });
+        continue;
       }
       use.words.forEach((first, i) => {
         writers.note(first + word, use, use.lanes[i]);

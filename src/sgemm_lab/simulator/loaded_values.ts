@@ -13,6 +13,8 @@ const TAKES_AWAY = new Set(
 );
 /** Operations that pass a number on. */
 const PASSES_ON = new Set([...CHANGES, "mov", "cvt"]);
+/** Operations whose result is one of their operands. */
+const [MOVES, CHOOSES] = [new Set(["mov", "cvt", "selp"]), new Set(["min", "max"])];
 
 /** Indices of the instructions that store so. */
 export function updatingStores(instructions: Instruction[]): ReadonlySet<number> {
@@ -40,6 +42,39 @@ export function uniformStores(instructions: Instruction[]): ReadonlySet<number> 
     return isGlobal && of(value);
   });
   return new Set(stores.map(({ index }) => index));
+}
+
+/**
+ * Indices of the stores to global memory of what stood there or something else, such as the smaller one:
+ * `keeping`; and of those whose value the thread made itself: `computed`. A value for all threads, or that
+ * of another element, is none.
+ */
+export function storedValues(instructions: Instruction[]) {
+  const writers = writersOf(instructions);
+  const uniform = uniformStores(instructions);
+  const [keeping, computed] = [new Set<number>(), new Set<number>()];
+  for (const { index, parts, operands } of instructions) {
+    const [place, value] = operands;
+    if (parts[0] !== "st" || parts.includes("shared") || place?.kind !== "address") continue;
+    const seen = new Set<string>();
+    const waiting = registersOf(value).map(({ name }) => ({ name, moved: true }));
+    let [isKept, isCopy] = [false, false];
+    for (let one = waiting.pop(); one; one = waiting.pop()) {
+      if (seen.has(`${one.name} ${one.moved}`)) continue;
+      seen.add(`${one.name} ${one.moved}`);
+      for (const { parts: by, operands: from } of writers.get(one.name) ?? []) {
+        const isLoad = by[0] === "ld" && by[1] !== "param" && from[1].kind === "address";
+        if (isLoad) isKept ||= isSame(from[1] as Address, place);
+        isCopy ||= isLoad && one.moved;
+        const moved = one.moved && MOVES.has(by[0]);
+        if (!moved && !CHOOSES.has(by[0])) continue;
+        waiting.push(...from.slice(1, 3).flatMap(registersOf).map(({ name }) => ({ name, moved })));
+      }
+    }
+    if (isKept) keeping.add(index);
+    else if (!isCopy && !uniform.has(index) && !parts.includes("local")) computed.add(index);
+  }
+  return { keeping, computed };
 }
 
 /**

@@ -4,6 +4,7 @@ import { LabError, orNull } from "../../errors.ts";
 import { DeadlockError, EndlessLoopError, TimeLimitError } from "../../simulator/divergence.ts";
 import { RACE, UNWRITTEN } from "../../simulator/hazard_log.ts";
 import type { Hazard } from "../../simulator/hazard_types.ts";
+import { storedValues } from "../../simulator/loaded_values.ts";
 import type { ShapedArray, TypedArray } from "../../simulator/memory.ts";
 import { UNWRITTEN as EMPTY, WRITTEN } from "../../simulator/memory.ts";
 import { parse } from "../../simulator/ptx.ts";
@@ -300,9 +301,15 @@ export class Launcher {
     if (!hazards.length || !hazards.every(ofArrays)) return false;
     // Each thread alone loses no sum between what it finds out and what it stores.
     const { ptx, entry } = this.kernels[launch.key];
-    const sums = (parse(ptx).get(entry)?.instructions ?? []).flatMap(({ parts, location }) =>
+    const instructions = parse(ptx).get(entry)?.instructions ?? [];
+    const sums = instructions.flatMap(({ parts, location }) =>
       /^(atom|red)$/.test(parts[0]) && parts.includes("add") ? `${location}` : [],
     );
+    // What a thread makes of what it reads may be the same by the luck of these numbers.
+    const { computed } = storedValues(instructions);
+    const made = [...computed].map((index) => `${instructions[index].location}`);
+    if (hazards.some((one) => made.includes(`${one.location}`))) return false;
+    if (hazards.some((one) => made.includes(`${one.otherLocation}`))) return false;
     const isOfSum = ({ location, otherLocation }: Hazard) =>
       sums.includes(`${location}`) !== sums.includes(`${otherLocation}`);
     if (hazards.some(isOfSum)) return false;

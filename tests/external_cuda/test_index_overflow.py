@@ -1,7 +1,7 @@
 """From which size on an index or a grid is too narrow, told from runs at small ones."""
 
 import pytest
-from file_reports import checked
+from file_reports import checked, errors, followed
 
 from sgemm_lab.external_cuda import Options
 from sgemm_lab.external_cuda.report import IndexOverflow
@@ -69,3 +69,30 @@ def test_nothing_is_said_of_what_multiplies_no_matrices() -> None:
     source = "__global__ void twice(const float* x, float* y, int n) { int i = threadIdx.x; "
     source += "if (i < n) y[i] = 2.0f * x[i]; }"
     assert found(source, ("1",), ("32",), "x:in:32 y:out:32 n=32") == []
+
+
+STRIDED = """__global__ void ones(char* x, TYPE n) {
+    TYPE i = blockIdx.x * (TYPE)blockDim.x + threadIdx.x;
+    for (; i < n; i += blockDim.x * gridDim.x) x[i] = 1;
+}
+int main() {
+    char* x;
+    cudaMalloc(&x, COUNT);
+    ones<<<1 << 20, 512>>>(x, COUNT);
+}"""
+
+
+@pytest.mark.parametrize(
+    ("type_", "count", "is_wrong"),
+    [
+        ("int", "2000000000", True),
+        ("int", "1600000000", False),
+        ("unsigned", "4000000000u", True),
+        ("size_t", "4000000000u", False),
+    ],
+)
+def test_a_loop_over_the_grid_passes_its_type_at_a_programs_size(
+    type_: str, count: str, is_wrong: bool
+) -> None:
+    shown = errors(followed(STRIDED.replace("TYPE", type_).replace("COUNT", count)))
+    assert any("Line 3: 32 bits are too few" in one for one in shown) == is_wrong

@@ -122,7 +122,8 @@ export class GlobalRaceDetector implements Observer {
   flags;
   time = 0;
   /** Of the last store, what races if it changes anything, by word of the lanes. */
-  stored: { use: Use; word: number; clashes: Clash[]; lost: Other[] | null; kept?: bigint[] }[] = [];
+  stored: { use: Use; word: number; clashes: Clash[]; lost: Other[] | null; kept?: bigint[] }[] =
+    [];
 
   /** @param arrays names of those that are watched */
   constructor(
@@ -321,7 +322,13 @@ export class GlobalRaceDetector implements Observer {
       }
       const { size } = new Set(use.words);
       if (this.values.keeping.has(use.site) && size === use.words.length) {
-        this.stored.push({ use, word, clashes: [], lost: null, kept: use.words.map((_, i) => before(i)) });
+        this.stored.push({
+          use,
+          word,
+          clashes: [],
+          lost: null,
+          kept: use.words.map((_, i) => before(i)),
+        });
         continue;
       }
       use.words.forEach((first, i) => {

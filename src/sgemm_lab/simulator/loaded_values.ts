@@ -68,7 +68,12 @@ export function storedValues(instructions: Instruction[]) {
         isCopy ||= isLoad && one.moved;
         const moved = one.moved && MOVES.has(by[0]);
         if (!moved && !CHOOSES.has(by[0])) continue;
-        waiting.push(...from.slice(1, 3).flatMap(registersOf).map(({ name }) => ({ name, moved })));
+        waiting.push(
+          ...from
+            .slice(1, 3)
+            .flatMap(registersOf)
+            .map(({ name }) => ({ name, moved })),
+        );
       }
     }
     if (isKept) keeping.add(index);

@@ -3,6 +3,7 @@
 import { LabError } from "../../errors.ts";
 import { MOST_KERNELS } from "../../external_cuda/program.py";
 import { secondsNow } from "../../simulator/clock.ts";
+import { parse } from "../../simulator/ptx.ts";
 import type { CudaFile } from "../cuda_file.ts";
 import { sourceName } from "../variables.ts";
 import { Calls } from "./calls.ts";
@@ -10,7 +11,14 @@ import { type HostFinding, ProgramFault, TooLargeError, UnfollowedError } from "
 import { Heap } from "./heap.ts";
 import { demangled, type HostProgram, lineOf } from "./host_compiler.ts";
 import { type Signature, signatureOf, signatureText } from "./kernel_arguments.ts";
-import { type Kernels, Launcher, type LaunchRun, NeededKernel, type Place } from "./launcher.ts";
+import {
+  type Kernels,
+  type Launch,
+  Launcher,
+  type LaunchRun,
+  NeededKernel,
+  type Place,
+} from "./launcher.ts";
 import { libraryFunctions } from "./library_calls.ts";
 import { MADE_BYTES, type MadeValues, MOST_LAUNCHES } from "./made_values.ts";
 import { DeviceMemory } from "./memory.ts";
@@ -18,6 +26,7 @@ import { type Asked, Runtime, type Unwritten } from "./runtime.ts";
 import { type Order, Streams } from "./streams.ts";
 import { unsetVariables } from "./unset_variables.ts";
 import { ProgramEnd, Wasi } from "./wasi.ts";
+import { firstTooWide } from "./wide_numbers.ts";
 
 /** What a run showed. */
 export interface Attempt {
@@ -346,7 +355,9 @@ class Run {
     if (!this.launcher.isPossible(launch, this.shared.get(stub) ?? 0)) {
       throw new UnfollowedError(`${name} is not launched`);
     }
-    if (this.runtime.tooLarge) throw new TooLargeError(this.runtime.tooLarge);
+    if (!this.made.isMade) this.checkWidth(launch);
+    const tooLarge = this.device.tooLarge || this.runtime.tooLarge;
+    if (tooLarge) throw new TooLargeError(tooLarge);
     const { line } = asked;
     const { isMade } = this.made;
     if (isMade && this.launches++ >= MOST_LAUNCHES) {
@@ -364,6 +375,21 @@ class Run {
     const uses = this.launcher.uses(launch, isMade);
     const of = { kernel: name, given: [key, ...given].join(" "), uses };
     this.streams.add({ stream, line, what, ...of, run });
+  }
+
+  /** Find an index of a launch that has too few bits. */
+  checkWidth({ key, name, grid, block, given, signature, line }: Launch) {
+    const kernel = parse(this.kernels[key].ptx).get(this.kernels[key].entry);
+    const numbers = given.map(({ length, buffer }, at) => {
+      const { type } = signature.parameters[at];
+      if (length !== 4 || !/^(unsigned )?(int|long)$/.test(type)) return null;
+      const view = new DataView(buffer);
+      return type[0] === "u" ? view.getUint32(0, true) : view.getInt32(0, true);
+    });
+    const found = kernel && firstTooWide(kernel, { grid, block, numbers });
+    if (!found) return;
+    const message = `${found.message} It is so in the launch of line ${line}.`;
+    this.find("out of bounds", message, { line: found.location.line, kernel: name });
   }
 
   left() {

@@ -53,6 +53,8 @@ export class DeviceMemory {
   blocks: Block[] = [];
   #end = FIRST_OF_DEVICE + ALIGNMENT;
   #held = 0;
+  /** an array that has no room, until a launch needs it; "" if there is none */
+  tooLarge = "";
 
   /** @param garbage what memory holds before anything is written */
   constructor(public garbage: number) {}
@@ -61,7 +63,9 @@ export class DeviceMemory {
     const held = size <= MOST_BYTES ? size : HELD_BYTES;
     this.#held += held;
     const address = this.#end;
-    this.#end += Math.ceil((size + 1) / ALIGNMENT + 1) * ALIGNMENT;
+    const end = (room: number) => address + Math.ceil((room + 1) / ALIGNMENT + 1) * ALIGNMENT;
+    if (end(size) >= LAST) this.tooLarge ||= `${name} has ${size.toLocaleString("en")} bytes`;
+    this.#end = end(end(size) < LAST ? size : held);
     if (!(size >= 0 && this.#held <= MOST_IN_ALL && this.#end < LAST)) {
       throw new TooLargeError(`${name} has ${size.toLocaleString("en")} bytes`);
     }

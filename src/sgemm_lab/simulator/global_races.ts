@@ -14,7 +14,7 @@ import { WARP_BITS } from "./block_barrier_races.ts";
 import type { Access, Kind, Observer, ThreadGroup } from "./group.ts";
 import { ATOMIC, COPY_WRITE, LOAD, STORE } from "./group.ts";
 import type { HazardLog, RaceSentence } from "./hazard_log.ts";
-import { flagLoads, guessingLoads, storedValues, updatingStores } from "./loaded_values.ts";
+import { flagLoads, guessingLoads, storedValues } from "./loaded_values.ts";
 import type { Memory } from "./memory.ts";
 import { type Instruction, TYPE_BYTES } from "./ptx.ts";
 import type { Mask } from "./registers.ts";
@@ -105,8 +105,6 @@ export class GlobalRaceDetector implements Observer {
   oneWay;
   /** Loads of what decides whether and what to change by an atomic, and is not stored. */
   guesses;
-  /** Instructions that store what their thread has read at the same place and changed. */
-  updates;
   /** What kinds of value stores store. */
   values;
   /** Of each watched array where it lies, and its first word among all that are watched. */
@@ -141,7 +139,6 @@ export class GlobalRaceDetector implements Observer {
       return isAtomic && ONE_WAY.some((one) => parts.includes(one));
     });
     this.guesses = guessingLoads(instructions);
-    this.updates = updatingStores(instructions);
     this.values = storedValues(instructions);
     this.flags = flagLoads(instructions);
     const isVolatile = instructions.some(({ parts }) => parts.includes("volatile"));
@@ -187,7 +184,7 @@ export class GlobalRaceDetector implements Observer {
         if (own(i) !== before) this.writers.note(use.words[i] + word, use, use.lanes[i]);
       });
       // Of changes to what each has read all but one are lost, even if they store the same.
-      const what = this.updates.has(use.site) ? BigInt : own;
+      const what = this.values.updating.has(use.site) ? BigInt : own;
       if (lost) for (const i of losers(use.words, what)) wrong.set(i, lost[i]);
       this.report(use, word, wrong);
     }
@@ -283,7 +280,7 @@ export class GlobalRaceDetector implements Observer {
     if (use.how & IS_ATOMIC) return (how & (IS_ATOMIC | IS_VOLATILE)) !== 0;
     if (!(use.how & IS_VOLATILE)) return false;
     if (how & IS_ATOMIC) return true;
-    const bothUpdate = this.updates.has(use.site) && this.updates.has(site);
+    const bothUpdate = this.values.updating.has(use.site) && this.values.updating.has(site);
     const isFlag = this.flags.has(use.site) || this.flags.has(site);
     return (isFlag || !isTold) && (how & IS_VOLATILE) !== 0 && !bothUpdate;
   }
@@ -365,7 +362,8 @@ export class GlobalRaceDetector implements Observer {
 
   /** @param apart whether they are of two blocks */
   sentenceOf(one: Instruction, other: Instruction, apart: boolean): RaceSentence | null {
-    if (this.updates.has(one.index) && this.updates.has(other.index)) return "hazard.update";
+    if (this.values.updating.has(one.index) && this.values.updating.has(other.index))
+      return "hazard.update";
     const atomics = [one, other].filter(({ parts }) => parts[0] === "atom" || parts[0] === "red");
     return apart && atomics.some(({ parts }) => parts.includes("cta")) ? "hazard.scope" : null;
   }

@@ -16,16 +16,6 @@ const PASSES_ON = new Set([...CHANGES, "mov", "cvt"]);
 /** Operations whose result is one of their operands. */
 const [MOVES, CHOOSES] = [new Set(["mov", "cvt", "selp"]), new Set(["min", "max"])];
 
-/** Indices of the instructions that store so. */
-export function updatingStores(instructions: Instruction[]): ReadonlySet<number> {
-  const writers = writersOf(instructions);
-  const isUpdate = ({ parts, operands: [place, value] }: Instruction) => {
-    if (parts[0] !== "st" || place?.kind !== "address") return false;
-    return registersOf(value).some(({ name }) => isChanged(place, name, writers));
-  };
-  return new Set(instructions.filter(isUpdate).map(({ index }) => index));
-}
-
 /** Indices of the stores to global memory of one value for all threads: a constant, or of parameters. */
 export function uniformStores(instructions: Instruction[]): ReadonlySet<number> {
   const writers = writersOf(instructions);
@@ -45,41 +35,28 @@ export function uniformStores(instructions: Instruction[]): ReadonlySet<number> 
 }
 
 /**
- * Indices of the stores to global memory of what stood there or something else, such as the smaller one:
- * `keeping`; and of those whose value the thread made itself: `computed`. A value for all threads, or that
- * of another element, is none.
+ * Indices of the stores of what their thread has read at the same place: `updating` ones change it, `keeping`
+ * ones store that or something else, such as the smaller one. `computed`: those to global memory of a value
+ * that the thread made itself, neither one for all threads nor that of another element.
  */
 export function storedValues(instructions: Instruction[]) {
   const writers = writersOf(instructions);
   const uniform = uniformStores(instructions);
-  const [keeping, computed] = [new Set<number>(), new Set<number>()];
+  const found = {
+    updating: new Set<number>(),
+    keeping: new Set<number>(),
+    computed: new Set<number>(),
+  };
   for (const { index, parts, operands } of instructions) {
     const [place, value] = operands;
-    if (parts[0] !== "st" || parts.includes("shared") || place?.kind !== "address") continue;
-    const seen = new Set<string>();
-    const waiting = registersOf(value).map(({ name }) => ({ name, moved: true }));
-    let [isKept, isCopy] = [false, false];
-    for (let one = waiting.pop(); one; one = waiting.pop()) {
-      if (seen.has(`${one.name} ${one.moved}`)) continue;
-      seen.add(`${one.name} ${one.moved}`);
-      for (const { parts: by, operands: from } of writers.get(one.name) ?? []) {
-        const isLoad = by[0] === "ld" && by[1] !== "param" && from[1].kind === "address";
-        if (isLoad) isKept ||= isSame(from[1] as Address, place);
-        isCopy ||= isLoad && one.moved;
-        const moved = one.moved && MOVES.has(by[0]);
-        if (!moved && !CHOOSES.has(by[0])) continue;
-        waiting.push(
-          ...from
-            .slice(1, 3)
-            .flatMap(registersOf)
-            .map(({ name }) => ({ name, moved })),
-        );
-      }
-    }
-    if (isKept) keeping.add(index);
-    else if (!isCopy && !uniform.has(index) && !parts.includes("local")) computed.add(index);
+    if (parts[0] !== "st" || place?.kind !== "address") continue;
+    const ways = waysTo(place, value, writers);
+    const isElsewhere = parts.includes("shared") || parts.includes("local") || uniform.has(index);
+    if (ways.has("own changed")) found.updating.add(index);
+    else if (ways.has("own moved") || ways.has("own chosen")) found.keeping.add(index);
+    else if (!isElsewhere && !ways.has("other moved")) found.computed.add(index);
   }
-  return { keeping, computed };
+  return found;
 }
 
 /**
@@ -116,26 +93,27 @@ function endingIn(ends: string[], instructions: Instruction[]): ReadonlySet<numb
   return new Set(loads.filter(isOne).map(({ index }) => index));
 }
 
-/** Whether a register holds what was loaded from a place, and then changed. */
-function isChanged(place: Address, register: string, writers: Map<string, Instruction[]>) {
-  const waiting = [{ name: register, changed: false }];
-  const seen = new Set<string>();
+/** Whether a value comes from the "own" place or an "other", and is "moved", "chosen" or "changed" then. */
+function waysTo(place: Address, value: Operand, writers: Map<string, Instruction[]>) {
+  const waiting = registersOf(value).map(({ name }) => ({ name, how: "moved" }));
+  const [seen, ways] = [new Set<string>(), new Set<string>()];
   for (let one = waiting.pop(); one; one = waiting.pop()) {
-    const { name, changed } = one;
-    if (seen.has(`${name} ${changed}`)) continue;
-    seen.add(`${name} ${changed}`);
+    const { name, how } = one;
+    if (seen.has(`${name} ${how}`)) continue;
+    seen.add(`${name} ${how}`);
     for (const { parts, operands } of writers.get(name) ?? []) {
+      const [kind] = parts;
       const from = operands[1];
-      if (parts[0] === "ld" && changed && from.kind === "address" && isSame(from, place))
-        return true;
-      if (!PASSES_ON.has(parts[0])) continue;
-      const next = changed || CHANGES.has(parts[0]);
-      for (const { name } of operands.slice(1).flatMap(registersOf)) {
-        waiting.push({ name, changed: next });
-      }
+      const isLoad = kind === "ld" && parts[1] !== "param" && from?.kind === "address";
+      if (isLoad) ways.add(`${isSame(from, place) ? "own" : "other"} ${how}`);
+      const isMoved = MOVES.has(kind) || (CHOOSES.has(kind) && how === "changed");
+      if (!isMoved && !CHOOSES.has(kind) && !CHANGES.has(kind)) continue;
+      const next = isMoved ? how : CHANGES.has(kind) ? "changed" : "chosen";
+      const sources = operands.slice(1, kind === "selp" ? 3 : undefined).flatMap(registersOf);
+      waiting.push(...sources.map((register) => ({ name: register.name, how: next })));
     }
   }
-  return false;
+  return ways;
 }
 
 /** Whether two operands are the same place, as far as their text says. */

@@ -22,6 +22,7 @@ import { layoutOf, Reached, typeOfVariable } from "./pointers.ts";
 import { REALS } from "./runtime.ts";
 import { reading, type Use, writing } from "./streams.ts";
 import { writtenBy } from "./written_variables.ts";
+import { wrongStart } from "./wrong_starts.ts";
 
 /** A compiled kernel, by its name with the values of its template; or why there is none. */
 export type Kernels = Record<string, { ptx: string; entry: string; refused?: string }>;
@@ -166,8 +167,8 @@ export class Launcher {
     }
     const same = new SameValues();
     const used = new Written();
-    const again = (options: Options) =>
-      simulate(compiled.ptx, compiled.entry, launch.grid, launch.block, given.args, {
+    const again = (options: Options, args = given.args) =>
+      simulate(compiled.ptx, compiled.entry, launch.grid, launch.block, args, {
         ...{ sharedBytes: launch.sharedBytes, starts, reached, variables },
         ...{ joinProducts: true, countRequests: false, ...options },
         timeLimit: options.timeLimit ?? this.left(),
@@ -185,6 +186,7 @@ export class Launcher {
       result = alone;
     }
     const { hazards } = result;
+    if (!hazards.length) this.#checkStarts(launch, given, result.arrays, again);
     const isEmpty = ({ kind, array }: Hazard) =>
       kind === UNWRITTEN && given.blocks.has(array ?? "");
     if (isSketch && hazards.some(isEmpty)) {
@@ -227,6 +229,24 @@ export class Launcher {
       const marks = found[name] ?? [];
       return [{ block, start: 0, end: marks.length, marks }];
     });
+  }
+
+  /** Find a maximum or a minimum that starts from a wrong number. */
+  #checkStarts(
+    { key, name, line }: Launch,
+    { args }: Given,
+    arrays: Result["arrays"],
+    simulated: (options: Options, args?: Given["args"]) => Result,
+  ) {
+    const again = (changed: Given["args"]) =>
+      orNull(() => simulated({ checkHazards: false, timeLimit: SAMPLE_SECONDS }, changed));
+    const { ptx, entry } = this.kernels[key];
+    const found = wrongStart({ ptx, entry, args, arrays, again });
+    if (!found) return;
+    const message =
+      `${found.name} holds ${found.start}, which is none of the numbers that ${name} reads. A maximum ` +
+      "starts from -INFINITY or its first element, a minimum from INFINITY.";
+    this.find("wrong result", message, { line, kernel: name });
   }
 
   /** Whether the same launch left the same memory as it was, and nobody changes it. */

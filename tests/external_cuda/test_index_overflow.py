@@ -1,7 +1,7 @@
 """From which size on an index or a grid is too narrow, told from runs at small ones."""
 
 import pytest
-from file_reports import checked, errors, followed
+from file_reports import checked, errors, followed, program_text
 
 from sgemm_lab.external_cuda import Options
 from sgemm_lab.external_cuda.report import IndexOverflow
@@ -71,15 +71,7 @@ def test_nothing_is_said_of_what_multiplies_no_matrices() -> None:
     assert found(source, ("1",), ("32",), "x:in:32 y:out:32 n=32") == []
 
 
-STRIDED = """__global__ void ones(char* x, TYPE n) {
-    TYPE i = blockIdx.x * (TYPE)blockDim.x + threadIdx.x;
-    for (; i < n; i += blockDim.x * gridDim.x) x[i] = 1;
-}
-int main() {
-    char* x;
-    cudaMalloc(&x, COUNT);
-    ones<<<1 << 20, 512>>>(x, COUNT);
-}"""
+STRIDED = program_text("strided")
 
 
 @pytest.mark.parametrize(

@@ -480,24 +480,7 @@ def test_streams_may_use_parts_of_an_array_alone(right: str, wrong: str, says: s
     assert not says or any("Nothing makes" in one and says in one for one in found), found
 
 
-CHAINED = """
-__global__ void chain(volatile int *flag, int *x) {
-    if (threadIdx.x == 0 && blockIdx.x > 0) while (flag[blockIdx.x - 1] == 0) {}
-    __syncthreads();
-    x[blockIdx.x * 32 + threadIdx.x] = 1;
-    __threadfence();
-    __syncthreads();
-    if (threadIdx.x == 0) flag[blockIdx.x] = 1;
-}
-int main() {
-    int *flag, *x;
-    cudaMalloc((void **)&flag, 16);
-    cudaMalloc((void **)&x, 512);
-    cudaMemset(flag, 0, 16);
-    chain<<<4, 32>>>(flag, x);
-    return cudaDeviceSynchronize();
-}
-"""
+CHAINED = program_text("chain")
 
 
 @pytest.mark.parametrize(("place", "count"), [("[blockIdx.x - 1]", 0), ("[blockIdx.x]", 1)])
@@ -507,30 +490,7 @@ def test_blocks_that_wait_for_what_none_writes_are_stuck(place: str, count: int)
     assert ["does not come to an end" in one for one in found] == [True] * count
 
 
-SET = """
-__constant__ float w[32];
-__global__ void scale(float *y, const float *x) {
-    y[threadIdx.x] = w[threadIdx.x] * x[threadIdx.x];
-}
-__global__ void count(const int *key, int *claimed, int *sum) {
-    int k = key[blockIdx.x * 64 + threadIdx.x];
-    if (atomicCAS(&claimed[k], 0, 1) == 0) atomicAdd(&sum[k], 1);
-    else atomicAdd(&sum[k], 1);
-}
-int main() {
-    float h[32] = {1}, *x, *y;
-    int keys[256], *k, *c, *s;
-    for (int i = 0; i < 256; i++) keys[i] = i % 7;
-    cudaMalloc(&x, sizeof h), cudaMalloc(&y, sizeof h), cudaMalloc(&k, sizeof keys);
-    cudaMalloc(&c, 28), cudaMalloc(&s, 28);
-    cudaMemset(x, 0, sizeof h);
-    cudaMemset(c, 0, 28), cudaMemset(s, 0, 28);
-    cudaMemcpy(k, keys, sizeof keys, cudaMemcpyHostToDevice);
-    cudaMemcpyToSymbol(w, h, sizeof h);
-    scale<<<1, 32>>>(y, x);
-    count<<<4, 64>>>(k, c, s);
-}
-"""
+SET = program_text("set_in_part")
 
 
 @pytest.mark.parametrize(
@@ -550,3 +510,12 @@ def test_what_the_host_sets_and_threads_sum(
     found = [one for each in every for one in each]
     assert {one["severity"] for one in found} == ({severity} if severity else set())
     assert all(says in one["message"] for one in found)
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "count"),
+    [("0", "s[0]", 1), ("FLT_MIN", "s[0]", 1), ("-INFINITY", "fmaxf(s[0], 0)", 0)],
+)
+def test_a_maximum_starts_below_its_elements(start: str, end: str, count: int) -> None:
+    text = program_text("row_maxima").replace("START", start).replace("END", end)
+    assert ["none of the numbers" in one for one in errors(followed(text))] == [True] * count

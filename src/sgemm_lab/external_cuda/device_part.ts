@@ -160,7 +160,7 @@ function withoutHostBodies({ tokens, start, kind }: Declaration, source: string)
   return found + source.slice(place - start);
 }
 
-const blank = (text: string) => text.replace(/[^\r\n]+/g, " ");
+const blank = (text: string) => text.replace(/[^\r\n]/g, " ");
 
 /** Blank a declaration except for #if, #endif and #define. */
 function blankButDirectives({ tokens, start }: Declaration, source: string) {

@@ -75,6 +75,8 @@ interface Exports {
 
 /** How much larger sizes become where a function launches nothing. */
 const SCALES = [1, 4, 16];
+/** Threads, or a number of a launch, below which none passes its type. */
+const NARROW = 2 ** 28;
 const [ABORTED, DIVIDED] = [134, 136];
 
 export function attempt(
@@ -108,6 +110,8 @@ class Run {
   stops: string[] = [];
   /** work that waited when the program printed something */
   waiting: { line: number; what: string } | null = null;
+  /** the last launch */
+  begun: { line: number; what: string } | null = null;
 
   constructor(
     public program: HostProgram,
@@ -372,6 +376,7 @@ class Run {
       return undefined;
     };
     const what = `the launch of ${name} in line ${line}`;
+    this.begun = { line, what };
     const uses = this.launcher.uses(launch, isMade);
     const of = { kernel: name, given: [key, ...given].join(" "), uses };
     this.streams.add({ stream, line, what, ...of, run });
@@ -379,13 +384,16 @@ class Run {
 
   /** Find an index of a launch that has too few bits. */
   checkWidth({ key, name, grid, block, given, signature, line }: Launch) {
-    const kernel = parse(this.kernels[key].ptx).get(this.kernels[key].entry);
     const numbers = given.map(({ length, buffer }, at) => {
       const { type } = signature.parameters[at];
       if (length !== 4 || !/^(unsigned )?(int|long)$/.test(type)) return null;
       const view = new DataView(buffer);
       return type[0] === "u" ? view.getUint32(0, true) : view.getInt32(0, true);
     });
+    const threads = [...grid, ...block].reduce((all, side) => all * side, 1);
+    if (Math.max(threads, ...numbers.map((one) => one ?? 0)) < NARROW) return;
+    const { ptx, entry } = this.kernels[key];
+    const kernel = parse(ptx).get(entry);
     const found = kernel && firstTooWide(kernel, { grid, block, numbers });
     if (!found) return;
     const message = `${found.message} It is so in the launch of line ${line}.`;
@@ -422,9 +430,13 @@ class Run {
   }
 
   late() {
-    if (!this.runtime.isShared || !this.waiting) return null;
-    const { line, what } = this.waiting;
-    return { line, text: `The host does not wait for ${what}.` };
+    const waiting = this.waiting ?? this.begun;
+    if (!this.runtime.isShared || !waiting) return null;
+    const { line, what } = waiting;
+    const text = this.waiting
+      ? "does not wait for"
+      : "uses memory that it shares before the end of";
+    return { line, text: `The host ${text} ${what}.` };
   }
 
   checkHeap() {

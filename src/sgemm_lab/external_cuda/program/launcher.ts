@@ -186,7 +186,7 @@ export class Launcher {
       result = alone;
     }
     const { hazards } = result;
-    if (!hazards.length) this.#checkStarts(launch, given, result.arrays, again);
+    if (!hazards.length && !before) this.#checkStarts(launch, given, result.arrays, again);
     const isEmpty = ({ kind, array }: Hazard) =>
       kind === UNWRITTEN && given.blocks.has(array ?? "");
     if (isSketch && hazards.some(isEmpty)) {

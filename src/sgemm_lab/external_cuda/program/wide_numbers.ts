@@ -8,8 +8,6 @@ import { comma } from "../../text.ts";
 const LIMITS: Record<string, bigint> = { s32: 2n ** 31n, u32: 2n ** 32n };
 const [BELOW, UP_TO] = [/^(lt|ge|lo|hs)$/, /^(le|gt|ls|hi)$/];
 const AXES = "xyz";
-/** Threads, or a number of a launch, below which none passes its type. */
-const LEAST = 2 ** 28;
 
 /** Of a launch its grid and block, and the whole numbers among its arguments, by place. */
 interface Sides {
@@ -23,8 +21,6 @@ interface Sides {
  * a sentence about it; null if none does.
  */
 export function firstTooWide(kernel: PtxKernel, { grid, block, numbers }: Sides) {
-  const threads = [...grid, ...block].reduce((all, side) => all * side, 1);
-  if (Math.max(threads, ...numbers.map((one) => one ?? 0)) < LEAST) return null;
   const writers = writersOf(kernel.instructions);
   const special = (name: string, isUniform: boolean) => {
     const [, what, axis] = /^%(n?tid|n?ctaid)\.([xyz])$/.exec(name) ?? [];

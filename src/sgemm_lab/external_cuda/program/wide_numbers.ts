@@ -41,14 +41,15 @@ export function firstTooWide(kernel: PtxKernel, { grid, block, numbers }: Sides)
       const value = numbers[kernel.parameters.findIndex((own) => own.name === name)] ?? -1;
       return value < 0 ? null : BigInt(value);
     }
-    const [a, b, c] = operands.slice(1).map((from) => most(from, isUniform, depth + 1));
-    if (a === null) return null;
-    if (parts[0] === "mov" || parts[0] === "cvt") return a;
-    if ((b ?? null) === null || !/^(add|mul|mad|shl)$/.test(parts[0]) || parts[1] === "hi")
-      return null;
+    const [a = null, b = null, c = null] = operands
+      .slice(1)
+      .map((from) => most(from, isUniform, depth + 1));
+    if (/^(mov|cvt)$/.test(parts[0])) return a;
+    if (a === null || b === null || parts[1] === "hi") return null;
     if (parts[0] === "add") return a + b;
     if (parts[0] === "shl") return a << b;
-    return parts[0] === "mul" ? a * b : c === null ? null : a * b + c;
+    if (parts[0] === "mul") return a * b;
+    return parts[0] === "mad" && c !== null ? a * b + c : null;
   };
   /** The number that a loop adds to a register. */
   const stepOf = (one: Operand, depth = 0): bigint | null => {

@@ -181,7 +181,7 @@ def svg(fig: Figure, title: str, description: str) -> str:
     # Matplotlib adds `* {stroke-linejoin: …}`, which inline would restyle the whole page.
     unwanted = r"<defs>\s*<style.*?</style>\s*</defs>|<metadata>.*?</metadata>|<!--.*?-->"
     inside = re.sub(unwanted, "", inside, flags=re.DOTALL)
-    # Groups that only have a name are two thirds of the elements.
+    # Groups that only have a name change nothing in the picture.
     while (bare := _GROUP.sub(r"\2", inside)) != inside:
         inside = bare
     inside = re.sub(r"'DejaVu Sans'(?:, *[^;\"]+)?", FONT_STACK, inside)

@@ -4,7 +4,7 @@ import { storedText } from "../storage.ts";
 // where the browser has laid them out: what is folded or hidden, once it is shown.
 (() => {
   const SCROLLING =
-    ".math, .lab-scroll, .lab-figure, .output, .pst-scrollable-table-container, :is(.lab-source, .highlight) pre";
+    ".math, .lab-scroll, .lab-figure, .output, .pst-scrollable-table-container, pre:not([aria-hidden])";
   const sizes = new ResizeObserver((entries) => {
     for (const region of entries.map(({ target }) => target as HTMLElement)) {
       if (region.scrollWidth > region.clientWidth + 1) region.tabIndex = 0;

@@ -124,7 +124,9 @@ def test_the_sizes_checked_by_default_catch_what_small_ones_miss(old: str, new: 
 
 
 def test_checking_ends_at_the_size_that_takes_too_long() -> None:
-    (verdict,) = check_simulated(load_kernel("tiled"), [(64, 64, 4096), (1, 1, 1)], time_limit=0.02)
+    (verdict,) = check_simulated(
+        load_kernel("tiled"), [(64, 64, 65536), (1, 1, 1)], time_limit=0.02
+    )
     assert verdict.fault is None
     assert verdict.refusal is not None
     assert verdict.refusal.startswith(

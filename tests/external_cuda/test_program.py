@@ -55,6 +55,12 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sgemm_lab.external_cuda.program.SECONDS", 1.0)
 
 
+@pytest.fixture
+def patient(impatient: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What takes long before the first launch, or in many, is followed on a busy machine too."""
+    monkeypatch.setattr("sgemm_lab.external_cuda.program.SECONDS", 3.0)
+
+
 LARGE = SCALE.replace("n = 1000;", "n = 1 << 24;")
 LONG = SCALE.replace("n = 1000;", "n = 1 << 19;").replace(
     "y[i] = 2.0f * x[i]", "for (int k = 0; k < n; k++) y[i] += x[k]"
@@ -322,9 +328,7 @@ def test_some_blocks_of_a_launch_that_is_too_large_are_checked() -> None:
     assert any("which has 1000 elements" in one for one in errors(wrong))
 
 
-def test_a_launch_that_takes_too_long_runs_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    # The host fills its arrays before it.
-    monkeypatch.setattr("sgemm_lab.external_cuda.program.SECONDS", 3.0)
+def test_a_launch_that_takes_too_long_runs_once(patient: None) -> None:
     report = checked(LARGE.replace("int bad = 0;", "int bad = 0, last = 16000000;"))
     assert report.said[0] == "Its launch did not come to its end, so no other order was tried."
     assert report.verdict == "no fault found"
@@ -378,12 +382,12 @@ def test_kernels_that_take_too_long_to_compile_are_left_out(
     assert followed(SCALE)["stopped"].startswith("it launches scale, and compiling its kernels")
 
 
-def test_a_launch_that_changes_nothing_runs_once_more() -> None:
+def test_a_launch_that_changes_nothing_runs_once_more(patient: None) -> None:
     program = followed(PRODUCTS.replace("2048", "64"))
     assert (program["stopped"], program["launched"]) == ("", {"naive": 1000})
 
 
-def test_launches_that_a_program_did_not_come_to_are_named() -> None:
+def test_launches_that_a_program_did_not_come_to_are_named(patient: None) -> None:
     more = "busy<<<1, 1>>>(c); cudaDeviceSynchronize();\nnaive<<<1, 1>>>(1, a, b, c);"
     text = PRODUCTS.replace("2048", "64").replace('printf("done', f'{more} printf("done')
     naive = next(check_file(ExternalKernel(Pasted("a.cu", text, Path()))))

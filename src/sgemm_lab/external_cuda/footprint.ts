@@ -10,6 +10,7 @@ import { bytesOf } from "./elements.ts";
 import { elementIn, multiplies, product, shapeAt } from "./launch.ts";
 import type { Done, OtherSizes } from "./one_launch.ts";
 import { type Finding, ofKernel, WRONG_RESULT } from "./severity.ts";
+import { isStride } from "./usual_numbers.ts";
 
 /** Elements for each one that sizes count, such as those of a pixel. */
 const FACTORS = [1, 2, 3, 4];
@@ -19,6 +20,9 @@ const [MOST_MORE, MOST_ALONE] = [8, 2];
 /** Warnings about elements that a launch leaves out at `odd` sizes, or uses behind the last. */
 export function atEdges(done: Done, { done: odd, launched }: OtherSizes, more: Done[]): Finding[] {
   if (multiplies(done.prepared) || odd.result.hazards.length) return [];
+  // Rows or matrices that lie a stride apart have elements that sizes do not count.
+  const { fields } = done.prepared;
+  if (fields.some((one) => isStride(one, fields))) return [];
   return done.prepared.given.flatMap((one, place): Finding[] => {
     if (!isArray(one) || one.start || one.modes) return [];
     for (const mark of [STORED, LOADED]) {

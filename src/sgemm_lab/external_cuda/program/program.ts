@@ -71,7 +71,7 @@ export function follow(
   const run = (order: Order, garbage = GARBAGE, unset: string[] = []) =>
     attempt(program, file, kernels, seconds, { garbage, order, made, unset, words });
   let first = run("late");
-  if (first.needs === null && !first.runs.length) {
+  if (first.needs === null && !first.runs.length && !first.isTooLarge) {
     // It may ask for words, and stop or fail without them.
     words = assumedWords(file);
     if (words.length) first = run("late");

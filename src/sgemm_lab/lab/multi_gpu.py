@@ -6,13 +6,10 @@ from matplotlib.axes import Axes
 
 from sgemm_lab import style
 from sgemm_lab.cuda.launch import has_gpu
-from sgemm_lab.gpu import find_gpu
 from sgemm_lab.lab.arguments import AnySize, size_of
-from sgemm_lab.lab.closing_box import Bars, Box, peak_of
 from sgemm_lab.lab.output import Output, Picture, table
 from sgemm_lab.lab.pictures.frame import figure
 from sgemm_lab.lab.pictures.gpus import timeline_panel
-from sgemm_lab.lab.tried import no_difference
 from sgemm_lab.multi_gpu.layouts import layouts, make_plan
 from sgemm_lab.multi_gpu.model import Link, on_paper
 from sgemm_lab.multi_gpu.plan import Plan, Tile
@@ -26,15 +23,6 @@ from sgemm_lab.widgets import GpuTiles
 from sgemm_lab.widgets.gpu_tiles import PlacedPlan, PlacedProduct, PlacedRound, PlacedTransfer
 
 _NAMES = {"rows": "By rows", "summa": "SUMMA", "cannon": "Cannon"}
-_TEXTS = {
-    "rows": ("share the rows of C, and parts of B travel during a product.", "K stays whole"),
-    "cannon": ("share the tiles, and the next ones travel during a product.",
-               "cuBLAS is faster with all of K in one product"),
-    "summa": ("share the tiles. Each round the owners of a strip of A send it along their row of "
-              "GPUs, the owners of the strip of B along their column.",
-              "K is cut, and nothing hides the first strips"),
-}  # fmt: skip
-"""By layout: what the GPUs do, and what makes their efficiency."""
 _SIZES = (8192, 16384, 32768)
 """n of the large products in the roofline. Smaller ones, from 512 on, ran as CUDA graphs."""
 
@@ -70,53 +58,6 @@ class MultiGpuResults(RecordQueries):
         one = self.product(1, n, graph=True)
         more = self.product(gpus, n, layouts(gpus)[0], graph=True)
         return median(one.overlap) / median(more.overlap)
-
-    def closing(self, gpus: int, n: int, layout: str) -> Output:
-        """Return the closing box of n×n matrices on several GPUs, set against one GPU."""
-        one, more = self.product(1, n), self.product(gpus, n, layout)
-        flop = 2 * n**3
-        before, now = self.ms(one.overlap), self.ms(more.overlap)
-        predicted = 1e3 * self.predicted(more, overlap=True)
-        most = flop / median(more.alone) / 1e12
-        asked = flop_per_link_byte(layout, n, gpus)
-        share = more.over_overlap(more.products) or 1.0
-        is_hidden = share > 1 - no_difference()
-        hidden = "hidden" if is_hidden else "not all hidden"
-        without = "about as long" if is_hidden else f"{share:.1%} of the time"
-        part = before / gpus / self.ms(more.alone)
-        bound = (
-            "Limit: arithmetic of each GPU",
-            f", {more.efficiency:.1%} of {gpus} × {most / gpus:.1f} TFLOP/s, the speed of one GPU "
-            "alone on its part of C.",
-        )
-        rows = [
-            ("Before", f"1 GPU: arithmetic, {one.tflops:.1f} TFLOP/s for all of C."),
-            ("What changed", f"{gpus} GPUs {_TEXTS[layout][0]}"),
-            (f"Why {before / now:.2f}×",
-             f"Transfers are {hidden}: without them it would take {without}. "
-             f"{before / now:.2f} = {gpus} × {part:.3f} (a part of C has fewer tiles) × "
-             f"{more.efficiency:.3f} (efficiency: {_TEXTS[layout][1]})."),
-        ]  # fmt: skip
-        numbers = [
-            ("Limit", f"{gpus} × {most / gpus:.1f} TFLOP/s, the speed of cuBLAS on a part of C"),
-            ("Factor", f"{before:.1f} ÷ {now:.2f} ms = {before / now:.2f}"),
-            ("Estimated",
-             f"{before:.1f} ÷ {predicted:.2f} ms = {before / predicted:.2f}, from the times of the "
-             "products and the model of the link"),
-            ("Link",
-             f"{asked:,.0f} FLOP for each byte, where {self.ridge:.0f} would be enough"),
-        ]  # fmt: skip
-        units, peak = peak_of(find_gpu(self.record.gpu.name), "fp32")
-        bars = Bars(
-            [("1 GPU", one.tflops), (f"{gpus} GPUs", more.tflops)],
-            most,
-            gpus * peak / 1e3,
-            f"{gpus} GPUs' {units}",
-            unit="TFLOP/s",
-        )
-        name = f"{_NAMES[layout]}, {gpus} GPUs"
-        made = Box(name, (n, n, n), bound, rows, numbers, self.note, bars)
-        return Output(made.html(), made.text())
 
     def roof_picture(self) -> Picture:
         """Draw the roofline of the link: TFLOP/s of all GPUs over FLOP per link byte.

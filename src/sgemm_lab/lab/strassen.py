@@ -123,11 +123,11 @@ class StrassenResults:
     def levels_table(self, *sizes: int) -> Output:
         """List levels at some sizes: speed, and speed over that of cuBLAS."""
         rows = [
-            [f"{n}³", str(way.levels), f"{self.tflops(n, way):.1f}", f"{self.share(n, way):.2f}"]
+            [f"{n}³, {plural(way.levels, 'level')}", f"{self.tflops(n, way):.1f}",
+             f"{self.share(n, way):.2f}"]
             for n in sizes for way in self.levels(n)
         ]  # fmt: skip
-        heads = ["size", "levels", "TFLOP/s", "speed ÷ cuBLAS"]
-        return table(heads, rows, numbers=2, note=self.note)
+        return table(["", "TFLOP/s", "speed ÷ cuBLAS"], rows, numbers=2, note=self.note)
 
     def errors(self, n: int, inputs: str = UNIFORM) -> Errors:
         """Return the errors of n×n matrices of a class."""

@@ -16,8 +16,8 @@ _FACTORS = {one.name: (terms(one.left), terms(one.right)) for one in PRODUCTS}
 
 def seven_products() -> Frames:
     """Slide through the quadrants of C: the products that each is the sum of."""
-    # C11 is the sum of two products in which nothing cancels.
-    return frames("Quadrant of C", {f"C{at}": _frame(f"C{at}") for at in QUADRANTS}, frame=1)
+    # Most cancels in C22, the last; in C11 nothing does.
+    return frames("Quadrant of C", {f"C{at}": _frame(f"C{at}") for at in QUADRANTS}, frame=3)
 
 
 def _frame(name: str) -> Output:

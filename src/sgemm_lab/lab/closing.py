@@ -5,7 +5,6 @@ Every number comes from ``models.measured_bound``.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from math import prod
 from typing import NamedTuple, TypeAlias
 
 from sgemm_lab.errors import LabError
@@ -272,19 +271,13 @@ def _is_uneven(cap: Cap) -> bool:
 
 
 def _losses(one: MeasuredBound) -> str:
-    """What the time beyond the limit goes to, where tensor cores ran at a lower clock."""
+    """How busy tensor cores are, where they ran at a lower clock."""
     full, clock = one.record.gpu.max_clock_mhz, one.clock_mhz
     on_tensor_cores = one.bound.cap.unit == GRID and one.kernel.arithmetic != "fp32"
     if not on_tensor_cores or clock is None or clock > _FULL_CLOCK * full:
         return ""
-    exact = 2 * prod(one.score.size) / one.score.gflops / 1e3
-    # Rounded, so that what the reader sees adds up.
-    us, least, slowed = map(round, (exact, exact * one.share, exact * one.share * full / clock))
-    by_clock, by_waits = slowed - least, us - slowed
-    costs = [(by_clock, f"{clock:,.0f} instead of {full:,.0f} MHz cost {by_clock:,}"),
-             (by_waits, f"waiting costs {by_waits:,}")]  # fmt: skip
-    more, less = (text for _, text in sorted(costs, reverse=True))
-    return f"Of {us:,} µs, full rate takes {least:,}, {more}, {less}."
+    busy = percent(one.share * full / clock)
+    return f"They multiply in {busy} of the clocks, at {clock:,.0f} of {full:,.0f} MHz."
 
 
 def _names(one: MeasuredBound) -> Mapping[str, str]:

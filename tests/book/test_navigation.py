@@ -1,8 +1,10 @@
 """Ways through the book: the foot of each page, and the search."""
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
+from page_kinds import CHAPTERS
 from sites import Site
 from turns import TODAY, in_turn
 
@@ -20,6 +22,12 @@ def test_foot_of_a_page_tells_what_its_neighbours_change(specimen: Site, context
     assert foot.locator(".left-prev .prev-next-change").count() == 0
     after.click()
     page.wait_for_url("**/claims.html")
+
+
+def test_takeaway_of_a_chapter_leads_to_the_next(book: Site) -> None:
+    for page, after in pairwise(CHAPTERS[1:16]):
+        _, _, rest = (book.folder / page).read_text("utf-8").partition('<div class="takeaway')
+        assert f'href="{after.rpartition("/")[2]}"' in rest.partition("</div>")[0], page
 
 
 @pytest.mark.browser

@@ -28,6 +28,7 @@ from sgemm_lab.book import (
     share_cards,
     stale_pages,
     stills,
+    takeaways,
     workbench,
 )
 from sgemm_lab.book.collecting import Collector
@@ -62,6 +63,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("doctree-resolved", ledger.fill)
     app.connect("doctree-resolved", glossary.link)
     app.connect("doctree-resolved", origins.gather)
+    app.connect("doctree-resolved", takeaways.add_next)
     app.connect("html-page-context", links.add_page_links)
     app.connect("html-page-context", page_head.add_changes)
     app.connect("html-page-context", panels.add_sheet)

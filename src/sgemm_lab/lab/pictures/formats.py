@@ -4,7 +4,7 @@ from sgemm_lab.lab.output import Output
 from sgemm_lab.lab.pictures.frame import PANEL_WIDTH, outline, panel, rectangle, words
 from sgemm_lab.text import plural
 
-FORMATS = {"FP32": (8, 23), "TF32": (8, 10), "FP16": (5, 10), "BF16": (8, 7)}
+FORMATS = {"FP32": (8, 23), "TF32": (8, 10), "FP16": (5, 10)}
 """Bits of exponent, and of the fraction behind the point. NVIDIA A100 white paper."""
 
 _HIGH = 16
@@ -68,15 +68,17 @@ def tf32_split(title: str, *, says: str = "") -> Output:
 
 def fp16_scaling() -> Output:
     """Draw how two scalings move the numbers of a column of A and a row of B into FP16's range."""
-    low, high, lowest, largest = -38, 18, -14, 16  # exponents; FP16: IEEE 754 binary16
+    low, high, lowest, largest = -38, 23, -14, 16  # exponents; FP16: IEEE 754 binary16
     unit, label, tall = (PANEL_WIDTH - 74) / (high - low), 74, 12
 
     def at(exponent: float) -> float:
         return label + (exponent - low) * unit
 
     parts = [rectangle(at(lowest), 18, (largest - lowest) * unit, 150, "line", 0.15),
-             words(at(lowest) + 2, 12, "FP16 keeps 11 bits")]  # fmt: skip
-    stages = (("as given", -26, 4), ("along k", -11, -11), ("by row, column", 5, 5))
+             words(at(lowest) - 6, 12, "underflow", hue="muted", anchor="end"),
+             words(at((lowest + largest) / 2), 12, "fits FP16", anchor="middle"),
+             words(PANEL_WIDTH, 12, "overflow", hue="muted", anchor="end")]  # fmt: skip
+    stages = (("as given", -26, 10), ("along k", -8, -8), ("by row, column", 5, 5))
     for number, (stage, *firsts) in enumerate(stages):
         y = 28 + number * 48
         parts.append(words(0, y + 10, stage, bold=True))
@@ -85,8 +87,8 @@ def fp16_scaling() -> Output:
             parts.append(rectangle(at(first), y + below, 10 * unit, tall, hue, 0.6))
             parts.append(words(at(first) + 10 * unit + 4, y + below + 10, name))
     described = (
-        "As given, the numbers of a column of A are too small for FP16, those of a row of B large. "
+        "As given, numbers of a column of A are too small for FP16, those of a row of B too large. "
         "Scaled along k both have the same size, scaled by row and column they end just below "
         "2^15, and their small parts, 2^11 times smaller, are in FP16's range as well."
     )
-    return panel("Numbers by size, from small to large", parts, 170, described)
+    return panel("Column k of A and row k of B, from small to large numbers", parts, 170, described)

@@ -7,4 +7,4 @@ CASES = [
     Case(name="L2", work=20, wait=280, most=16),
     Case(name="DRAM", work=20, wait=700, most=16),
 ]
-BLOCKS = [Case(name="tiled", work=1600, wait=1200, most=2)]
+GROUPS = [Case(name="wgmma_tf32", work=1600, wait=1200, most=2)]

@@ -1,7 +1,7 @@
-"""Warps and blocks that take turns: the idle clocks that more of them fill."""
+"""Warps and warp groups that take turns: the idle clocks that more of them fill."""
 
 import pytest
-from latency_hiding_samples import BLOCKS, CASES
+from latency_hiding_samples import CASES, GROUPS
 from playwright.sync_api import Page, expect
 from widget_page import Opener
 
@@ -15,14 +15,13 @@ def page(show: Opener) -> Page:
     return show(LatencyHiding(CASES))
 
 
-@pytest.mark.parametrize(("kind", "unit"), [("block", "banks"), ("warp group", "tensor cores")])
-def test_a_second_one_fills_the_gap_of_the_first(show: Opener, kind: str, unit: str) -> None:
+def test_a_second_one_fills_the_gap_of_the_first(show: Opener) -> None:
     one, two = (
-        show(LatencyHiding(BLOCKS, kind=kind, workers=many)).locator(".lab-verdict")
+        show(LatencyHiding(GROUPS, kind="warp group", workers=many)).locator(".lab-verdict")
         for many in (1, 2)
     )
-    expect(one).to_contain_text(f"The {unit} are idle 43 % of the time: a {kind} cannot")
-    expect(two).to_contain_text(f"as drawn, the {unit} are never idle.")
+    expect(one).to_contain_text("The tensor cores are idle 43 % of the time: a warp group cannot")
+    expect(two).to_contain_text("as drawn, the tensor cores are never idle.")
 
 
 def test_the_book_shows_the_latencies_of_its_card_and_the_wavefronts_of_naive() -> None:

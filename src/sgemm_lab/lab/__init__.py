@@ -24,7 +24,7 @@ Figures
     ``drawn_shapes``, ``other_libraries``;
     a table of what was ``tried``; ``no_difference`` of two speeds.
 Widgets
-    ``banks``, ``barrier_ring``, ``block_turns``, ``coalescing``, ``frames``,
+    ``banks``, ``barrier_ring``, ``coalescing``, ``frames``,
     ``kernel_choice``, ``ladder``, ``latency_hiding``, ``occupancy``,
     ``scoreboard``, ``tile_waves``, ``timeline``, ``warp_group_turns``.
 Products
@@ -63,7 +63,7 @@ from sgemm_lab.lab.exercise import exercise, predict
 from sgemm_lab.lab.hardware_counters import Hardware, bytes_moved, hardware, issue_slots
 from sgemm_lab.lab.kernel_parts import part, power
 from sgemm_lab.lab.ladders import ladder
-from sgemm_lab.lab.latency_hiding import block_turns, latency_hiding, warp_group_turns
+from sgemm_lab.lab.latency_hiding import latency_hiding, warp_group_turns
 from sgemm_lab.lab.listing import show, wgsl
 from sgemm_lab.lab.machine_code import machine_code
 from sgemm_lab.lab.methods import effects

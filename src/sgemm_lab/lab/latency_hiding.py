@@ -1,21 +1,15 @@
-"""Latency hidden by warps, blocks and warp groups: the widget filled with what was measured."""
+"""Latency hidden by warps and warp groups: the widget filled with what was measured."""
 
 from sgemm_lab.formulas.occupancy import limits_of
-from sgemm_lab.hardware import WARP
-from sgemm_lab.kernel import Kernel, Size
+from sgemm_lab.kernel import Kernel
 from sgemm_lab.lab.arguments import kernel_of
 from sgemm_lab.lab.bound_table import bound
 from sgemm_lab.lab.card import newest_card
-from sgemm_lab.lab.speeds import speed
-from sgemm_lab.lab.timelines import blocks_per_sm
 from sgemm_lab.widgets import LatencyHiding
 from sgemm_lab.widgets.latency_hiding import Case
 
 UNROLLED = 4
 """Steps of `naive` that the compiler writes one after another, with all their loads in front."""
-_CUBE: Size = (4096, 4096, 4096)
-_LONE: Size = (129, 129, 65537)
-"""So few tiles that a block of 32 × 32 has its SM to itself, and so many windows."""
 _LEVELS = {"L1": "l1", "L2": "l2", "DRAM": "dram"}
 
 
@@ -39,30 +33,6 @@ def latency_hiding(name: str | Kernel = "naive") -> LatencyHiding:
         chosen=1,
         workers=most // 4,
     )
-
-
-def block_turns(name: str | Kernel = "tiled") -> LatencyHiding:
-    """Slide the blocks on an SM, and see them take turns at the banks.
-
-    A turn of a block is the wavefronts of one window. How long it waits between two turns was
-    measured where a block has an SM to itself.
-
-    Raises:
-        LabError: the kernel has no TILE, or its bound is not known.
-    """
-    card, kernel = newest_card(), kernel_of(name)
-    tile, now = kernel.values["TILE"], bound(kernel)
-    work = now.demand * tile**3 / WARP
-    m, n, k = _LONE
-    seconds = 2 * m * n * k / (speed(kernel, _LONE) * 1e9)
-    window = seconds * card.clock_mhz * 1e6 / -(-k // tile)
-    case = Case(
-        name=kernel.name,
-        work=round(work),
-        wait=round(window - work),
-        most=blocks_per_sm(kernel, _CUBE, card.record),
-    )
-    return LatencyHiding([case], kind="block")
 
 
 def warp_group_turns(name: str | Kernel, *, work: int, wait: int, most: int) -> LatencyHiding:

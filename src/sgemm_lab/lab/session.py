@@ -124,10 +124,11 @@ def live() -> bool:
 
 
 def provenance(device: Device, run: Run) -> str:
-    """Say where, when and how a run's numbers were measured, in one line."""
+    """Say where, when and how a run was measured, in one line; of a run here, its clock too."""
     measured_here = any(run is own for record in _here for own in record.runs)
     start = "Measured here, on" if measured_here else "Recorded on"
+    clock = f", {clock_text(run.clock_mhz)}" if measured_here else ""
     return (
         f"{start} {device.name}, {run.date[:10]}: driver {run.driver}, CUDA {run.cuda}, "
-        f"NVRTC {run.nvrtc}, CuPy {run.cupy}, {clock_text(run.clock_mhz)}."
+        f"NVRTC {run.nvrtc}, CuPy {run.cupy}{clock}."
     )

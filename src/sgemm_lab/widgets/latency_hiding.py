@@ -1,4 +1,4 @@
-"""Warps, blocks or warp groups that take turns at one unit: how many of them keep it busy."""
+"""Warps or warp groups that take turns at one unit: how many of them keep it busy."""
 
 from collections.abc import Sequence
 from typing import Any, TypedDict
@@ -8,7 +8,7 @@ import traitlets
 from sgemm_lab.text import percent
 from sgemm_lab.widgets.base import LabWidget, html_table
 
-UNITS = {"warp": "L1", "block": "the banks", "warp group": "the tensor cores"}
+UNITS = {"warp": "L1", "warp group": "the tensor cores"}
 """What takes turns, and at what."""
 
 

@@ -1,4 +1,4 @@
-// Warps, blocks or warp groups that take turns at one unit: a row of time for each of them, and one for the unit.
+// Warps or warp groups that take turns at one unit: a row of time for each of them, and one for the unit.
 
 import "./latency_hiding.css";
 import { busy } from "../formulas/latency_hiding.ts";
@@ -29,13 +29,6 @@ interface State {
 /** Of each kind: the unit, the slider's name, what bars mean, px of a row where there is no room for more. */
 const KINDS = {
   warp: ["L1", "Warps on the SM", "reads from L1", "waits for its loads", 5],
-  block: [
-    "banks",
-    "Blocks on the SM",
-    "multiplies from shared memory",
-    "waits for tiles, at barriers",
-    30,
-  ],
   "warp group": [
     "tensor cores",
     "Warp groups that multiply",

@@ -20,7 +20,6 @@ from sgemm_lab.lab.pictures.issue_slots import slots_panel
 from sgemm_lab.lab.pictures.l1_queue import l1_queue, wavefronts
 from sgemm_lab.lab.pictures.lane_columns import lane_columns
 from sgemm_lab.lab.pictures.levels import levels_panel
-from sgemm_lab.lab.pictures.machine_map import machine_map
 from sgemm_lab.lab.pictures.matrices import reading, reads
 from sgemm_lab.lab.pictures.ownership import one_element, owns
 from sgemm_lab.lab.pictures.ring import ring_panel
@@ -165,6 +164,8 @@ def test_a_read_of_neighbouring_lanes_reaches_over_the_banks_once() -> None:
     assert "reaches over 1 round" in drawn("lanes in a row").text
     assert "reaches over 2 rounds" in lane_columns("Lanes", load_kernel("float4_tile")).text
     assert "brings 4 k of row 0, wavefront 2 brings 4 k of row 4." in drawn("clocks of a read").text
+    column = bank_clocks("A read", load_kernel("transposed"), "fragA[")
+    assert "wavefront 1 brings 4 rows of k=0, wavefront 2 brings 4 rows" in column.text
 
 
 def test_quarter_warps_share_a_wavefront_where_neighbours_want_the_same_words() -> None:
@@ -202,18 +203,6 @@ def test_a_figure_concludes_in_bold_and_says_where_numbers_come_from() -> None:
     assert "1 &lt; 2" in made.html
     assert made.text.startswith("Why?\nLeft: one and two")
     assert made.text.endswith("H200")
-
-
-def test_the_map_marks_the_limit_of_a_chapter_and_the_one_before() -> None:
-    moved, same = machine_map("shared memory", was="L1"), machine_map("L1", was="L1")
-    assert "Shared memory sets the limit in this chapter, instead of L1." in moved.text
-    assert ">limit<" in moved.html
-    assert ">before<" in moved.html
-    assert "L1 still sets the limit." in same.text
-    assert ">before<" not in same.html
-    assert "L1 sets the limit here." in machine_map("L1").text
-    assert ">limit<" not in machine_map().html
-    assert "The number of busy SMs sets" in machine_map("SMs", was="schedulers").text
 
 
 def test_a_half_warp_that_reads_the_same_16_bytes_takes_a_wavefront() -> None:

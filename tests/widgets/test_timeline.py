@@ -22,19 +22,24 @@ def test_with_one_buffer_copying_and_multiplying_take_turns(show: Opener) -> Non
     gaps = page.locator(".lab-gap").evaluate_all("(all) => all.map((g) => g.getAttribute('d'))")
     assert len(gaps) == 3
     assert all(gaps)
-    assert "3,900 clocks; the arithmetic is busy for 38 % of them." in verdict(page)
+    assert "3,900 clocks, 38 % of them multiplying." in verdict(page)
 
 
-def test_a_second_buffer_fills_the_gaps(show: Opener, state: State) -> None:
-    page = show(timeline(latency=200, load=100))
-    slider = page.get_by_role("slider", name="Buffers")
-    slider.focus()
+def test_loading_ahead_fills_the_gaps_and_a_second_buffer_saves_a_barrier(
+    show: Opener, state: State
+) -> None:
+    page = show(timeline(latency=200, load=100, store=50))
+    gaps, barriers = page.locator(".lab-gap[d^=M]"), page.locator(".lab-barrier")
+    page.get_by_role("slider", name="How the block loads").focus()
+    page.keyboard.press("ArrowRight")
+    assert (state(page, "stages"), state(page, "ahead")) == (1, True)
+    assert "1,950 clocks" in verdict(page)
+    assert (gaps.count(), barriers.count()) == (3, 5)  # a store between two products
     page.keyboard.press("ArrowRight")
     assert state(page, "stages") == 2
-    expect(page.get_by_text("one buffer", exact=True)).to_be_visible()
-    gaps = page.locator(".lab-gap").evaluate_all("(all) => all.filter((g) => g.getAttribute('d'))")
-    assert len(gaps) == 1  # before the first tile
-    assert "1,800 clocks; the" in verdict(page)
+    expect(page.get_by_text("load, then multiply", exact=True)).to_be_visible()
+    assert "1,850 clocks" in verdict(page)
+    assert (gaps.count(), barriers.count()) == (1, 3)
     waits = page.locator(".lab-waits rect").evaluate_all(
         "(all) => all.map((r) => r.width.baseVal.value)"
     )

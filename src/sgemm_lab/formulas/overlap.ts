@@ -7,6 +7,8 @@
 //   warps that do both, when the product of K tile w - `early` begins.
 // - After `latency` the data arrive and occupy the memory pipe of the SM for `load`. Latencies of
 //   several loads overlap; the pipe serves the loads in order of issue.
+// - What has come to registers is stored for `store` clocks: into a buffer of its own while the K
+//   tile before it is multiplied, into the only buffer after that.
 // - K tiles are multiplied in order, each for `compute` clocks.
 //
 // Barriers and other instructions are free, so the model is a bound.
@@ -18,6 +20,7 @@ export interface Pipeline {
   compute: number;
   windows: number;
   stages: number;
+  store?: number;
 }
 
 export interface TimedWindow {
@@ -30,20 +33,25 @@ export interface TimedWindow {
   done: number;
 }
 
-/** What happens to every K tile, in order. */
+/**
+ * What happens to every K tile, in order.
+ *
+ * @param ahead whether the next K tile is requested when a product begins, not when it ends
+ */
 export function schedule(
-  { latency, load, compute, windows, stages }: Pipeline,
+  { latency, load, compute, windows, stages, store = 0 }: Pipeline,
   early = stages,
+  ahead = false,
 ): TimedWindow[] {
   const found: TimedWindow[] = [];
   let [pipeFree, done] = [0, 0];
   for (let number = 0; number < windows; number++) {
     const free = number < early ? 0 : found[number - early].begins;
-    const asked = early < stages || number < early ? free : found[number - stages].done;
+    const asked = ahead || number < early ? free : found[number - stages].done;
     const comes = Math.max(asked + latency, pipeFree);
     const there = comes + load;
     pipeFree = there;
-    const begins = Math.max(there, done);
+    const begins = stages > 1 ? Math.max(there + store, done) : Math.max(there, done) + store;
     done = begins + compute;
     found.push({ number, buffer: number % stages, asked, comes, there, begins, done });
   }

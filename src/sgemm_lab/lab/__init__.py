@@ -20,7 +20,7 @@ Figures
     ``fragment_map``, ``swizzle``, ``multicast``, ``tiles_at_once``, ``tf32_split``,
     ``gpu_layout``, ``share_bars``, ``running_sums``, ``promoted_sums``; for ``frames``:
     ``cancellation_steps``, ``product_steps``, ``warp_group_steps``;
-    ``machine_map``, with a chapter's limit; plots: ``curves``, ``spread``, ``speed_over_error``,
+    ``machine_map``; plots: ``curves``, ``spread``, ``speed_over_error``,
     ``drawn_shapes``, ``other_libraries``;
     a table of what was ``tried``; ``no_difference`` of two speeds.
 Widgets

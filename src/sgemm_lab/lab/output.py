@@ -133,11 +133,12 @@ def table(
     note: str = "",
     numbers: int = 1,
     code: int | None = None,
+    after: tuple[int, str] | None = None,
 ) -> Output:
     """Return a table. Columns from index ``numbers`` on are numbers and stand to the right.
 
     ``note`` is a line below it that says where the numbers come from. ``code`` is the index of a
-    column that holds code.
+    column that holds code. Rows from index ``after[0]`` on wait for the prediction ``after[1]``.
     """
     rows = [list(map(with_spaced_percents, row)) for row in rows]
 
@@ -154,9 +155,12 @@ def table(
     head = "".join(
         cell("th", i, text, ' scope="col"') if text else "<td></td>" for i, text in enumerate(heads)
     )
+    first, waits = after or (len(rows), "")
     body = "".join(
-        "<tr>" + "".join(cell("td", i, text) for i, text in enumerate(row)) + "</tr>"
-        for row in rows
+        (f'<tr class="after-{waits}">' if number >= first else "<tr>")
+        + "".join(cell("td", i, text) for i, text in enumerate(row))
+        + "</tr>"
+        for number, row in enumerate(rows)
     )
     beside = columns_on_a_phone(zip(heads, *rows, strict=True)) if numbers < len(heads) else 0
     stacked = f' lab-stacked" style="--columns: {beside}' if beside else ""

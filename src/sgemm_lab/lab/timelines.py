@@ -7,7 +7,7 @@ from sgemm_lab.cuda.compiler import compile_kernel
 from sgemm_lab.errors import LabError
 from sgemm_lab.formulas.occupancy import Launch, limits_of, occupancy
 from sgemm_lab.formulas.tile import Tile
-from sgemm_lab.hardware import FLOAT_BYTES
+from sgemm_lab.hardware import BANKS, FLOAT_BYTES
 from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.lab.arguments import kernel_of
 from sgemm_lab.lab.card import measured_card
@@ -18,12 +18,14 @@ from sgemm_lab.simulator.formulas import Pipeline
 from sgemm_lab.widgets import BarrierRing
 from sgemm_lab.widgets.timeline import Timeline
 
-DRAWN_WINDOWS = 4
+DRAWN_WINDOWS = 3
 """K tiles that a picture draws; a launch has many more, all alike."""
 
 
 def timeline(name: str | Kernel, **settings: int) -> Timeline:
-    """Draw when a block's K tiles are loaded and multiplied, with one buffer or two.
+    """Draw when a block's K tiles are loaded, stored and multiplied, with one buffer or two.
+
+    A store takes the bytes of a K tile, 4·BK·(BM + BN), over those of all banks per clock.
 
     Args:
         settings: what shall differ from the kernel, such as ``stages``.
@@ -31,7 +33,10 @@ def timeline(name: str | Kernel, **settings: int) -> Timeline:
     Raises:
         LabError: the kernel has no K tiles in shared memory, or the GPU has no card.
     """
-    return Timeline(**{**asdict(pipeline_of(kernel_of(name))), **settings})
+    pipeline = pipeline_of(kernel_of(name))
+    tile = Tile.from_constants(kernel_of(name).values)
+    store = tile.bk * (tile.bm + tile.bn) // BANKS
+    return Timeline(**{**asdict(pipeline), "store": store, **settings})
 
 
 def pipeline_of(kernel: Kernel) -> Pipeline:

@@ -63,6 +63,8 @@ class Pipeline:
     """K tiles of the block."""
     stages: int = 1
     """Buffers of the block in shared memory."""
+    store: float = 0
+    """Clocks in which a K tile goes from registers to its buffer."""
 
 
 class Window(NamedTuple):
@@ -78,13 +80,14 @@ class Window(NamedTuple):
     done: float
 
 
-def schedule(pipeline: Pipeline, early: int | None = None) -> list[Window]:
+def schedule(pipeline: Pipeline, early: int | None = None, *, ahead: bool = False) -> list[Window]:
     """Return the K tiles of a pipeline, in order.
 
-    ``early`` of them are requested before the first arrives, by default as many as stages.
+    ``early`` of them are requested before the first arrives, by default as many as stages; with
+    ``ahead``, each later one when a product begins.
     """
     early = pipeline.stages if early is None else early
-    return [Window(**one) for one in _ask("schedule", asdict(pipeline), early)]
+    return [Window(**one) for one in _ask("schedule", asdict(pipeline), early, ahead)]
 
 
 def tile_distribution(product: Product, sms: int, stream_k: bool = False) -> dict[str, float]:

@@ -5,16 +5,16 @@ import traitlets
 from sgemm_lab.simulator.formulas import Pipeline, schedule
 from sgemm_lab.widgets.base import LabWidget, html_table
 
-_SETTINGS = ("latency", "load", "compute", "windows", "stages")
+_SETTINGS = ("latency", "load", "compute", "windows", "stages", "store")
 _MOST_CLOCKS = 100_000
 
 
 class Timeline(LabWidget):
     """When K tiles are loaded and multiplied, by the model of ``formulas/overlap.ts``.
 
-    A K tile is on its way to registers, waits there for the product before it, and lies in its
-    buffer while it is multiplied. With two buffers it is requested when that product begins, with
-    one when it ends.
+    A K tile is on its way to registers, waits there, and is stored into its buffer, in which it
+    lies while it is multiplied. With two buffers, or ``ahead``, it is requested when the product
+    before it begins, else when that ends.
 
     Args:
         latency: clocks from the request of a K tile until its first data arrive.
@@ -22,6 +22,8 @@ class Timeline(LabWidget):
         compute: clocks that a K tile keeps all the arithmetic of the SM busy.
         windows: K tiles that a block multiplies, 1 to 12.
         stages: buffers of the block, 1 or 2.
+        store: clocks in which a K tile goes from registers to its buffer.
+        ahead: whether the next K tile is requested early with one buffer, too.
 
     All of them are state that Python can read or set.
 
@@ -34,6 +36,8 @@ class Timeline(LabWidget):
     compute = traitlets.Int(512, min=0, max=_MOST_CLOCKS).tag(sync=True)
     windows = traitlets.Int(4, min=1, max=12).tag(sync=True)
     stages = traitlets.Int(1, min=1, max=2).tag(sync=True)
+    store = traitlets.Int(0, min=0, max=_MOST_CLOCKS).tag(sync=True)
+    ahead = traitlets.Bool(False).tag(sync=True)
 
     @property
     def pipeline(self) -> Pipeline:
@@ -48,7 +52,7 @@ class Timeline(LabWidget):
                 f"{window.buffer}",
                 *(f"{t:,.0f}" for t in (window.asked, window.there, window.begins, window.done)),
             ]
-            for window in schedule(self.pipeline, max(1, self.stages - 1))
+            for window in schedule(self.pipeline, 1, ahead=self.ahead or self.stages > 1)
         ]
         heads = ["K tile", "Buffer", "Requested", "In registers", "Multiplied from", "to"]
         return html_table("Clocks at which each K tile passes", heads, rows)

@@ -10,34 +10,50 @@ import { MARGIN, OverTime } from "./shared/over_time.ts";
 import { range } from "./shared/scale.ts";
 import { fit, Scene, slanted } from "./shared/scene.ts";
 
-type State = Pipeline;
+type State = Required<Pipeline> & { ahead: boolean };
 
-const STATE = ["latency", "load", "compute", "windows", "stages"] as const;
+const STATE = ["latency", "load", "compute", "windows", "stages", "store", "ahead"] as const;
 const MOST_BUFFERS = 2;
 const KEY: [string, string][] = [
   ["lab-k-load", "on its way from global memory"],
   ["lab-k-waits", "waits in registers"],
-  ["lab-k-held", "in shared memory"],
-  ["lab-k-compute", "being multiplied (number: the K tile)"],
+  ["lab-k-store", "being stored"],
   ["lab-k-gap", "nothing to multiply"],
+  ["lab-k-barrier", "barrier"],
+];
+/** What a block may do, from slow to fast: its name, and what follows from it. */
+const WAYS = [
+  ["load, then multiply", "While a K tile is loaded, nothing is multiplied."],
+  [
+    "load ahead, one buffer",
+    "Loads lie under multiplying. But before the store, all warps must have read buffer 0, and after it, all of the next K tile must be there: two barriers, and nothing to multiply between them.",
+  ],
+  [
+    "load ahead, two buffers",
+    "A warp stores into the other buffer while others still read this one. One barrier is left.",
+  ],
 ];
 const GUTTER = 66; // px beside the rows
 const EACH = 18; // px, of the row of a buffer
 const TALL = 34; // px, of the row of the arithmetic
 const ABOVE = 18; // px above the rows, for the mark of one buffer
 
-/** The K tiles, when the last one is done, and when it would be with one buffer. */
-interface Plan extends Pipeline {
+/** The K tiles, when the last one is done, and when it would be without loading ahead. */
+interface Plan extends State {
+  way: number;
   items: TimedWindow[];
   total: number;
   serial: number;
 }
 
 export function render({ model, el }: View<State>) {
-  const buffers = choiceSlider("Buffers", (count) => put(model, "stages", count));
+  const ways = choiceSlider("How the block loads", (way) => {
+    model.set("ahead", way > 0);
+    put(model, "stages", Math.max(1, way));
+  });
   const picture = svg("svg", { class: "lab-chart", role: "img" });
   const verdict = html("div", { class: "lab-verdict", role: "status" }, html("p"));
-  const root = tool(el, "lab-over-time lab-timeline", controls([buffers]), [
+  const root = tool(el, "lab-over-time lab-timeline", controls([ways]), [
     picture,
     key(KEY),
     verdict,
@@ -47,10 +63,10 @@ export function render({ model, el }: View<State>) {
   function update() {
     const width = availableWidth(root);
     const plan = planOf(model);
-    buffers.show(plan.stages, range(1, MOST_BUFFERS), `${plan.stages}`);
+    ways.show(plan.way, range(0, MOST_BUFFERS), WAYS[plan.way][0]);
     new Drawing(scene, plan, width).draw(picture);
     say(verdict.children, [planWords(plan)]);
-    const label = `When each K tile is copied and multiplied. ${planWords(plan)}`;
+    const label = `When each K tile is loaded, stored and multiplied. ${planWords(plan)}`;
     setAttributes(picture, { "aria-label": label });
   }
 
@@ -64,19 +80,25 @@ function planOf(model: Model<State>): Plan {
     compute: model.get("compute"),
     windows: model.get("windows"),
     stages: model.get("stages"),
+    store: model.get("store"),
+    ahead: model.get("ahead"),
   };
-  const items = schedule(pipeline, Math.max(1, pipeline.stages - 1));
+  const way = pipeline.stages > 1 ? MOST_BUFFERS : Number(pipeline.ahead);
+  const items = schedule(pipeline, 1, way > 0);
   const alone = schedule({ ...pipeline, stages: 1 });
-  return { ...pipeline, items, total: items.at(-1)?.done ?? 0, serial: alone.at(-1)?.done ?? 0 };
+  return {
+    ...pipeline,
+    way,
+    items,
+    total: items.at(-1)?.done ?? 0,
+    serial: alone.at(-1)?.done ?? 0,
+  };
 }
 
 /** How long it takes, and how much of that is arithmetic. */
-function planWords({ items, total, stages, windows, compute }: Plan) {
+function planWords({ way, total, windows, compute }: Plan) {
   const share = total ? (windows * compute) / total : 0;
-  const time = `${number(total)} clocks; the arithmetic is busy for ${percent(share)} of them.`;
-  if (stages === 1 || !total) return time;
-  const runs = items.every(({ begins }, i) => i === 0 || begins === items[i - 1].done);
-  return runs ? `${time} Once it has started, it never waits.` : time;
+  return `${number(total)} clocks, ${percent(share)} of them multiplying. ${WAYS[way][1]}`;
 }
 
 /** A row for the registers, one per buffer, and one for the arithmetic. */
@@ -105,12 +127,18 @@ class Drawing extends OverTime {
       this.drawItem(item, lane, idle);
       idle = item.done;
     }
+    const last = items.length - 1;
+    const ends = stages > 1 ? [] : items.slice(0, last).map(({ done }) => done);
+    [...items.map(({ begins }) => begins), ...ends].forEach((at, i) => {
+      const d = `M${this.x(at)} ${ABOVE + EACH}V${lane + TALL + 5}`;
+      this.scene.draw(`barrier${i}`, "path", { class: "lab-barrier", d });
+    });
     const axis = lane + TALL + 12;
     this.drawAxis(axis, "clocks");
     if (serial > total) {
       const x = this.x(serial);
       this.scene.draw("serial", "path", { class: "lab-serial", d: `M${x} ${ABOVE}V${axis}` });
-      this.scene.text("serial-name", "lab-tick lab-halo", x, ABOVE - 5, "one buffer", "end");
+      this.scene.text("serial-name", "lab-tick lab-halo", x, ABOVE - 5, WAYS[0][0], "end");
     }
     fit(picture, width, axis + 28);
     this.scene.finish();
@@ -123,7 +151,9 @@ class Drawing extends OverTime {
     idle: number,
   ) {
     const [own, tall, says] = [ABOVE + (1 + buffer) * EACH + 2, EACH - 3, `${n}`];
-    this.box(`waits${n}`, "lab-waits", there, begins, ABOVE + 2, tall, says);
+    const stored = begins - this.plan.store;
+    this.box(`waits${n}`, "lab-waits", there, stored, ABOVE + 2, tall, says);
+    this.box(`store${n}`, "lab-store", stored, begins, own, tall, "");
     this.box(`load${n}`, "lab-load", asked, there, ABOVE + 2, tall, says);
     this.box(`held${n}`, "lab-held", begins, done, own, tall, says);
     const d = begins > idle ? slanted(this.x(idle), this.x(begins), lane, TALL) : "";

@@ -29,6 +29,8 @@ _WIDE = 128
 _LEFT = 82
 _CELL = (PANEL_WIDTH - _LEFT - 2) // BANKS
 _HIGH = 30
+_ROWS_OF_A = 12
+"""Of a transposed tile, as many as are drawn."""
 _BETWEEN = 26
 """Between lanes and banks, in px."""
 _ROW, _LOW = 20, 15
@@ -88,7 +90,9 @@ def bank_phases(
 
 
 def bank_clocks(title: str, name: str | Kernel, line: str, *, says: str = "") -> Output:
-    """Draw the elements of ``As[row][k]`` that a warp's first request brings: a row a wavefront.
+    """Draw the elements of ``As`` that a warp's first request brings, wavefront by wavefront.
+
+    ``As[r][k]`` is drawn by its k, ``As[k][r]`` by its first rows of A.
 
     Args:
         line: a piece of the source line that makes the request, such as "fragA[".
@@ -96,25 +100,30 @@ def bank_clocks(title: str, name: str | Kernel, line: str, *, says: str = "") ->
     kernel = kernel_of(name)
     request = warp_requests(kernel, one_block(kernel), space="shared", line=line)[0]
     waves = shared_wavefronts(request["addresses"], request["bits"] // 8, is_load=True)
-    start, columns = request["start"] // FLOAT_BYTES, kernel.values["BK"]
-    cell = (PANEL_WIDTH - _LEFT - 2) // columns
+    start, wide = request["start"] // FLOAT_BYTES, request["shape"][-1]
+    by_k = wide == kernel.values["BK"]
+    columns, across, down = (wide, "k=", "row ") if by_k else (_ROWS_OF_A, "r", "k=")
+    cell = (PANEL_WIDTH - _LEFT - 2) / columns
     parts = [words(0, 11, "bank")]
-    for k in range(columns):
-        middle = _LEFT + (k + 0.5) * cell
-        parts.append(words(middle, 11, f"{(start + k) % BANKS}", anchor="middle"))
+    for at in range(columns):
+        middle = _LEFT + (at + 0.5) * cell
+        parts.append(words(middle, 11, f"{(start + at) % BANKS}", anchor="middle"))
     said = []
     for clock, wave in enumerate(waves):
         y = 16 + clock * _HIGH
-        row = (min(wave.words) - start) // columns
-        brought = {(word - start) % columns + i for word in wave.words
+        row = f"{down}{(min(wave.words) - start) // wide}"
+        brought = {(word - start) % wide + i for word in wave.words
                    for i in range(request["bits"] // 8 // FLOAT_BYTES)}  # fmt: skip
-        parts += [words(0, y + 10, f"wavefront {clock + 1}"), words(0, y + 23, f"row {row}")]
-        for k in range(columns):
-            opacity = 0.5 if k in brought else 0.0
-            shape = box(_LEFT + k * cell, y, cell, _HIGH - 3, "shared", opacity, f"k={k}",
-                        edge="" if k in brought else "grid", bold=k in brought)  # fmt: skip
+        parts += [words(0, y + 10, f"wavefront {clock + 1}"), words(0, y + 23, row)]
+        for at in range(columns):
+            found = at in brought
+            edge, label = "" if found else "grid", f"{across}{at}"
+            shape = box(_LEFT + at * cell, y, cell, _HIGH - 3, "shared", 0.5 * found, label,
+                        edge=edge, bold=by_k and found)  # fmt: skip
             parts.append(shape)
-        said.append(f"wavefront {clock + 1} brings {len(brought)} k of row {row}")
+        said.append(
+            f"wavefront {clock + 1} brings {len(brought)} {'k' if by_k else 'rows'} of {row}"
+        )
     described = f"A read of a warp of '{kernel.display_name}': {', '.join(said)}."
     return panel(title, parts, 16 + _HIGH * len(waves), described, says)
 

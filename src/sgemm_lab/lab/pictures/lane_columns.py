@@ -30,7 +30,7 @@ def lane_columns(title: str, name: str | Kernel, line: str = "fragB[", *, says: 
         y, first = _TOP + number * _ROW, number * BANKS
         parts.append(words(0, y + 18, f"{first}–{first + BANKS - 1}"))
         parts.append(outline(_LEFT, y + 0.5, BANKS * _CELL, _ROW - 5, "grid"))
-    rounds = set()
+    rounds, filled = set(), set()
     for lane, address in enumerate(request["addresses"][:PHASE_LANES]):
         if address is None:
             continue
@@ -39,11 +39,16 @@ def lane_columns(title: str, name: str | Kernel, line: str = "fragB[", *, says: 
         rounds |= {column // BANKS for column in read}
         size = (kernel.values["BM"], columns, kernel.values["BK"])
         mine = {column for _, column in reading(kernel, size, "thread", number=lane).owned}
+        filled |= {column // BANKS for column in mine}
         for group, opacity in ((read, 0.45), (mine - read, 0.08)):
             for start, end in intervals(group):
                 x, y = _LEFT + start % BANKS * _CELL, _TOP + start // BANKS * _ROW
                 wide, hue = (end - start + 1) * _CELL, _HUES[2 * lane // PHASE_LANES]
                 parts.append(box(x, y, wide, _ROW - 4, hue, opacity, str(lane), bold=group == read))
+    for number in set(range(columns // BANKS)) - filled:
+        middle, y = _LEFT + BANKS * _CELL / 2, _TOP + number * _ROW + 18
+        others = f"lanes {PHASE_LANES} to {2 * PHASE_LANES - 1}"
+        parts.append(words(middle, y, others, hue="muted", anchor="middle"))
     described = (
         f"In '{kernel.display_name}' the first read of lanes 0 to {PHASE_LANES - 1} reaches over "
         f"{plural(len(rounds), 'round')} of the {BANKS} banks."

@@ -1,8 +1,7 @@
-"""One map of the GPU for all chapters, with the part that limits the kernels marked on it."""
+"""A map of the GPU: its memories, and how many numbers each gives in a clock."""
 
 from typing import NamedTuple
 
-from sgemm_lab.errors import LabError
 from sgemm_lab.gpu import Gpu
 from sgemm_lab.hardware import BANKS, FLOAT_BYTES, WARP
 from sgemm_lab.lab.card import Card, measured_card
@@ -26,7 +25,6 @@ _INSET = 10
 _PER_NUMBER = 0.6
 """Width, in px, of the pipe that brings a number in a clock."""
 _TITLE = "Numbers per clock that reach one SM"
-_NOW, _WAS = "limit", "before"
 
 
 class _Part(NamedTuple):
@@ -47,45 +45,35 @@ class _Part(NamedTuple):
         return self.y + (1 + len(self.lines)) * _LINE + 8
 
 
-def machine_map(now: str = "", *, was: str = "", says: str = "") -> Output:
-    """Draw the map of the machine and mark the limit that a chapter moves, for each GPU.
+def machine_map(*, says: str = "") -> Output:
+    """Draw the map of the machine, for each GPU.
 
     Rates are per clock and SM: of memory as measured on this machine's GPU or the recorded ones,
     of the rest by design. Below a part, the pipe to the next is as wide as its rate.
 
     Args:
-        now: the part that limits the chapter's last kernel: "DRAM", "L2", "L1", "shared memory",
-            "registers", "schedulers", "FP32 units", or "SMs" where there are too few
-            blocks; without it nothing is marked.
-        was: the part that limited the kernel before; the same part where the limit stays, none in
-            the first chapter.
         says: what the caption adds to the first sentence.
 
     Raises:
-        LabError: there is no such part; no record has microbenchmarks.
+        LabError: no record has microbenchmarks.
     """
-    return each_gpu(lambda: _map(now, was, says))
+    return each_gpu(lambda: _map(says))
 
 
-def _map(now: str, was: str, says: str) -> Output:
+def _map(says: str) -> Output:
     card = measured_card()
     parts = _parts(card, card.sheet)
-    names = [*(part.name for part in parts), "SMs"]
-    for name in (now, was):
-        if name and name not in names:
-            raise LabError(f"The map has no '{name}': take one of {', '.join(names)}.")
     top, bottom = parts[1].bottom + _GAP, parts[-1].bottom + _INSET
-    tags = {was: _WAS, now: _NOW}
-    shapes = [_frame(top, bottom - top, tags.get("SMs", ""))]
+    shapes = [outline(1, top + 1, PANEL_WIDTH - 2, bottom - top - 1, "line")]
     shapes.append(words(_INSET, top + 18, f"one of {card.device.sms} SMs", bold=True))
-    shapes += [shape for part in parts for shape in _drawn(part, tags.get(part.name, ""))]
-    moved = _sentence(now, was)
+    shapes += [shape for part in parts for shape in _drawn(part)]
+    lead = "The nearer to the arithmetic, the more arrives in a clock."
     ways = "; ".join(f"{part.name}: {', '.join(part.lines)}" for part in parts)
-    described = f"Map of {card.device.name}, from DRAM to the arithmetic. {moved} {_TITLE}: {ways}."
+    described = f"Map of {card.device.name}, from DRAM to the arithmetic. {lead} {_TITLE}: {ways}."
     svg = drawing(shapes, bottom + 2, described)
     html = figure_html(
         f'<div class="lab-panel"><p class="lab-panel-title">{_TITLE}</p>{svg}</div>',
-        f"{moved} {says}".rstrip(),
+        f"{lead} {says}".rstrip(),
         origin="Clocks are the latency of a load. Memory as measured on "
         f"{card.device.name}, the rest by design.",
         kind="lab-opener lab-beside",
@@ -133,57 +121,18 @@ def _parts(card: Card, gpu: Gpu | None) -> list[_Part]:
     ]  # fmt: skip
 
 
-def _sentence(now: str, was: str) -> str:
-    if not now:
-        return "The nearer to the arithmetic, the more arrives in a clock."
-    called = f"{_called(now)[0].upper()}{_called(now)[1:]}"
-    sets = "set" if _is_plural(now) else "sets"
-    if not was:
-        return f"{called} {sets} the limit here."
-    if now == was:
-        return f"{called} still {sets} the limit."
-    return f"{called} {sets} the limit in this chapter, instead of {_called(was)}."
-
-
-def _called(name: str) -> str:
-    """Return the part's name within a sentence."""
-    return (
-        "the number of busy SMs" if name == "SMs" else f"the {name}" if _is_plural(name) else name
-    )
-
-
-def _is_plural(name: str) -> bool:
-    return name.endswith("s") and name != "SMs"
-
-
-def _drawn(part: _Part, tag: str) -> list[str]:
-    now, was = tag == _NOW, tag == _WAS
+def _drawn(part: _Part) -> list[str]:
     left, width, height = part.x + 1, part.width - 2, part.bottom - part.y - 2
-    edge = 3 if now else 2 if was else 1
     shapes = [
-        rectangle(left, part.y + 1, width, height, part.hue, 0.36 if now else 0.08),
-        outline(left, part.y + 1, width, height, part.hue, thick=edge, dashed=was),
+        rectangle(left, part.y + 1, width, height, part.hue, 0.08),
+        outline(left, part.y + 1, width, height, part.hue),
         words(left + 8, part.y + 17, part.name, bold=True),
     ]
     for row, line in enumerate(part.lines, 2):
-        shapes.append(words(left + 8, part.y + 1 + row * _LINE, line, hue="fg" if now else "muted"))
+        shapes.append(words(left + 8, part.y + 1 + row * _LINE, line, hue="muted"))
     if part.gives:
         wide = part.gives * _PER_NUMBER
         # Registers feed the FP32 units, at the right.
         middle = part.x + part.width * (0.75 if part.name == "registers" else 0.5)
         shapes.append(rectangle(middle - wide / 2, part.bottom, wide, _GAP, part.hue, 0.6))
-    if tag:  # where it does not touch a long name
-        y = part.y + 17 if len(part.name) < 12 else part.bottom - 7
-        shapes.append(words(left + width - 8, y, tag, anchor="end", bold=now))
     return shapes
-
-
-def _frame(y: float, height: float, tag: str) -> str:
-    now = tag == _NOW
-    shape = outline(
-        1, y + 1, PANEL_WIDTH - 2, height - 1, "fg" if tag else "line",
-        thick=3 if now else 2 if tag else 1, dashed=tag == _WAS,
-    )  # fmt: skip
-    if not tag:
-        return shape
-    return shape + words(PANEL_WIDTH - 10, y + 18, tag, anchor="end", bold=now)

@@ -33,6 +33,7 @@ from sgemm_lab.book import (
 )
 from sgemm_lab.book.collecting import Collector
 from sgemm_lab.book.repository import site_address
+from sgemm_lab.lab.listing import UncolouredCuda
 from sgemm_lab.widgets.base import WIDGET_MIME
 
 RENDERER = "sgemm-lab"
@@ -64,6 +65,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("doctree-resolved", glossary.link)
     app.connect("doctree-resolved", origins.gather)
     app.connect("doctree-resolved", takeaways.add_next)
+    app.add_lexer("cuda", UncolouredCuda)
     app.connect("html-page-context", links.add_page_links)
     app.connect("html-page-context", page_head.add_changes)
     app.connect("html-page-context", panels.add_sheet)

@@ -26,7 +26,7 @@ SYNTAX = MdParserConfig(enable_extensions={"amsmath", "colon_fence", "dollarmath
 _PARSER = create_md_parser(SYNTAX, RendererHTML)
 _FENCES = ("fence", "colon_fence")
 _KEPT_AS_WRITTEN = ("math_block", "amsmath")
-_REMOVED = ("myst_line_comment",)
+_REMOVED = ("myst_line_comment", "myst_target")
 _DIRECTIVE = re.compile(r"\{([\w:-]+)\}\s*(.*)")
 _OPTIONS = re.compile(r"(?:^:[\w-]+:.*\n)+", re.MULTILINE)
 _VALUE = re.compile("\x00(\\d+)\x00")

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from html import escape
+from typing import Any
 
 from pygments import highlight
 from pygments.filter import Filter
@@ -30,6 +31,14 @@ class _Uncoloured(Filter):
     def filter(self, lexer: Lexer | None, stream: Tokens) -> Iterator[tuple[_TokenType, str]]:
         plain = (Punctuation, Whitespace)
         return ((Text if kind in plain else kind, text) for kind, text in stream)
+
+
+class UncolouredCuda(CudaLexer):  # type: ignore[misc]  # Pygments has no types
+    """CUDA C++ in as few elements: the listings in a chapter's text."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.add_filter(_Uncoloured())
 
 
 def show(

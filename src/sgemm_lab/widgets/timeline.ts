@@ -36,7 +36,7 @@ const WAYS = [
 const GUTTER = 66; // px beside the rows
 const EACH = 18; // px, of the row of a buffer
 const TALL = 34; // px, of the row of the arithmetic
-const ABOVE = 18; // px above the rows, for the mark of one buffer
+const ABOVE = 18; // px above the rows, for the mark of the slowest way
 
 /** The K tiles, when the last one is done, and when it would be without loading ahead. */
 interface Plan extends State {

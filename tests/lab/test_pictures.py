@@ -192,6 +192,7 @@ def test_even_shares_hold_each_window_once_and_none_that_is_only_looked_at() -> 
     every = sorted(piece for share in found for piece in share)
     assert every == [Piece(tile, window) for tile in range(4) for window in range(WINDOWS)]
     assert "1 K tile of tile 3 and 3 K tiles of tile 4" in drawn("even shares").text
+    assert drawn("even shares").html.count(">flag<") == 2
 
 
 def test_a_figure_concludes_in_bold_and_says_where_numbers_come_from() -> None:
@@ -233,14 +234,10 @@ def test_a_cluster_divides_the_k_tiles_of_a_tile() -> None:
     assert "SM 4 is idle." in lab.k_split("Tiles", "small_tile", **few).text
 
 
-def test_in_serpentine_order_every_product_shares_a_factor_with_the_one_before() -> None:
+def test_in_serpentine_order_only_the_first_product_reads_both_factors() -> None:
     from_the_top, serpentine = lab.product_steps()["17 of 24"].text.splitlines()
-    assert from_the_top.endswith(
-        "reads a0 and b2. Products that share no factor with the one before: 2"
-    )
-    assert serpentine.endswith(
-        "keeps a0, reads b2. Products that share no factor with the one before: 0"
-    )
+    assert from_the_top.endswith("reads a0 and b2. Products that read both factors: 3")
+    assert serpentine.endswith("keeps a0, reads b2. Products that read both factors: 1")
 
 
 def test_a_lane_holds_a_quarter_of_what_its_sums_need_of_a() -> None:

@@ -166,8 +166,9 @@ class Closing:
             said += [] if {"=", "≈"} & set(self.gap.split()) else [self.product_text]
             rows.insert(1, (f"Why {factor_text(times)}×", " ".join(filter(None, said))))
         if self.before:
-            lead, rest = _limit(self.before)
-            rows.insert(0, ("Before", f"`{self.before.kernel.display_name}`. {lead}{rest}"))
+            lead, reached = f"Limit: {self.before.bound.cap.label}", percent(self.before.share)
+            text = f"`{self.before.kernel.display_name}`. {lead}, {reached} reached."
+            rows.insert(0, ("Before", text))
         return [(term, text) for term, text in rows if text]
 
     @property

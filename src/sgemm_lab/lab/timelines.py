@@ -100,8 +100,7 @@ def barrier_ring(name: str | Kernel, *, stages: int, tiles: int) -> BarrierRing:
     The times of a K tile are those of the kernel at 4096³; ``stages`` and ``tiles`` are drawn, the
     kernel may have more.
     """
-    kernel = kernel_of(name)
-    found = pipeline_of(kernel)
+    found = pipeline_of(kernel_of(name))
     return BarrierRing(
         {
             "latency": found.latency,
@@ -110,6 +109,4 @@ def barrier_ring(name: str | Kernel, *, stages: int, tiles: int) -> BarrierRing:
             "windows": tiles,
             "stages": stages,
         },
-        note=f"Calculated from the times of a K tile of {kernel.name} on "
-        f"{measured_card().device.name}. The frame is the step that is drawn above.",
     )

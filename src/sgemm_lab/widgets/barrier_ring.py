@@ -18,12 +18,10 @@ class BarrierRing(LabWidget):
     Args:
         times: ``latency``, ``load`` and ``compute`` of a K tile in clocks, and the numbers of K
             tiles (``windows``) and ``stages``.
-        note: where the times come from.
         time: in the step that is shown, in clocks; by default when the first stage is empty again.
     """
 
     times: "traitlets.Dict[str, Any]" = traitlets.Dict().tag(sync=True)
-    note = traitlets.Unicode("").tag(sync=True)
     time = traitlets.Float(0, min=0).tag(sync=True)
 
     def __init__(self, times: Mapping[str, float], **state: Any) -> None:

@@ -1,18 +1,15 @@
-// The ring of stages between producer warps and consumers: which of them owns a stage, over time.
+// The stages between producer warps and consumers: which of them owns a stage, step by step.
 
 import "./barrier_ring.css";
 import { type Pipeline, schedule, type TimedWindow } from "../formulas/overlap.ts";
-import { number } from "../text.ts";
 import { choiceSlider } from "./shared/controls.ts";
 import { html, say, setAttributes, svg } from "./shared/dom.ts";
 import { availableWidth, keepDrawn, put, tool } from "./shared/model.ts";
-import { OverTime, scale } from "./shared/over_time.ts";
-import { range, within } from "./shared/scale.ts";
-import { fit, Scene, scrubByPointer } from "./shared/scene.ts";
+import { range } from "./shared/scale.ts";
+import { fit, Scene } from "./shared/scene.ts";
 
 interface State {
   times: Pipeline;
-  note: string;
   time: number;
 }
 
@@ -33,39 +30,34 @@ interface At {
 }
 
 const SAID = { empty: "empty", copied: "copying", ready: "ready", multiplied: "in use" };
-const STATE = ["times", "note", "time"] as const;
-const GUTTER = 92; // px beside the lanes and the rows
+const STATE = ["times", "time"] as const;
+const GUTTER = 92; // px beside the lanes
 const NARROWEST = 290;
 const INSTANT = 1e-6; // closer events are one
 const [BOX, GAP, LANE] = [58, 10, 118]; // px: a stage, between stages, from lane to lane
 const ARROWS = { emptied: "▲", filled: "▼" };
 const BARRIERS = ["emptied", "filled"] as const;
 const BARRIER_ROW = 18; // px from one barrier of a stage to the other
-const [TOP, ROW] = [24, 20]; // px: above the upper lane, a row of the timeline
+const TOP = 24; // px above the upper lane
 
 export function render({ model, el }: View<State>) {
-  const go = (time: number) => put(model, "time", time);
-  const slider = choiceSlider("Step", go);
+  const slider = choiceSlider("Step", (time) => put(model, "time", time));
   const picture = svg("svg", { class: "lab-chart", role: "img" });
   const words = html("p", { class: "lab-told", role: "status" });
-  const note = html("p", { class: "lab-note" });
-  const root = tool(el, "lab-over-time lab-barrier-ring", [picture, slider.element, words, note]);
+  const root = tool(el, "lab-barrier-ring", [slider.element, picture, words]);
   const scene = new Scene(picture);
-  let now = ringOf(model);
-  const room = () => Math.max(NARROWEST, availableWidth(root));
 
   function update() {
-    now = ringOf(model);
+    const now = ringOf(model);
     const step = now.events.findLastIndex((event) => event <= model.get("time") + INSTANT);
     const time = now.events[step];
     slider.show(time, now.events, `${step + 1} of ${now.events.length}`);
-    new Drawing(scene, now, step, room()).draw(picture);
+    new Drawing(scene, now, time, Math.max(NARROWEST, availableWidth(root))).draw(picture);
     const moment = momentWords(now, time);
-    say([words, note], [moment, model.get("note")]);
+    say([words], [moment]);
     setAttributes(picture, { "aria-label": `The ring of stages. ${moment}` });
   }
 
-  scrubByPointer(picture, (x) => go(within(scale(now.end, GUTTER, room()).at(x), 0, now.end)));
   return keepDrawn(model, STATE, root, update);
 }
 
@@ -102,15 +94,14 @@ function waitsOf({ tiles }: Ring, time: number) {
 
 /** What both kinds of warps do at one time, and which barrier they wait for. */
 function momentWords(ring: Ring, time: number) {
-  const from = `From ${number(time)} clocks`;
-  if (time >= ring.end) return `${from}: all K tiles are multiplied.`;
+  if (time >= ring.end) return "All K tiles are multiplied.";
   const { producers, readers } = waitsOf(ring, time);
   const waitWords = ({ barrier, tile }: At, act: string) =>
     `wait for ${barrier}[${tile.buffer}] to ${act} K tile ${tile.number}`;
   const copy = producers ? waitWords(producers, "copy") : "have started their last copy";
   const busy = ring.tiles.find((tile) => tile.begins <= time && time < tile.done);
   const multiply = readers ? waitWords(readers, "read") : `multiply K tile ${busy?.number}`;
-  return `${from}: producers ${copy}; consumers ${multiply}.`;
+  return `Producers ${copy}; consumers ${multiply}.`;
 }
 
 /** Where the words of a barrier stand, between the lanes. */
@@ -118,18 +109,14 @@ function barrierRow(barrier: Barrier) {
   return TOP + BOX + 25 + BARRIER_ROW * BARRIERS.indexOf(barrier);
 }
 
-/** Two lanes of stages, and below the time of each stage in a row. */
-class Drawing extends OverTime {
-  time = this.ring.events[this.step];
-
+/** Two lanes of stages: those to be filled and those to be read. */
+class Drawing {
   constructor(
-    scene: Scene,
+    public scene: Scene,
     public ring: Ring,
-    public step: number,
-    width: number,
-  ) {
-    super(scene, ring.end, GUTTER, width);
-  }
+    public time: number,
+    public width: number,
+  ) {}
 
   /** Whether a stage has no room for the name of its barrier. */
   get narrow() {
@@ -155,15 +142,7 @@ class Drawing extends OverTime {
         );
       }
     }
-    const rows = TOP + LANE + BOX + 36;
-    for (const tile of ring.tiles) this.drawTile(tile, rows + tile.buffer * ROW);
-    for (const stage of range(0, ring.stages - 1)) {
-      this.name(`row${stage}`, rows + stage * ROW + 14, `stage ${stage}`);
-    }
-    const axis = rows + ring.stages * ROW + 6;
-    this.drawAxis(axis, "clocks");
-    this.drawNow(rows, axis - rows);
-    fit(picture, width, axis + 26);
+    fit(picture, width, TOP + LANE + BOX + 12);
     this.scene.finish();
   }
 
@@ -174,14 +153,6 @@ class Drawing extends OverTime {
     scene.draw(`lane-${id}`, "rect", { class: `lab-lane lab-lane-${look}`, ...frame });
     this.scene.text(`${id}-1`, "lab-lane-name", GUTTER - 12, y + BOX / 2 - 3, first, "end");
     this.scene.text(`${id}-2`, "lab-lane-name", GUTTER - 12, y + BOX / 2 + 13, second, "end");
-  }
-
-  /** One frame round this step, up to the next one. */
-  drawNow(rows: number, height: number) {
-    const { ring, step, time, x } = this;
-    const width = x(ring.events[step + 1] ?? time) - x(time) + 4;
-    const frame = { x: x(time) - 2.5, y: rows - 4, width, height, rx: 3 };
-    this.scene.draw("now", "rect", { class: "lab-now", ...frame });
   }
 
   /** The names of a stage's two barriers, and whether warps wait for it. */
@@ -222,18 +193,5 @@ class Drawing extends OverTime {
     const title = this.narrow ? `${tile?.number ?? ""}` : `K tile ${tile?.number}`;
     name.textContent = tile ? title : "–";
     state.textContent = this.narrow && does === "copied" ? "copy" : SAID[does];
-  }
-
-  /** A K tile in the row of its stage: copied, ready, and multiplied. */
-  drawTile({ number: n, asked, there, begins, done }: TimedWindow, y: number) {
-    const { scene, x } = this;
-    const box = (does: "copied" | "ready" | "multiplied", from: number, to: number) => {
-      const shape = { x: x(from), y, width: Math.max(2, x(to) - x(from) - 1), height: ROW - 2 };
-      scene.draw(`${does}${n}`, "rect", { class: `lab-${does}`, ...shape });
-    };
-    box("copied", asked, there);
-    if (begins > there) box("ready", there, begins);
-    box("multiplied", begins, done);
-    scene.text(`name${n}`, "lab-work-name", x(done) - 10, y + 14, `${n}`); // no frame crosses it
   }
 }

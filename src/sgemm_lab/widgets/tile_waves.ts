@@ -12,7 +12,7 @@ import {
   tilesOf,
   usefulShare,
 } from "../formulas/wave_quantization.ts";
-import { comma, number, percent } from "../text.ts";
+import { comma, percent } from "../text.ts";
 import {
   choiceSlider,
   chooser,
@@ -184,7 +184,6 @@ function factsOf({ product, sms, found }: Plan): [string, string][] {
   const { rows, columns, tiles } = tilesOf(product);
   return [
     ["Tiles", `${rows} × ${columns} = ${comma(tiles)}`],
-    ["Tiles per SM", number(tiles / sms)],
     ["Busiest SM", comma(maxTilesPerSm(tiles, sms))],
     ["SM time used", percent(found.used)],
   ];

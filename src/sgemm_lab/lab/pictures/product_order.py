@@ -37,8 +37,8 @@ def column_order(*, serpentine: bool) -> list[Place]:
 
 
 def unshared(order: list[Place]) -> int:
-    """Count the products that share no factor with the one before; the first has none before."""
-    return sum(a[0] != b[0] and a[1] != b[1] for a, b in pairwise(order))
+    """Count the products that read both factors: the first, and those that share none."""
+    return 1 + sum(a[0] != b[0] and a[1] != b[1] for a, b in pairwise(order))
 
 
 def product_steps() -> dict[str, Output]:
@@ -57,7 +57,7 @@ def _step(step: int) -> Output:
 
 def _order(name: str, order: list[Place]) -> Output:
     described = f"Product {len(order)}: {_factors(order)}."
-    says = f"Products that share no factor with the one before: **{unshared(order)}**"
+    says = f"Products that read both factors: **{unshared(order)}**"
     return panel(name, _grid(order), _TOP + _ROWS * _HIGH + 24, described, says)
 
 

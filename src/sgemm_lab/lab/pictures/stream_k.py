@@ -1,6 +1,6 @@
 """Which SM multiplies which K tiles of which output tile."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import groupby
 from typing import NamedTuple
@@ -14,13 +14,21 @@ from sgemm_lab.formulas.tile import Tile
 from sgemm_lab.kernel import ENTRY, Kernel
 from sgemm_lab.lab.arguments import kernel_of
 from sgemm_lab.lab.output import Output
-from sgemm_lab.lab.pictures.frame import PALE, PANEL_WIDTH, outline, panel, rectangle, words
+from sgemm_lab.lab.pictures.frame import (
+    PALE,
+    PANEL_WIDTH,
+    outline,
+    panel,
+    rectangle,
+    stroke,
+    words,
+)
 from sgemm_lab.simulator import simulate
 from sgemm_lab.text import plural
 
 WINDOWS = 3
 """Windows of K in every tile of the launch that is watched: few enough to be drawn one by one."""
-_ROW = 30
+_ROW = 44
 _BAR = 22
 _LEFT = 46
 _RIGHT = 16
@@ -94,7 +102,8 @@ def k_split(
 ) -> Output:
     """Draw which K tiles of a row of tiles of C each SM multiplies, with one block on each SM.
 
-    ``windows`` is how many K tiles a tile of C has.
+    ``windows`` is how many K tiles a tile of C has. An arrow goes from the SM that finishes its
+    part of a cut tile first to the one that adds it.
     """
     kernel = kernel_of(name)
     shares = shares_of(kernel, tiles, sms, windows)
@@ -106,8 +115,9 @@ def k_split(
         y = number * _ROW + 2
         parts.append(words(0, y + 16, f"SM {number + 1}"))
         parts += _bars(share, y, wide) or [words(_LEFT, y + 16, "idle", hue="muted")]
+    parts += _flags(shares, wide)
     end = _LEFT + most * wide
-    height = sms * _ROW + 22
+    height = sms * _ROW + 10
     parts.append(rectangle(end, 0, 1.5, height - 20, "fg"))
     parts.append(words(end, height - 4, plural(most, "K tile"), anchor="end"))
     described = " ".join(
@@ -131,6 +141,21 @@ def _bars(share: Sequence[Piece], y: float, wide: float) -> list[str]:
         middle = left + ((count - 1) // 2 + 0.5) * wide  # of a window: no line crosses the name
         parts.append(words(middle, y + 15, name, anchor="middle", bold=True))
     return parts
+
+
+def _flags(shares: Sequence[Sequence[Piece]], wide: float) -> Iterator[str]:
+    """Draw an arrow from the part of a tile that is done first to the SM that waits for it."""
+    ends = {
+        (piece.tile, sm): at + 1
+        for sm, share in enumerate(shares)
+        for at, piece in enumerate(share)
+    }
+    for (tile, sm), done in ends.items():
+        later = ends.get((tile, sm + 1), 0)
+        if later > done:
+            x, y, to = _LEFT + done * wide - 8, sm * _ROW + 24, _LEFT + later * wide - 8
+            yield stroke(f"M{x:g} {y}v14H{to:g}v5m-4 -4l4 4l4 -4", "fg", thick=1.5)
+            yield words(x + 6, y + 11, "flag")
 
 
 def _in_words(share: Sequence[Piece]) -> str:

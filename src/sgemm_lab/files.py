@@ -55,19 +55,20 @@ def own_records() -> Path:
 
 
 def read_source(path: Path) -> str:
-    """Return the text of a source file in UTF-8, without a byte-order mark.
+    """Return the text of a source file in UTF-8 without a byte-order mark; U+FFFD for other bytes.
 
     Raises:
-        LabError: the file cannot be read, or is not UTF-8.
+        LabError: the file cannot be read, or is no text.
     """
     try:
-        return path.read_text(encoding="utf-8-sig")
+        text = path.read_text(encoding="utf-8-sig", errors="replace")
     except OSError as error:
         raise LabError(f"The file {path} cannot be read: {error.strerror}.") from None
-    except UnicodeDecodeError:
-        raise LabError(f"The file {path} is not text in UTF-8.") from None
     except ValueError as error:
         raise LabError(f"'{path}' is no name of a file: {error}.") from None
+    if "\0" in text:
+        raise LabError(f"The file {path} is no text.")
+    return text
 
 
 def write_whole(path: Path, content: str | bytes) -> None:

@@ -149,7 +149,8 @@ def test_invalid_input_is_an_error(
             "__global__ void mine_a(float* C) {} __global__ void mine_b(float* C) {}",
             "several kernels that 'mine' can mean: mine_a, mine_b",
         ),
-        ("\xff", "is not text in UTF-8"),
+        ("int x; // \xff", "has no kernel"),
+        ("\0", "is no text"),
     ],
 )
 def test_a_file_that_cannot_be_counted_has_a_reason(

@@ -12,21 +12,13 @@ from sgemm_lab.external_cuda.program import follow_program
 
 pytestmark = TAKES_TURNS
 
-SCALE = program_text("scale")
-LINES = program_text("lines")
-TABLE = program_text("table")
-MARK = program_text("mark")
-PARTS = program_text("parts")
-HALVES = program_text("halves")
-OWN_SHARED = program_text("own_shared")
-LIBRARY = program_text("library")
-STREAMS = program_text("streams")
-BUFFER = program_text("buffer")
-MANAGED = program_text("managed")
-VARIABLES = program_text("variables")
-VIEWS = program_text("views")
-PRODUCTS = program_text("products")
-STAGED = program_text("staged")
+SCALE, LINES, TABLE, MARK, PARTS = map(program_text, ("scale", "lines", "table", "mark", "parts"))
+HALVES, OWN_SHARED, LIBRARY, STREAMS, BUFFER = map(
+    program_text, ("halves", "own_shared", "library", "streams", "buffer")
+)
+MANAGED, VARIABLES, VIEWS, PRODUCTS, STAGED = map(
+    program_text, ("managed", "variables", "views", "products", "staged")
+)
 
 MARK_VARIABLE = (
     MARK.replace("__global__", "__device__ int level[300];\n__global__")
@@ -37,8 +29,6 @@ MARK_VARIABLE = (
     .replace("cudaMemcpy(h, d,", "cudaMemcpyFromSymbol(h, level,")
     .replace("sizeof(h), cudaMemcpyDeviceToHost", "sizeof(h)")
 )
-
-
 GENERIC = SCALE.replace("<cstdio>", "<cuda/std/limits>\ntemplate <class T> struct Of { T x; };")
 GENERIC = GENERIC.replace("const float *x", "const Of<float> *x").replace("x[i];", "x[i].x;")
 SMALLEST = "Of<float> *x; float *y; *h = cuda::std::numeric_limits<float>::min()"
@@ -47,6 +37,10 @@ LARGE_COPY = (
     "char *z; cudaMalloc(&z, 1 << 28);"
     "cudaMemcpy(z, new char[1 << 28], 1 << 28, cudaMemcpyHostToDevice); scale<<<dim3(8, 70000),"
 )
+IN_C = SCALE.replace("__global__", 'extern "C" __global__')
+FILLED = "(size_t)ROWS * DIM);\n    cudaMemcpy(ids"
+MORE = "(size_t)ROWS * DIM); cudaMemcpy(table + (1L << 31), h, 16, cudaMemcpyHostToDevice);\n"
+COPIED = TABLE.replace(FILLED, MORE + "cudaMemcpy(ids")
 
 
 @pytest.fixture(autouse=True)
@@ -68,7 +62,7 @@ LONG = SCALE.replace("n = 1000;", "n = 1 << 19;").replace(
 
 
 @pytest.mark.parametrize(
-    "text", [SCALE, GENERIC, LINES, TABLE, MARK, MARK_VARIABLE, PARTS, HALVES, OWN_SHARED]
+    "text", [SCALE, GENERIC, LINES, TABLE, MARK, MARK_VARIABLE, PARTS, HALVES, OWN_SHARED, IN_C]
 )
 @pytest.mark.sampled(every=6, first=TODAY)
 def test_nothing_is_found_in_a_right_program(text: str) -> None:
@@ -93,6 +87,8 @@ def test_nothing_is_found_in_a_right_program(text: str) -> None:
         (SCALE, "(r, y, n * sizeof(float)", "(r, y, n * 8", "takes 8000 bytes of r"),
         (LINES, "blockDim.x * gridDim.x", "blockDim.x", "letters (expected 5000)"),
         (TABLE, "size_t base = (size_t)", "int base = ", "element -"),
+        (COPIED, "size_t base = (size_t)", "int base = ", "table, which has 2457600000 elements"),
+        (IN_C, "* x[i]", "* __shfl_down_sync(~0u, x[i], 16)", "of its warp that does not run"),
         (PARTS, "    __threadfence();\n", "", "reads parts[0], which thread 0 of block 0 accesses"),
         (HALVES, "vector<__half> h", "vector<float> h", "Line 12: The copy puts elements of type"),
         (MARK, "level[i] != now", "level[i] < 0", "accesses at line"),
@@ -148,7 +144,6 @@ def test_constants_with_numbers_that_depend_on_them_stay(tied: str) -> None:
     assert not program["sizes"]
 
 
-@pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("text", [SCALE, LONG])
 def test_a_program_that_fills_no_array_says_nothing_of_what_kernels_read(text: str) -> None:
     fill = "cudaMemcpy(x, h, n * sizeof(float), cudaMemcpyHostToDevice);"
@@ -256,6 +251,7 @@ def test_faults_of_the_host_are_errors(line: str, says: str) -> None:
     ("line", "says"),
     [
         ("for (int i = 0; ; i += 2) if (i == 1) break;", "it takes too long"),
+        ('scanf("%d", &bad); scale<<<bad, 1>>>(x, y, n);', "it asks for stdin"),
         ("cudnnCreate(0);", "line 16 needs a library, which is not followed"),
         ("extern void elsewhere(); elsewhere();", "it calls elsewhere()"),
     ],

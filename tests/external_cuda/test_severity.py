@@ -8,10 +8,7 @@ from file_reports import checked
 from turns import TAKES_TURNS, TODAY
 
 from sgemm_lab.cli.main import main
-from sgemm_lab.external_cuda import (
-    count_external,
-    read_kernel,
-)
+from sgemm_lab.external_cuda import count_external, read_kernel
 
 pytestmark = TAKES_TURNS
 
@@ -126,6 +123,22 @@ __global__ void turned(const float* x, float* y) {
 )
 def test_a_race_of_an_assumed_block_alone_is_no_error(text: str, verdict: str) -> None:
     assert checked(text).verdict == verdict
+
+
+PLANE = """
+__global__ void turned(const float* x, float* y) {
+    __shared__ float s[128];
+    int t = (threadIdx.y * 32 + threadIdx.x) % 128;
+    s[t] = x[t] + threadIdx.y;
+    __syncthreads();
+    y[t] = s[t];
+    s[t ^ 1] = 0;
+}
+"""
+
+
+def test_of_an_assumed_block_those_races_are_errors_that_one_warp_has_too() -> None:
+    assert [one.line for one in checked(PLANE).findings if one.severity == "error"] == [8]
 
 
 TILES = """

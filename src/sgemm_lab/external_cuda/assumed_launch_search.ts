@@ -264,9 +264,18 @@ function inWarp(unknown: Prepared, done: Done, settings: Settings) {
     hazardsWith({ ...prepared, block: [`${threads}`] }, size, arraysAt(prepared, size), settings),
   );
   return result.hazards.filter((one) =>
-    runs.every((seen) => seen?.some(({ array }) => array === one.array)),
+    runs.every((seen) => seen?.some((other) => sharesPlace(one, other))),
   );
 }
+
+/** Whether two hazards are of one array, and an access of one is an access of the other. */
+const sharesPlace = (one: Hazard, other: Hazard) =>
+  one.array === other.array && placesOf(one).some((place) => placesOf(other).includes(place));
+
+const placesOf = ({ location, otherLocation }: Hazard) => [
+  `${location}`,
+  `${otherLocation ?? location}`,
+];
 
 const isSameHazard = (one: Hazard, other: Hazard) =>
   one.kind === other.kind && `${one.location}` === `${other.location}` && one.array === other.array;

@@ -1,7 +1,7 @@
 // The addresses of an access: computed, checked, and passed to the observers.
 
 import type { Access, Site, ThreadGroup } from "./group.ts";
-import { ATOMIC, COPY_READ, flatnonzero, LOAD } from "./group.ts";
+import { ATOMIC, COPY_READ, flatnonzero, LOAD, STORE } from "./group.ts";
 import { type Memory, OUTSIDE, UNWRITTEN, WRITTEN } from "./memory.ts";
 import { overRuns } from "./operations.ts";
 import type { Instruction } from "./ptx.ts";
@@ -92,6 +92,7 @@ export function begin(
     : null;
   const found = { group, site, memory, mask, addresses: low, lanes, positions, elsewhere };
   let access: Access = { ...found, whole: true };
+  if (group.lost) access = withoutLost(access, group.lost);
   if (bad) access = withoutIllegal(access);
   access = checkState(access);
   if (notify) {
@@ -161,6 +162,13 @@ function withoutIllegal(access: Access) {
   return without(inside, crooked, (one, lanes) => hazards.misaligned(one, lanes));
 }
 
+/** Drop the lanes whose values nobody knows. */
+const withoutLost = (access: Access, lost: Uint8Array) =>
+  without(
+    access,
+    Uint8Array.from(access.positions, (_, i) => lost[access.lanes ? access.lanes[i] : i]),
+  );
+
 /** Report and drop lanes between arrays; report lanes that read what nothing wrote. */
 function checkState(access: Access) {
   const { memory, site, positions } = access;
@@ -189,9 +197,14 @@ function checkState(access: Access) {
 /** Report lanes outside of all arrays, but for those in what is not held of a large one. */
 function reportOutside(access: Access, lanes: Int32Array) {
   const { memory, addresses, group, site } = access;
-  const found = memory.unheld.length
-    ? lanes.filter((lane) => !memory.isUnheld(addresses[lane] + site.width - 1))
-    : lanes;
+  const isHeld = (lane: number) => !memory.isUnheld(addresses[lane] + site.width - 1);
+  const found = memory.unheld.length ? lanes.filter(isHeld) : lanes;
+  if (found.length < lanes.length && site.kind !== STORE) {
+    // Nobody knows what they read, nor what they do with it.
+    group.lost ??= new Uint8Array(group.lanes);
+    for (const lane of lanes) if (!isHeld(lane)) group.lost[lane] = 1;
+    group.launch.isPartial = true;
+  }
   if (found.length) group.launch.hazards.outOfBounds(access, found);
 }
 

@@ -281,6 +281,8 @@ export function launchOf(parts: LaunchParts) {
     /** when the time is up, in seconds on the clock of `secondsNow` */
     deadline: secondsNow() + parts.timeLimit,
     blocksDone: 0,
+    /** whether threads have read what is not held of a large array */
+    isPartial: false,
     /** blocks of the grid, and of a cluster */
     ...{ blocks, cluster },
     /** threads and warps of one block */
@@ -518,6 +520,8 @@ export class ThreadGroup {
   exists = Uint8Array.from(this.thread, (thread) => (thread < this.launch.threads ? 1 : 0));
   /** Lanes that have not returned. */
   alive = this.exists.slice();
+  /** Those that have read what is not held of a large array: what they do then is not known. */
+  lost: Uint8Array | null = null;
   /** How often threads have returned. */
   exits = 0;
   /** How often they have asked for the time. */
@@ -573,6 +577,7 @@ export class ThreadGroup {
   /** Begin the blocks that are now in the batch's slots. */
   start() {
     this.alive.set(this.exists);
+    this.lost = null;
     this.exits += 1;
     this.warpEpoch = new Int32Array(this.lanes);
     this.votes.fill(0);

@@ -135,6 +135,8 @@ export class Memory {
 
   /** The array that a byte (counted from the slot's start) belongs to, else the nearest one. */
   arrayAt(position: number) {
+    // What passes 32 bits does so in the largest array.
+    if (position < 0 && this.unheld.length) return this.arrays.at(-1) ?? null;
     let [nearest, least] = [null as NamedArray | null, Number.POSITIVE_INFINITY];
     for (const array of this.arrays) {
       const away = Math.max(array.start - position, position - array.start - array.bytes + 1);
@@ -166,9 +168,10 @@ export function globalMemory(
   const known = new Map<Uint8Array, NamedArray>();
   // Behind the last array there is room for what is not held of a large one.
   const inOrder = [...arrays].sort(([, one], [, other]) => (one.whole ?? 0) - (other.whole ?? 0));
-  for (const [name, { data, shape, state, isHalf = false }] of inOrder) {
+  for (const [name, { data, shape: held, state, isHalf = false, whole }] of inOrder) {
     const make = data.constructor as ElementType["make"];
     const dtype = { make, itemsize: data.BYTES_PER_ELEMENT, isHalf };
+    const shape = whole ? [Math.floor(whole / dtype.itemsize)] : held;
     const same = state && known.get(state);
     const where = { name, start: same?.start ?? start, bytes: data.byteLength, dtype, shape };
     placed.push(where);

@@ -13,9 +13,9 @@ import { DeadlockError, TimeLimitError } from "./divergence.ts";
 import { Tally } from "./execution_counts.ts";
 import { fuseProducts } from "./fma_contraction.ts";
 import { GlobalRaceDetector } from "./global_races.ts";
-import type { EarlyUse, Observer, TensorMaps, UnsetReads } from "./group.ts";
+import type { EarlyUse, Launch, Observer, TensorMaps, UnsetReads } from "./group.ts";
 import { launchOf } from "./group.ts";
-import { HazardLog } from "./hazard_log.ts";
+import { HazardLog, OUT_OF_BOUNDS, UNWRITTEN } from "./hazard_log.ts";
 import type { Dim3, Hazard } from "./hazard_types.ts";
 import { Image, type Sampling } from "./images.ts";
 import { refuseImpossible } from "./limits.ts";
@@ -100,7 +100,8 @@ export interface Options {
  * What a simulated launch did. `arrays`: all arrays after the launch; those passed in are
  * unchanged. `states`: of the arrays that came with the states of their bytes those after the launch.
  * `addresses`: where each array lay. `hazards`: what is wrong with the kernel, in the order in which it was found.
- * `warnings`: what is odd, but right on a GPU.
+ * `warnings`: what is odd, but right on a GPU. `isPartial`: threads read what is not held of a large array,
+ * and did nothing further.
  */
 export interface Result {
   arrays: Record<string, TypedArray>;
@@ -109,6 +110,7 @@ export interface Result {
   counts: Counts;
   hazards: Hazard[];
   warnings: Hazard[];
+  isPartial: boolean;
   trace: Trace | null;
   requests: WarpRequest[] | null;
 }
@@ -242,7 +244,7 @@ function simulated({ ptx, entry, grid, block, args: given, options }: Call): Res
     }
   } catch (error) {
     // What was found before says more than where the threads wait.
-    if (error instanceof TimeLimitError) error.hazards = log.found;
+    if (error instanceof TimeLimitError) error.hazards = sure(launch, log.found);
     if (!(error instanceof DeadlockError)) throw error;
     uninitialized.reportAll();
     if (!log.found.length) throw error;
@@ -256,11 +258,19 @@ function simulated({ ptx, entry, grid, block, args: given, options }: Call): Res
     ),
     addresses,
     counts: collect(counter, kernel.instructions, blocks, tally),
-    hazards: log.found,
+    hazards: sure(launch, log.found),
     warnings: log.warnings,
+    isPartial: launch.isPartial,
     trace: recorder?.finish() ?? null,
     requests: warp?.requests ?? null,
   };
+}
+
+/** What does not depend on what is not held of large arrays: where other threads access, if all else is known. */
+function sure({ isPartial }: Launch, found: Hazard[]) {
+  if (!isPartial) return found;
+  const isKnown = !found.some(({ kind }) => kind === UNWRITTEN);
+  return found.filter(({ kind }) => isKnown && kind === OUT_OF_BOUNDS);
 }
 
 interface Understood {

@@ -18,6 +18,7 @@ import {
   type LaunchRun,
   NeededKernel,
   type Place,
+  SAMPLE_SECONDS,
 } from "./launcher.ts";
 import { libraryFunctions } from "./library_calls.ts";
 import { MADE_BYTES, type MadeValues, MOST_LAUNCHES } from "./made_values.ts";
@@ -148,7 +149,9 @@ class Run {
     this.launcher = new Launcher(
       { file, device: this.device, symbols, unset: way.unset },
       kernels,
-      () => this.left(),
+      // Where not all is held, at most a part of the threads can go on.
+      () =>
+        Math.min(this.left(), this.runtime.tooLarge ? SAMPLE_SECONDS : Number.POSITIVE_INFINITY),
       (kind, message, place) => this.find(kind, message, place),
     );
   }
@@ -348,6 +351,8 @@ class Run {
   }
 
   launch({ stub, args, stream, ...asked }: Asked) {
+    if (this.wasi.hasAsked)
+      throw new UnfollowedError("it asks for stdin or a file, which are not here");
     const signature = this.signature(stub);
     const { key, name, parameters } = signature;
     const view = new DataView(this.memory().buffer);
@@ -360,7 +365,7 @@ class Run {
       throw new UnfollowedError(`${name} is not launched`);
     }
     if (!this.made.isMade) this.checkWidth(launch);
-    const tooLarge = this.device.tooLarge || this.runtime.tooLarge;
+    const { tooLarge } = this.device;
     if (tooLarge) throw new TooLargeError(tooLarge);
     const { line } = asked;
     const { isMade } = this.made;
@@ -451,8 +456,8 @@ class Run {
 
   find(kind: string, message: string, place: Place) {
     const { isCertain = true, line = this.line, kernel = "" } = place;
-    // With other arguments it may be otherwise.
-    if (this.made.isMade && !place.isKnown) return;
+    // With other arguments, or an answer, it may be otherwise.
+    if ((this.made.isMade && !place.isKnown) || this.wasi.hasAsked) return;
     if (this.findings.some((one) => one.kind === kind && one.line === line)) return;
     this.findings.push({ kind, message: `Line ${line}: ${message}`, line, kernel, isCertain });
   }

@@ -41,6 +41,7 @@ export function hostTexts(file: CudaFile, isWide: boolean): Record<string, strin
       const edits = [
         ...includes(tokens, names),
         ...bodies(text, tokens, marks),
+        ...linkages(tokens),
         ...(isWide ? widths(tokens) : []),
       ];
       return [names.get(name), edited(text, edits)];
@@ -113,6 +114,17 @@ function widths(tokens: Token[]): Edit[] {
     if (text === "size_t") return { start, end, text: "lab_size_t" };
     if (text === "sizeof") return { start, end, text: "(lab_size_t)sizeof" };
     return PRINTING.test(text) && next === "(" ? { start, end, text: `lab_${text}` } : [];
+  });
+}
+
+/** Kernels are known by their types, which the names of C do not have. */
+function linkages(tokens: Token[]): Edit[] {
+  return tokens.flatMap(({ text, start, end }, at) => {
+    if (text !== '"C"' || tokens[at - 1]?.text !== "extern") return [];
+    const isBlock = tokens[at + 1]?.text === "{";
+    const last = isBlock ? matching(tokens, at + 1) : at + 4;
+    const isOfKernels = tokens.slice(at, last).some((one) => one.text === "__global__");
+    return isOfKernels ? { start, end, text: '"C++"' } : [];
   });
 }
 

@@ -75,7 +75,7 @@ const MOST_ORDERED = 2 ** 13;
 /** Bytes of arrays, and of their states, that are compared between launches. */
 const MOST_COMPARED = 2 ** 25;
 /** Time for some blocks of a launch that is too large. */
-const SAMPLE_SECONDS = 0.5;
+export const SAMPLE_SECONDS = 0.5;
 
 const threadsOf = ({ grid, block }: Launch) =>
   [...grid, ...block].reduce((all, side) => all * side, 1);
@@ -186,7 +186,10 @@ export class Launcher {
       result = alone;
     }
     const { hazards } = result;
-    if (!hazards.length && !before) this.#checkStarts(launch, given, result.arrays, again);
+    if (result.isPartial)
+      this.program.device.tooLarge ||= `${name} reads more of an array than is held`;
+    if (!hazards.length && !before && !result.isPartial)
+      this.#checkStarts(launch, given, result.arrays, again);
     const isEmpty = ({ kind, array }: Hazard) =>
       kind === UNWRITTEN && given.blocks.has(array ?? "");
     if (isSketch && hazards.some(isEmpty)) {

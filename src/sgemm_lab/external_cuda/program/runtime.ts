@@ -499,12 +499,18 @@ export class Runtime {
   }
 
   move(target: Span, source: Span, bytes: Uint8Array, count: number, line: number) {
+    const { tooLarge } = this.world.device;
+    if (tooLarge && !target.block) throw new TooLargeError(tooLarge);
     const isLarge = ({ block, at }: Span) => block && at + count > block.bytes.length;
     const large = [target, source].find(isLarge);
     if (large) this.tooLarge ||= `${large.name} is too large`;
     // Until a kernel reads it, what else is wrong may show.
-    if (large === target && !source.block) return;
-    if (large) throw new TooLargeError(this.tooLarge);
+    if (large && (large !== target || source.block)) throw new TooLargeError(this.tooLarge);
+    if (large) {
+      const held = roomOf(target);
+      if (held) this.move(target, source, bytes.subarray(0, held), held, line);
+      return;
+    }
     const state = source.block?.state.subarray(source.at, source.at + count);
     const first = state?.indexOf(UNWRITTEN) ?? -1;
     target.bytes(count).set(bytes);

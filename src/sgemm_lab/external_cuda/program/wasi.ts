@@ -24,6 +24,8 @@ interface Open {
 
 export class Wasi {
   output = "";
+  /** whether it has asked for stdin, which holds nothing, or a file that is not here */
+  hasAsked = false;
   files = new Map<string, { bytes: Uint8Array }>();
   open = new Map<number, Open>();
   next = FIRST_FILE;
@@ -128,6 +130,7 @@ export class Wasi {
         this.files.set(name, { bytes: new Uint8Array() });
       }
       const file = this.files.get(name);
+      this.hasAsked ||= !file;
       if (!file) return NOT_THERE;
       if (how & TRUNCATE) file.bytes = new Uint8Array();
       this.open.set(this.next, { file, at: flags & APPEND ? file.bytes.length : 0 });
@@ -144,6 +147,7 @@ export class Wasi {
     fd_seek: (number, low, whence, at) => this.seek(number, low, whence, at),
     fd_read: (number, list, count, done) => {
       const open = this.open.get(number);
+      this.hasAsked ||= !open;
       let all = 0;
       for (const part of this.parts(list, count)) {
         const from = open?.file.bytes.subarray(open.at, open.at + part.length) ?? [];

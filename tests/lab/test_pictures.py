@@ -106,10 +106,7 @@ PANELS: dict[str, Callable[[], Any]] = {
         "Eight neighbours", load_kernel("float4_tile"), "fragB["
     ),
     "four and four": lambda: bank_phases("Four and four", load_kernel("split"), "fragB["),
-    "two quarter-warps": lambda: bank_phases(
-        "Two quarter-warps", load_kernel("split"), "fragB[", lanes=16
-    ),
-    "one word for all": lambda: bank_phases("One word", load_kernel("split"), "fragA[", lanes=16),
+    "one word for all": lambda: bank_phases("One word", load_kernel("split"), "fragA["),
     "clocks of a read": lambda: bank_clocks("A read", load_kernel("register_cache"), "fragA["),
     "two half-warps": lambda: half_warps("As", load_kernel("tiled"), "As", says="**{waves}**"),
     "lanes in a row": lambda: lane_columns("Lanes", load_kernel("split")),
@@ -168,8 +165,7 @@ def test_a_read_of_neighbouring_lanes_reaches_over_the_banks_once() -> None:
     assert "wavefront 1 brings 4 rows of k=0, wavefront 2 brings 4 rows" in column.text
 
 
-def test_quarter_warps_share_a_wavefront_where_neighbours_want_the_same_words() -> None:
-    assert "16 lanes of 'split' take 2 wavefronts" in drawn("two quarter-warps").text
+def test_lanes_that_want_the_same_words_share_a_wavefront() -> None:
     assert "take 1 wavefront, which use 4 of 32 banks." in drawn("one word for all").text
 
 

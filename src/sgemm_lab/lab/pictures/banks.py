@@ -33,8 +33,8 @@ _ROWS_OF_A = 12
 """Of a transposed tile, as many as are drawn."""
 _BETWEEN = 26
 """Between lanes and banks, in px."""
-_ROW, _LOW = 20, 15
-"""Height of a row, and where there are many."""
+_ROW = 20
+"""Height of a row, in px."""
 
 
 def wide_request(kernel: Kernel, line: str) -> Request:
@@ -49,41 +49,37 @@ def wide_request(kernel: Kernel, line: str) -> Request:
     return wide[0]
 
 
-def bank_phases(
-    title: str, name: str | Kernel, line: str, *, lanes: int = PHASE_LANES, says: str = ""
-) -> Output:
+def bank_phases(title: str, name: str | Kernel, line: str, *, says: str = "") -> Output:
     """Draw the banks that the first lanes of a 16-byte request use, wavefront by wavefront.
 
     In which order the wavefronts come is not known; here it is that of the lanes.
 
     Args:
         line: a piece of the source line that makes the request, such as "fragB[".
-        lanes: how many; a multiple of the eight of a quarter-warp.
     """
     kernel = kernel_of(name)
     request = wide_request(kernel, line)
-    asked = [*request["addresses"][:lanes], *[None] * (WARP - lanes)]
+    asked = [*request["addresses"][:PHASE_LANES], *[None] * (WARP - PHASE_LANES)]
     waves = shared_wavefronts(asked, _WIDE // 8, is_load=request["op"] == "load")
-    tall = _ROW if lanes == PHASE_LANES else _LOW
     parts = [words(0, 11, "bank"), words(_LEFT, 11, "0")]
     parts.append(words(_LEFT + BANKS * _CELL, 11, f"{BANKS - 1}", anchor="end"))
-    for lane in range(lanes):
-        y = 16 + lane * tall
-        parts += _row(f"lane {lane}", y, tall=tall)
+    for lane in range(PHASE_LANES):
+        y = 16 + lane * _ROW
+        parts += _row(f"lane {lane}", y)
         for number, wave in enumerate(waves, 1):
             word = next((word for word, served in wave.words.items() if lane in served), None)
             if word is not None:
                 x, opacity = _LEFT + word % BANKS * _CELL, PALE if number == 1 else 0.0
                 width = _WIDE // 8 // FLOAT_BYTES * _CELL
-                shape = box(x, y, width, tall - 2, "shared", opacity, f"{number}", bold=True)
+                shape = box(x, y, width, _ROW - 2, "shared", opacity, f"{number}", bold=True)
                 parts.append(shape)
     each = [_banks(wave, _WIDE) for wave in waves]
-    top = 24 + lanes * tall
+    top = 24 + PHASE_LANES * _ROW
     for number, banks in enumerate(each):
         parts += _row(f"wavefront {number + 1}", top + number * _ROW, banks)
     used = " and ".join(str(len(banks)) for banks in each)
     described = (
-        f"The first {lanes} lanes of '{kernel.name}' take "
+        f"The first {PHASE_LANES} lanes of '{kernel.name}' take "
         f"{plural(len(each), 'wavefront')}, which use {used} of {BANKS} banks."
     )
     return panel(title, parts, top + len(each) * _ROW + 2, described, says)
@@ -175,13 +171,13 @@ def _banks(wave: Wavefront, bits: int) -> set[int]:
     return {(word + i) % BANKS for word in wave.words for i in range(bits // 8 // FLOAT_BYTES)}
 
 
-def _row(label: str, y: float, banks: Iterable[int] = (), *, tall: int = _ROW) -> list[str]:
+def _row(label: str, y: float, banks: Iterable[int] = ()) -> list[str]:
     """Draw a row of the 32 banks; those in use are filled."""
     return [
-        words(0, y + tall / 2 + 4, label),
-        outline(_LEFT, y + 0.5, BANKS * _CELL, tall - 3, "grid"),
+        words(0, y + _ROW / 2 + 4, label),
+        outline(_LEFT, y + 0.5, BANKS * _CELL, _ROW - 3, "grid"),
         *(
-            rectangle(_LEFT + first * _CELL, y, (last - first + 1) * _CELL, tall - 2, "shared", 0.8)
+            rectangle(_LEFT + first * _CELL, y, (last - first + 1) * _CELL, _ROW - 2, "shared", 0.8)
             for first, last in intervals(banks)
         ),
     ]

@@ -300,3 +300,11 @@ def test_each_launch_of_the_file_runs() -> None:
         "  cudaMemset(x, 0, 1200); sum<<<1, 64>>>(x, y, 200); sum<<<1, 64>>>(x, y, 300); }"
     )
     assert ("s", "error") in {(one.array, one.severity) for one in report.findings}
+
+
+def test_a_small_block_has_arrays_of_four_elements_for_each_thread() -> None:
+    of_four = "reinterpret_cast<float4*>(s)[threadIdx.x] = ((float4*)x)[i];"
+    text = f"int i = blockIdx.x * blockDim.x + threadIdx.x; __shared__ float s[512]; {of_four}"
+    text += "__syncthreads(); y[4 * i] = s[0];"
+    report = checked(f"__global__ void two(float* x, float* y, int n) {{ {text} }}")
+    assert any("blocks of 128 threads" in one for one in report.said)

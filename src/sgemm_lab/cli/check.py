@@ -12,12 +12,7 @@ from pathlib import Path
 from sgemm_lab.catalogue import is_builtin
 from sgemm_lab.checking.judge import AWKWARD_SIZES, QUICK_SIZES, CheckResult, bound_text, summary
 from sgemm_lab.checking.simulated import check_simulated
-from sgemm_lab.cli.arguments import (
-    add_time_limit,
-    chosen,
-    for_this_gpu,
-    natural,
-)
+from sgemm_lab.cli.arguments import add_time_limit, chosen, for_this_gpu, natural
 from sgemm_lab.cli.external import (
     EXTERNAL_GROUP,
     add_expectations,

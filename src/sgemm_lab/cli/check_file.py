@@ -12,11 +12,7 @@ from sgemm_lab.cli.external import external_kernel, fails
 from sgemm_lab.cli.printing import print_json, print_progress, print_status, result_json
 from sgemm_lab.cli.sarif import annotations, sarif
 from sgemm_lab.errors import LabError
-from sgemm_lab.external_cuda.check_file import (
-    NOT_COMPARED,
-    OFFER,
-    check_file,
-)
+from sgemm_lab.external_cuda.check_file import NOT_COMPARED, OFFER, check_file
 from sgemm_lab.external_cuda.report import KernelReport, Options
 from sgemm_lab.files import write_whole
 from sgemm_lab.text import plural

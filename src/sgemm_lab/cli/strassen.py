@@ -114,10 +114,7 @@ def _record(options: argparse.Namespace) -> int:
                 f"{', '.join(map(size_text, SIZES))}."
             )
     path, run = take_strassen_record(
-        options.out or own_records(),
-        sizes,
-        progress=print_status,
-        only_inside=options.only_inside,
+        options.out or own_records(), sizes, progress=print_status, only_inside=options.only_inside
     )
     if options.json:
         print_json({"file": str(path), "date": run.date, "complete": run.complete})

@@ -83,7 +83,9 @@ const PLANS: Plan[] = [
   { shrunk: 4, roomy: true, zeros: true, oneBlock: true },
 ];
 /** For kernels whose shared arrays are too small for the usual block. */
-const NARROWER: Plan[] = [1, 2, 3].map((narrowed) => ({ ...PLANS[2], zeros: true, narrowed }));
+const NARROWER: Plan[] = [PLANS[2], PLANS[4]].flatMap((plan) =>
+  [1, 2, 3].map((narrowed) => ({ ...plan, narrowed })),
+);
 
 /** An argument: its text for `--args`, and the elements of an array or the value of a number. */
 export interface Argument {

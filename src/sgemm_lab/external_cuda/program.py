@@ -34,9 +34,7 @@ those that it came to; ``isSketch``: it fills no array."""
 
 
 def follow_program(
-    pasted: Pasted,
-    target: str = DEFAULT_TARGET,
-    progress: Callable[[str], None] = lambda _: None,
+    pasted: Pasted, target: str = DEFAULT_TARGET, progress: Callable[[str], None] = lambda _: None
 ) -> Program:
     """Follow the ``main`` of a file, with its launches in the simulator.
 

@@ -18,13 +18,7 @@ from sgemm_lab.measuring.interleaved import (
 )
 from sgemm_lab.records.gpu_record import Reading
 
-POWER_KERNELS = (
-    "per_warp_stages",
-    "mma_tf32",
-    "wgmma_tf32",
-    "wgmma_fp16:INPUT=16",
-    "wgmma_3xfp16",
-)
+POWER_KERNELS = ("per_warp_stages", "mma_tf32", "wgmma_tf32", "wgmma_fp16:INPUT=16", "wgmma_3xfp16")
 """Measured with cuBLAS in FP32, TF32 and FP16."""
 POWER_SIZE = 8192
 """M = N = K."""

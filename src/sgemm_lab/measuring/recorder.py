@@ -284,12 +284,7 @@ def record_counters(
                     found = Counters(kernel.name, kernel.fingerprint, *size, values)
                     taken.counters.append(found)
                 RECORDS.add_run(folder, device, replace(base, counters=tuple(taken.counters)))
-    run = replace(
-        base,
-        complete=taken.complete,
-        counters=tuple(taken.counters),
-        **card.spreads(),
-    )
+    run = replace(base, complete=taken.complete, counters=tuple(taken.counters), **card.spreads())
     return RECORDS.add_run(folder, device, run), run
 
 

@@ -6,12 +6,7 @@ access if wanted. Nothing here needs a GPU, CuPy or a notebook.
 """
 
 from sgemm_lab.simulator.counts import Counts, LineCounts
-from sgemm_lab.simulator.errors import (
-    DeadlockError,
-    EndlessLoopError,
-    PtxError,
-    TimeLimitError,
-)
+from sgemm_lab.simulator.errors import DeadlockError, EndlessLoopError, PtxError, TimeLimitError
 from sgemm_lab.simulator.hazards import Hazard
 from sgemm_lab.simulator.simulation import Result, simulate
 from sgemm_lab.simulator.source_locations import Location

@@ -95,10 +95,7 @@ class Counts:
         "global" divides by the bytes of all sectors touched (before caches), "shared" by the
         bytes that lanes ask of shared memory. A level that is not used is left out.
         """
-        levels = {
-            "global": self.total.global_bytes_moved,
-            "shared": self.total.shared_bytes_asked,
-        }
+        levels = {"global": self.total.global_bytes_moved, "shared": self.total.shared_bytes_asked}
         return {name: self.total.flop / moved for name, moved in levels.items() if moved}
 
     def to_json(self) -> dict[str, Any]:

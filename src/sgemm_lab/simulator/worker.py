@@ -21,12 +21,7 @@ import numpy.typing as npt
 from sgemm_lab import npm
 from sgemm_lab.errors import LabError
 from sgemm_lab.files import bundle
-from sgemm_lab.simulator.errors import (
-    DeadlockError,
-    EndlessLoopError,
-    PtxError,
-    TimeLimitError,
-)
+from sgemm_lab.simulator.errors import DeadlockError, EndlessLoopError, PtxError, TimeLimitError
 
 Progress = Callable[[int, int], None]
 

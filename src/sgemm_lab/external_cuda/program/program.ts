@@ -83,7 +83,7 @@ export function follow(
   const findings = [...first.findings];
   // What made-up arguments lead to says nothing of the program.
   if (made.functions.length) return report(first, findings, file, []);
-  const verdict = verdictOf(first);
+  const verdict = verdictOf(alwaysEndsSo(file, first) ? { ...first, status: 0 } : first);
   if (!first.stopped && first.unwritten.length) {
     if (verdict || differ(first, run("late", OTHER_GARBAGE))) findings.push(unwritten(first));
   }
@@ -117,6 +117,14 @@ const nothing = (stopped: string): Followed => ({
   ...{ needs: null, stopped, isSettled: true, called: [], launched: {}, findings: {}, sizes: "" },
   ...{ printed: [], status: null, missed: {}, words: "" },
 });
+
+/** Whether a program ends with its status whatever comes out: main has no other end. */
+function alwaysEndsSo({ declarations }: CudaFile, { status }: Attempt) {
+  const words = declarations.find(({ names }) => names.includes("main"))?.tokens ?? [];
+  const texts = words.map(({ text }) => text);
+  const ends = texts.filter((text) => /^(return|_?exit|abort|assert)$/.test(text));
+  return ends.length === 1 && texts.slice(-4).join(" ") === `return ${status} ; }`;
+}
 
 /** What a program that ended says of itself, if it is not content. */
 function verdictOf({ status, output, runs, stopped }: Attempt): HostFinding | null {

@@ -123,11 +123,12 @@ class StrassenResults:
     def levels_table(self, *sizes: int) -> Output:
         """List levels at some sizes: speed, and speed over that of cuBLAS."""
         rows = [
-            [f"{n}³, {plural(way.levels, 'level')}", f"{self.tflops(n, way):.1f}",
+            [f"{n}³" * (way.levels == 0), f"{way.levels}", f"{self.tflops(n, way):.1f}",
              f"{self.share(n, way):.2f}"]
             for n in sizes for way in self.levels(n)
         ]  # fmt: skip
-        return table(["", "TFLOP/s", "speed ÷ cuBLAS"], rows, numbers=2, note=self.note)
+        heads = ["size", "levels", "TFLOP/s", "speed ÷ cuBLAS"]
+        return table(heads, rows, numbers=2, note=self.note)
 
     def errors(self, n: int, inputs: str = UNIFORM) -> Errors:
         """Return the errors of n×n matrices of a class."""
@@ -176,7 +177,8 @@ class StrassenResults:
             name, units = f"{name} on tensor cores", "three FP16 products"
         of_time = products * 1e3 / total
         says = (
-            f", {self.peak:.1f} ÷ {left:.3f} (FLOP left) = {limit:.1f} TFLOP/s. Leaves run "
+            f", {self.peak:.1f} ÷ {left:.3f} (FLOP left) = {limit:.1f} TFLOP/s, "
+            f"{speeds[1] / limit:.0%} reached. Leaves run "
             f"{of_time:.0%} of the time and reach {leaves:.1%} of the peak."
         )
         gained, equals, fewer, in_leaves, faster = product_texts(

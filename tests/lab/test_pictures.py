@@ -19,7 +19,6 @@ from sgemm_lab.lab.pictures.frame import PANEL_WIDTH, figure, panel, words
 from sgemm_lab.lab.pictures.issue_slots import slots_panel
 from sgemm_lab.lab.pictures.l1_queue import l1_queue, wavefronts
 from sgemm_lab.lab.pictures.lane_columns import lane_columns
-from sgemm_lab.lab.pictures.levels import levels_panel
 from sgemm_lab.lab.pictures.matrices import reading, reads
 from sgemm_lab.lab.pictures.ownership import one_element, owns
 from sgemm_lab.lab.pictures.ring import ring_panel
@@ -93,9 +92,6 @@ PANELS: dict[str, Callable[[], Any]] = {
     "one block": lambda: reads("One block", "tiled", (32, 32, 32), "block", step=9),
     "one warp": lambda: l1_queue(
         "One warp", "naive", (32, 64, 16), step=6, says="**{clocks}** clocks"
-    ),
-    "bytes": lambda: levels_panel(
-        "Bytes", ["naive", "tiled"], [{"L2": 4e9, "L1": 3e11}, {"L2": 8e9, "shared": 4e11}]
     ),
     "one number": lambda: one_element("One number", [2, 0, 1, 3], [1, 3, 2, 4], 2),
     "owners": lambda: owns("Who owns what", load_kernel("tiled")),

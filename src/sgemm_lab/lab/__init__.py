@@ -15,7 +15,7 @@ Bounds
 Figures
     ``figure`` of panels: ``one_element``, ``owns``, ``reads``, ``l1_queue``, ``copies``,
     ``copy_path``, ``copy_counts``, ``bank_phases``, ``bank_clocks``, ``lane_columns``,
-    ``half_warps``, ``bytes_moved``, ``stage_ring``,
+    ``half_warps``, ``stage_ring``,
     ``issue_slots``, ``time_bars``, ``k_split``, ``k_split_lengths``, ``formats``, ``fp16_scaling``,
     ``fragment_map``, ``swizzle``, ``multicast``, ``tiles_at_once``, ``tf32_split``,
     ``gpu_layout``, ``share_bars``, ``running_sums``, ``promoted_sums``; for ``frames``:
@@ -60,7 +60,7 @@ from sgemm_lab.lab.dispatcher import (
 )
 from sgemm_lab.lab.each_gpu import each_gpu
 from sgemm_lab.lab.exercise import exercise, predict
-from sgemm_lab.lab.hardware_counters import Hardware, bytes_moved, hardware, issue_slots
+from sgemm_lab.lab.hardware_counters import Hardware, hardware, issue_slots
 from sgemm_lab.lab.kernel_parts import part, power
 from sgemm_lab.lab.ladders import ladder
 from sgemm_lab.lab.latency_hiding import latency_hiding, warp_group_turns

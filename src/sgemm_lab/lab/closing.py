@@ -407,7 +407,7 @@ def _change(kernel: Kernel) -> str:
     constants = kernel.name.partition(":")[2]
     if constants:
         return f"Only constants: {constants.replace(',', ', ')}."
-    return kernel.change
+    return kernel.change or ""
 
 
 def _demand_text(cap: Cap) -> str:

@@ -3,14 +3,13 @@
 from dataclasses import dataclass, field
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.hardware import WARP, WAVEFRONT_BYTES
+from sgemm_lab.hardware import WARP
 from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.lab import session
 from sgemm_lab.lab.arguments import AnySize, kernel_of, size_of
 from sgemm_lab.lab.bound_table import bound
 from sgemm_lab.lab.output import Output
 from sgemm_lab.lab.pictures.issue_slots import slots_panel
-from sgemm_lab.lab.pictures.levels import levels_panel
 from sgemm_lab.records.gpu_record import CUBLAS
 from sgemm_lab.text import size_text
 
@@ -61,16 +60,6 @@ class Hardware:
         waited = sum(self.__getattr__(_STALLED + reason) for reason in reasons)
         return waited / sum(stalls.values())
 
-    @property
-    def moved(self) -> dict[str, float]:
-        """Bytes that moved: from L2; from L1 and shared memory as wavefronts, full or not."""
-        wavefronts = self.shared_load_wavefronts + self.shared_store_wavefronts
-        return {
-            "L2": self.l2_to_l1_bytes,
-            "L1": WAVEFRONT_BYTES * (self.l1_data_wavefronts - self.l1_data_shared_wavefronts),
-            "shared": WAVEFRONT_BYTES * wavefronts,
-        }
-
 
 def hardware(kernel: str | Kernel, size: AnySize = 4096) -> Hardware:
     """Return the recorded counters of a launch: ``hardware("split").registers``.
@@ -90,13 +79,6 @@ def hardware(kernel: str | Kernel, size: AnySize = 4096) -> Hardware:
         f"No record has a GPU's counters of '{name}' at {size_text(at)}. "
         "Take them with 'sgemm-lab counters' on a GPU."
     )
-
-
-def bytes_moved(title: str, before: str | Kernel, after: str | Kernel, *, says: str = "") -> Output:
-    """Draw the bytes that two kernels move out of L2, L1 and shared memory, by GPU counters."""
-    kernels = [kernel_of(name) for name in (before, after)]
-    moved = [hardware(kernel).moved for kernel in kernels]
-    return levels_panel(title, [kernel.name for kernel in kernels], moved, says=says)
 
 
 def issue_slots(title: str, *names: str | Kernel) -> Output:

@@ -262,7 +262,7 @@ def test_on_a_gpu_right_lines_are_checked_there_too(
     ],
 )
 def test_estimate_says_by_how_much_it_missed(share: float, says: str, right: bool) -> None:
-    estimate = find_prediction("overlap-gain")
+    estimate = find_prediction("wgmma-gain")
     printed = round(solution_of(estimate), 2)  # type: ignore[call-overload]
     judged = estimate.judge(share * printed, MACHINE)
     assert judged.right is right

@@ -87,10 +87,10 @@ def blocks_per_sm(kernel: Kernel, size: Size, record: Record) -> int:
 def stage_ring(title: str, name: str | Kernel, *, tile: int) -> Output:
     """Draw what each stage of a kernel holds when the product of a K tile begins, as a ring.
 
-    By the overlap model of one block, with the kernel's own stages. ``tile`` counts from 1.
+    By the overlap model of one block, with the kernel's own stages. ``tile`` counts from 0.
     """
     found = pipeline_of(kernel_of(name))
-    pipeline = replace(found, windows=tile + found.stages)
+    pipeline = replace(found, windows=tile + found.stages + 1)
     return ring_panel(title, pipeline, tile)
 
 

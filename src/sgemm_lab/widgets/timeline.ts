@@ -18,6 +18,7 @@ const KEY: [string, string][] = [
   ["lab-k-load", "on its way from global memory"],
   ["lab-k-waits", "waits in registers"],
   ["lab-k-store", "being stored"],
+  ["lab-k-held", "being read"],
   ["lab-k-gap", "nothing to multiply"],
   ["lab-k-barrier", "barrier"],
 ];

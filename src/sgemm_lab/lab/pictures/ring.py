@@ -16,16 +16,16 @@ _LOOKS = {"in use": ("register", 1.0), "on its way": ("shared", 0.35)}
 def ring_panel(title: str, pipeline: Pipeline, tile: int) -> Output:
     """Return a panel with the stages of one block at the moment when a K tile's product begins.
 
-    Tiles count from 1; the pipeline has at least ``tile`` + ``stages`` of them.
+    Tiles count from 0; the pipeline has more than ``tile`` + ``stages`` of them.
     """
     windows = schedule(pipeline)
-    now = windows[tile - 1].begins
+    now = windows[tile].begins
     held = {one.buffer: one for one in windows if one.asked <= now < one.done}
     parts, said = [], []
     for stage in range(pipeline.stages):
         state = "in use" if held[stage].begins <= now else "on its way"
-        parts += _arc(stage, pipeline.stages, held[stage].number + 1, state)
-        said.append(f"stage {stage} holds K tile {held[stage].number + 1}, {state}")
+        parts += _arc(stage, pipeline.stages, held[stage].number, state)
+        said.append(f"stage {stage} holds K tile {held[stage].number}, {state}")
     x, y = _MIDDLE
     parts.append(words(x, y + 4, f"{pipeline.stages} stages", anchor="middle", bold=True))
     described = f"Ring of {pipeline.stages} stages: {'; '.join(said)}."

@@ -10,7 +10,7 @@ from sgemm_lab.formulas.occupancy import LIMITS as LIMITS
 from sgemm_lab.formulas.occupancy import Launch as Launch
 from sgemm_lab.formulas.occupancy import occupancy as occupancy
 from sgemm_lab.formulas.tile import Tile
-from sgemm_lab.formulas.wave_quantization import Product, max_tiles_per_sm
+from sgemm_lab.formulas.wave_quantization import Product
 from sgemm_lab.gemm.strassen.error import UNIFORM
 from sgemm_lab.gemm.strassen.plan import WIDE, Plan, make_plan
 from sgemm_lab.gpu import find_gpu
@@ -57,12 +57,6 @@ def wavefronts_of_stride(stride: int) -> int:
     """Return the wavefronts of a load whose lane i reads word stride · i."""
     addresses = [FLOAT_BYTES * stride * lane for lane in range(WARP)]
     return len(shared_wavefronts(addresses, FLOAT_BYTES, is_load=True))
-
-
-def most_k_tiles(name: str, size: Size, sms: int) -> int:
-    """Return the K tiles of the busiest SM, where a kernel shares them out evenly."""
-    product = _in_tiles(name, size)
-    return max_tiles_per_sm(product.tiles * product.k_tiles, sms)
 
 
 def share_of_time(name: str, size: Size, sms: int) -> float:

@@ -127,6 +127,11 @@ def test_every_text_that_takes_the_place_of_a_header_compiles(name: str, tmp_pat
         "__global__ void k(__int128* x) { x[threadIdx.x] = x[32 + threadIdx.x]; }",
         "#include <algorithm>\n#include <math_constants.h>\n__global__ void k(double* x)"
         " { std::aligned_storage<8, 8>::type a; *x = sizeof(a) == alignof(a) ? CUDART_INF : 0; }",
+        "#include <curand_kernel.h>\n__global__ void k(float* x) { curandState s;"
+        " curand_init(1, 0, 0, &s); *x = curand_normal(&s) + curand_uniform4(&s).w; }",
+        "template <class T> concept Real = std::floating_point<T>;\n"
+        "template <Real T> __device__ T twice(T x) { return 2 * x; }\n"
+        "#ifdef __unix__\n__global__ void k(float* x) { *x = twice(*x); }\n#endif",
         "#include <cufft.h>\n__global__ void k(cufftComplex* x, CUtexObject) { x->x = 1; }",
     ],
 )

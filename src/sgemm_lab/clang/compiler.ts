@@ -27,7 +27,7 @@ export type Compile = (source: string, options?: Options) => Compiled;
 const HEADER_FILE = "cuda.h";
 
 const LANGUAGE = [
-  ["-triple", "nvptx64-nvidia-cuda", "-fcuda-is-device", "-x", "cuda", "-std=c++17"],
+  ["-triple", "nvptx64-nvidia-cuda", "-fcuda-is-device", "-x", "cuda"],
   ["-nostdsysteminc", "-fdeclspec", "-include", HEADER_FILE, "-w", "-ferror-limit", "20"],
 ].flat();
 
@@ -66,7 +66,8 @@ function compile(
 ): Compiled {
   const macros = Object.entries(defines).flatMap(([name, value]) => ["-D", `${name}=${value}`]);
   const processor = ["-target-cpu", target, "-target-feature", feature(target)];
-  const args = ["clang", "-cc1", ...LANGUAGE, ...processor, ...OPTIMISATION, ...macros];
+  const language = ["clang", "-cc1", ...LANGUAGE, standard(source)];
+  const args = [...language, ...processor, ...OPTIMISATION, ...macros];
   const output = ["-emit-llvm", "-o", "-", file];
   const files = { [file]: source, [HEADER_FILE]: CUDA_HEADER };
   // The IR comes by stdout: written to a file of the package, every few bytes copy it whole.
@@ -80,6 +81,11 @@ function compile(
     if (!(error instanceof IrError)) throw error;
     return { errors: [{ line: error.line, text: error.message }] };
   }
+}
+
+/** The option for the version of C++ that a file is written in: 20 only where it says so. */
+export function standard(source: string): string {
+  return /\bconcept\s+\w+\s*=|\brequires\s+[\w:]+\s*</.test(source) ? "-std=c++20" : "-std=c++17";
 }
 
 /** The version of PTX whose instructions clang knows for a GPU. */

@@ -216,6 +216,12 @@ def _isolated_ptx(
     return in_subprocess(compiled, f"The compiler, given {file_name},")
 
 
+def _options(asked: Sequence[str]) -> tuple[str, ...]:
+    """Return the options of every program; NVRTC takes each only once."""
+    names = {option.partition("=")[0] for option in asked}
+    return tuple(option for option in _OPTIONS if option.partition("=")[0] not in names)
+
+
 @contextmanager
 def _program(
     source: str,
@@ -233,7 +239,7 @@ def _program(
         nvrtc.addNameExpression(program, name)
     try:
         try:
-            nvrtc.compileProgram(program, (*_OPTIONS, *options))
+            nvrtc.compileProgram(program, (*_options(options), *options))
         except nvrtc.NVRTCError as error:
             log = nvrtc.getProgramLog(program)
             raise _compile_error(log or str(error), file_name, target) from None

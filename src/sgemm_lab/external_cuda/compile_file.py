@@ -4,16 +4,17 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from sgemm_lab.cuda.compiler import DEFAULT_TARGET, CompileError, source_ptx
 from sgemm_lab.external_cuda.cuda_file import Pasted, Sources, read_sources
 from sgemm_lab.external_cuda.headers import (
-    CURAND_WHEEL,
     LIBRARIES,
     WHEELS,
     cuda_folders,
     every_fill,
+    stand_in,
 )
 from sgemm_lab.hardware import WARP
 
@@ -26,6 +27,7 @@ _LACKS = "undefined|not a template|has no member|not declared|no operator|too fe
 _OLD_TEXTURE = r"\btexture is not a template|identifier \"texture\" is undefined"
 """Compiler errors about texture references, which CUDA 12 removed."""
 
+_CONCEPTS = re.compile(r"\bconcept\s+\w+\s*=|\brequires\s+[\w:]+\s*<")  # C++ 20
 _OF_NAME = re.compile(r"^Line \d+ of __nv_name_map: ")
 """Prefix of NVRTC's errors in the name of a template instance."""
 
@@ -165,18 +167,18 @@ def _compiled(
     options += [f"-I{folder}" for folder in folders]
     options.append("-Dregister=")  # a word of older C++ that this one refuses
     options.append("--device-int128")
-    options.append("-D__linux__=1")  # some files ask for their system before anything else
+    # Some files ask for their system before anything else.
+    options += ["-D__linux__=1", "-D__unix__=1"]
     headers = {**every_fill(), **part.headers}
-    missing = tuple(
-        header
-        for header in sources.cuda
-        if not any((folder / header).is_file() for folder in folders)
-    )
-    headers |= dict.fromkeys(missing, "")
-    if any(name.startswith("curand") for name in sources.cuda):
+    missing = tuple(header for header in sources.cuda if not _is_found(header, folders))
+    headers |= {header: stand_in(header) for header in missing}
+    missing = tuple(header for header in missing if not headers[header])
+    if any(name.startswith("curand") and name not in headers for name in sources.cuda):
         headers.pop("curand.h", None)  # the device header includes the host's
     options += [f"--pre-include={header}" for header in _prelude(part, sources)]
     text = _UNSPACED.sub(r"\1 ", part.text)
+    if any(_CONCEPTS.search(code) for code in (text, *part.headers.values())):
+        options.append("-std=c++20")
     asked: dict[str, Any] = {"options": options, "headers": headers, "name": name}
     try:
         try:
@@ -189,6 +191,10 @@ def _compiled(
     except CompileError as error:
         raise CompileError(f"{error}{_hint(str(error), sources, missing)}", error.lines) from None
     return _WARP_SIZE.sub(str(WARP), ptx), named[0], named[1]
+
+
+def _is_found(header: str, more: Sequence[Path] = ()) -> bool:
+    return any((folder / header).is_file() for folder in (*more, *cuda_folders()))
 
 
 def _prelude(part: _Part, sources: Sources) -> list[str]:
@@ -209,11 +215,9 @@ def _prelude(part: _Part, sources: Sources) -> list[str]:
 def _hint(message: str, sources: Sources, missing: Sequence[str]) -> str:
     """Return the probable reason of a compiler error."""
     if missing:
-        random = any(name.startswith("curand") for name in missing)
-        wheels = f"{WHEELS} {CURAND_WHEEL}" if random else WHEELS
         return (
             f"\n{missing[0]} is one of CUDA's own headers, and it was not found. Set "
-            f"CUDA_PATH to the folder of the CUDA toolkit, or 'pip install {wheels}'."
+            f"CUDA_PATH to the folder of the CUDA toolkit, or 'pip install {WHEELS}'."
         )
     if re.search(_OLD_TEXTURE, message):
         return (
@@ -236,3 +240,5 @@ def _notes(found: Mapping[str, Any], sources: Sources) -> Iterator[str]:
         yield f"Left out, as the kernel does not need it: {names}."
     if sources.absent:
         yield f"Not found, and not needed: {', '.join(sources.absent)}."
+    if "curand_kernel.h" in sources.cuda and not _is_found("curand_kernel.h"):
+        yield "cuRAND was not found: other random numbers of the same distributions were drawn."

@@ -15,9 +15,6 @@ from pathlib import Path
 WHEELS = "nvidia-cuda-runtime-cu12 nvidia-cuda-cccl-cu12 nvidia-cuda-nvcc-cu12"
 """Python packages with CUDA's headers."""
 
-CURAND_WHEEL = "nvidia-curand-cu12"
-"""The package with cuRAND's headers."""
-
 _FOLDER = Path(__file__).with_name("headers")
 _FILLED = {
     "stdint.h": "stdint.h", "cstdint": "stdint.h", "inttypes.h": "stdint.h",
@@ -27,7 +24,8 @@ _FILLED = {
     "assert.h": "assert.h", "cassert": "assert.h", "stdio.h": "stdio.h", "cstdio": "stdio.h",
     "stddef.h": "stdint.h", "cstddef": "stdint.h",
     "algorithm": "utility", "utility": "utility", "functional": "utility",
-    "type_traits": "utility", "limits": "limits", "tuple": "utility", "array": "utility",
+    "type_traits": "utility", "concepts": "utility", "tuple": "utility", "array": "utility",
+    "limits": "limits",
     "bits/stdc++.h": "everything", "cufft.h": "cufft.h",
     "cuda_runtime.h": "cuda_runtime.h", "cuda_runtime_api.h": "cuda_runtime.h",
     "cuda.h": "cuda_runtime.h", "device_launch_parameters.h": "cuda_runtime.h",
@@ -66,6 +64,12 @@ def every_fill() -> dict[str, str]:
 def is_cudas(name: str) -> bool:
     """Return whether a header is one of CUDA's own that kernels use."""
     return name.startswith(FROM_CUDA)
+
+
+def stand_in(name: str) -> str:
+    """Return the text for one of CUDA's own headers that was not found: random numbers, or none."""
+    is_random = name == "curand_kernel.h"
+    return (_FOLDER / name).read_text(encoding="utf-8") if is_random else ""
 
 
 @cache

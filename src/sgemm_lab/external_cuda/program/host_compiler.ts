@@ -1,6 +1,7 @@
 // Host code of a CUDA file to a WebAssembly module: clang and its linker, with the C and C++
 // libraries that the package has for WebAssembly.
 
+import { standard } from "../../clang/compiler.ts";
 import { type Package, run } from "../../clang/run.ts";
 import type { CudaFile } from "../cuda_file.ts";
 import { UnfollowedError } from "./faults.ts";
@@ -29,7 +30,7 @@ const LIBRARIES = "/usr/lib/wasm32-wasip1";
 const COMPILE = [
   ...`clang -cc1 -triple ${TRIPLE} -aux-triple nvptx64-nvidia-cuda -emit-obj -O1`.split(" "),
   ..."-mrelocation-model static -target-cpu generic -fno-strict-return -w".split(" "),
-  ..."-debug-info-kind=line-tables-only -dwarf-version=4 -std=c++17".split(" "),
+  ..."-debug-info-kind=line-tables-only -dwarf-version=4".split(" "),
   ..."-fcxx-exceptions -fexceptions -fignore-exceptions -target-sdk-version=12.0".split(" "),
   ...`-fcuda-include-gpubinary ${BINARY} -fsanitize-coverage-type=3`.split(" "),
   ..."-fsanitize-coverage-trace-pc-guard -fsanitize-coverage-no-prune -Wno-register".split(" "),
@@ -127,7 +128,9 @@ function compiled(
       [BINARY]: "lab",
     },
   };
-  const args = [...COMPILE, ...options, ...macros, "-main-file-name", name, name, "-o", "-"];
+  const language = standard(Object.values(texts).join("\n"));
+  const named = ["-main-file-name", name, name, "-o", "-"];
+  const args = [...COMPILE, language, ...options, ...macros, ...named];
   // The object comes by stdout: written to a file of the package, every few bytes copy it whole.
   const { files, output, messages } = run(clang, args, texts);
   return { made: files && output, messages };

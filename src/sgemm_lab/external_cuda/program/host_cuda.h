@@ -424,7 +424,9 @@ struct cudaFuncAttributes {
 typedef void (*cudaHostFn_t)(void*);
 typedef void (*cudaStreamCallback_t)(cudaStream_t, cudaError_t, void*);
 typedef unsigned long long cudaTextureObject_t, cudaSurfaceObject_t;
-struct curandStateXORWOW { unsigned words[12]; };
+struct alignas(8) curandStateXORWOW { unsigned words[12]; };
+struct alignas(8) curandStateMRG32k3a { unsigned words[12]; };
+typedef curandStateMRG32k3a curandStateMRG32k3a_t;
 typedef curandStateXORWOW curandState, curandState_t, curandStateXORWOW_t;
 struct alignas(16) curandStatePhilox4_32_10 { unsigned words[16]; };
 typedef curandStatePhilox4_32_10 curandStatePhilox4_32_10_t;

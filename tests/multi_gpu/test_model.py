@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sgemm_lab.multi_gpu.layouts import cannon, make_plan, rows
-from sgemm_lab.multi_gpu.model import Link, at_rate, on_paper, seconds
+from sgemm_lab.multi_gpu.model import Link, at_rate, seconds
 
 RATE = at_rate(1e12)
 FAST, SLOW = Link(0.0, math.inf), Link(1e-3, 1e6)
@@ -67,24 +67,3 @@ def test_fitting_recovers_a_link() -> None:
 def test_zero_bytes_take_no_time() -> None:
     assert Link(1.0, 1.0).seconds(0) == 0
     assert seconds(rows((5, 5, 5), 1), SLOW, at_rate(1e12, start=1.0)) == pytest.approx(1.0)
-
-
-def test_copies_pay_only_where_the_link_is_the_limit() -> None:
-    link = Link(20e-6, 50e9)
-    small, large = (
-        [on_paper(n, 1024, copies, link, 51e12)[1] for copies in (1, 4)] for n in (65536, 131072)
-    )
-    assert small[1] > 1.4 * small[0]
-    assert large[1] < large[0]
-
-
-def test_formulas_and_plans_agree() -> None:
-    n, gpus, link = 4096, 16, Link(5e-6, 1e11)
-    half = Link(link.alpha / 2, link.bytes_per_second)
-    taken, _ = on_paper(n, gpus, 1, half, 1e13)
-    by_plan = seconds(cannon((n, n, n), gpus), link, at_rate(1e13))
-    assert taken == pytest.approx(by_plan, rel=1e-6)
-
-
-def test_an_ideal_machine_is_fully_used() -> None:
-    assert on_paper(10_000, 100, 1, Link(0.0, 1e300), 1e12)[1] == pytest.approx(1.0)

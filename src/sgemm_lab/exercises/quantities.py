@@ -12,11 +12,10 @@ from sgemm_lab.formulas.occupancy import occupancy as occupancy
 from sgemm_lab.formulas.tile import Tile
 from sgemm_lab.formulas.wave_quantization import Product
 from sgemm_lab.gemm.strassen.error import UNIFORM
-from sgemm_lab.gemm.strassen.plan import WIDE, Plan, make_plan
-from sgemm_lab.gpu import find_gpu
-from sgemm_lab.hardware import FLOAT_BYTES, FLOP_PER_WARP_FMA, WARP
+from sgemm_lab.gemm.strassen.plan import LEAN, Plan, make_plan
+from sgemm_lab.gpu import find_gpu as find_gpu
+from sgemm_lab.hardware import FLOAT_BYTES, WARP
 from sgemm_lab.kernel import Size
-from sgemm_lab.models.bound import PEAK, rates
 from sgemm_lab.models.difference import differ
 from sgemm_lab.multi_gpu.queries import RecordQueries, findings, median
 from sgemm_lab.multi_gpu.queries import flop_per_link_byte as flop_per_link_byte
@@ -69,14 +68,9 @@ def _in_tiles(name: str, size: Size) -> Product:
     return Product(*size, tile.bm, tile.bn, tile.bk)
 
 
-def peak_tflops(gpu: str, arithmetic: str) -> float:
-    """Return the TFLOP/s of a GPU's units in an arithmetic, by design."""
-    return FLOP_PER_WARP_FMA * rates(find_gpu(gpu), arithmetic)[PEAK] / 1e3
-
-
-def one_level(n: int, schedule: str = WIDE) -> Plan:
-    """Return one level of Strassen's product of n×n matrices."""
-    return Plan((n, n, n), (schedule,))
+def one_lean_level(n: int) -> Plan:
+    """Return one level of Strassen's product of n×n matrices, a product at a time."""
+    return Plan((n, n, n), (LEAN,))
 
 
 # Measurements

@@ -29,7 +29,7 @@ Widgets
     ``scoreboard``, ``tile_waves``, ``timeline``, ``warp_group_turns``.
 Products
     ``matmul``, ``choice``; Strassen's: ``strassen``, ``seven_products``, ``strassen_results``; on
-    several GPUs: ``multi_gpu_results``, ``gpu_tiles``, ``gpu_timeline``, ``many_gpus``,
+    several GPUs: ``multi_gpu_results``, ``gpu_tiles``, ``gpu_timeline``,
     ``run_on_gpus``.
 Records
     ``recorded``, ``card``, ``find_gpu``, ``agreement``, ``effects``, ``errors``,
@@ -70,7 +70,6 @@ from sgemm_lab.lab.methods import effects
 from sgemm_lab.lab.multi_gpu import (
     gpu_tiles,
     gpu_timeline,
-    many_gpus,
     multi_gpu_results,
     run_on_gpus,
 )

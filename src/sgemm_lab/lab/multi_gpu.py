@@ -11,14 +11,13 @@ from sgemm_lab.lab.output import Output, Picture, table
 from sgemm_lab.lab.pictures.frame import figure
 from sgemm_lab.lab.pictures.gpus import timeline_panel
 from sgemm_lab.multi_gpu.layouts import layouts, make_plan
-from sgemm_lab.multi_gpu.model import Link, on_paper
 from sgemm_lab.multi_gpu.plan import Plan, Tile
 from sgemm_lab.multi_gpu.queries import RecordQueries, findings, flop_per_link_byte, median
 from sgemm_lab.multi_gpu.run_plan import in_numpy, multiply
 from sgemm_lab.multi_gpu.single_gpu import CUBLAS
 from sgemm_lab.multi_gpu.topology import cuda_errors_as_messages, gpu_count
 from sgemm_lab.records.multi_gpu import COPY, ProductTimes
-from sgemm_lab.text import bytes_moved_text, number, percent, plural, size_text
+from sgemm_lab.text import bytes_moved_text, number, plural, size_text
 from sgemm_lab.widgets import GpuTiles
 from sgemm_lab.widgets.gpu_tiles import PlacedPlan, PlacedProduct, PlacedRound, PlacedTransfer
 
@@ -65,7 +64,11 @@ class MultiGpuResults(RecordQueries):
         It has a roof for 2 and for 4 GPUs, and the products that were measured under it.
         """
         title, size = "The roofline of the link", (7.2, 3.8)
-        return Picture(partial(_draw_roof, self), title, _roof_conclusion(self), size, 4.4)
+        says = (
+            "Large products reach the roof, the arithmetic of all GPUs. Latency and idle SMs hold "
+            "small ones far below it."
+        )
+        return Picture(partial(_draw_roof, self), title, says, size, 4.4)
 
 
 def multi_gpu_results() -> MultiGpuResults:
@@ -119,30 +122,8 @@ def gpu_timeline() -> Output:
         conclusion="Overlapped, the tiles arrive while a product runs. Purple is a product, orange "
         "a tile that arrives. The long ones include a wait for the sender, which first serves "
         "another GPU.",
-        origin=f"8192³, recorded on {runs[True][0].date[:10]} in a separate run, so the times "
-        "differ slightly from those of the table. Each GPU's times are from its own clock.",
+        origin=f"8192³, recorded on {runs[True][0].date[:10]}, each GPU by its own clock.",
     )
-
-
-def many_gpus() -> Output:
-    """List how efficient a product is on paper, by the number of GPUs, with and without copies."""
-    found, link = multi_gpu_results(), Link(20e-6, 50e9)
-    layouts_ = [(n, copies) for n in (65_536, 262_144) for copies in (1, 4)]
-    heads = [f"{n:,}³, {'2.5-D' if copies > 1 else '2-D'}" for n, copies in layouts_]
-    rows = [
-        [
-            f"{gpus:,}",
-            *(percent(on_paper(n, gpus, c, link, 1e12 * found.tflops)[1]) for n, c in layouts_),
-        ]
-        for gpus in (64, 256, 1024, 4096)
-    ]
-    note = (
-        "Efficiency. In 2.5-D, 4 layers of GPUs each store A and B and work on a part of K; at the "
-        f"end the layers add their C. Assumed: {number(link.bytes_per_second / 1e9)} GB/s and "
-        f"{number(1e6 * link.alpha)} µs of latency for each link; {found.tflops:.1f} TFLOP/s for a "
-        "GPU, recorded."
-    )
-    return table(["GPUs", *heads], rows, note=note)
 
 
 def run_on_gpus(layout: str, size: AnySize, gpus: int = 4) -> Output:
@@ -225,13 +206,3 @@ def _draw_roof(found: MultiGpuResults, ax: Axes, phone: bool) -> None:
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_formatter("{x:,.0f}")
         axis.set_minor_formatter("")
-
-
-def _roof_conclusion(found: MultiGpuResults) -> str:
-    two, four = (_points(found, gpus)[-1][1].tflops for gpus in (2, 4))
-    return (
-        "Latency and idle SMs hold small products far below the roofline. Large ones reach "
-        f"{number(two)} and {number(four)} TFLOP/s at {_SIZES[-1]}³. There the curves are flat: "
-        "the GPUs' arithmetic is the limit, and more FLOP per byte no longer help. Products below "
-        f"{_SIZES[0]}³ are CUDA graphs."
-    )

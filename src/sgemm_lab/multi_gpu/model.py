@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sgemm_lab.hardware import FLOAT_BYTES
 from sgemm_lab.kernel import Size
 from sgemm_lab.multi_gpu.plan import Multiply, Plan, Receive
 
@@ -60,28 +59,6 @@ def seconds(plan: Plan, link: Link, product: ProductSeconds, *, overlap: bool = 
     sequentially. A transfer begins when both its GPUs are ready.
     """
     return _Clock(plan, link, product, overlap).run()
-
-
-def on_paper(
-    n: int, gpus: int, copies: int, link: Link, flop_per_second: float
-) -> tuple[float, float]:
-    """Return seconds and efficiency of a product of n×n matrices on a square of many GPUs.
-
-    In the 2-D layout, Cannon's, each of √p steps multiplies tiles of n/√p rows and columns, and
-    overlaps sending and receiving two of them. The 2.5-D layout has ``copies`` layers of p/c GPUs,
-    each with A and B and a part of K, and does √(p/c³) of the steps. Before them A and B are
-    broadcast to all layers, and after them the layers' C are summed: three pipelines over log₂ c
-    GPUs without overlap. Source: E. Solomonik and J. Demmel, "Communication-optimal parallel 2.5D
-    matrix multiplication and LU factorization algorithms", 2011.
-    """
-    side = math.sqrt(gpus / copies)
-    steps, tile = side / copies, FLOAT_BYTES * (n / side) ** 2
-    product, sent = 2 * (n / side) ** 3 / flop_per_second, tile / link.bytes_per_second
-    # The first tiles are present at the start; the others arrive during the products.
-    taken = product + (steps - 1) * max(product, 2 * (link.alpha + sent))
-    if copies > 1:
-        taken += 3 * (math.log2(copies) * link.alpha + sent)
-    return taken, steps * product / taken
 
 
 class _Clock:

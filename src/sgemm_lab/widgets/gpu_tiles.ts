@@ -57,7 +57,7 @@ interface Moment {
 const NAMES = ["a", "b", "c"] as const;
 const KEY: [string, string][] = [
   ["lab-k-now", "multiplied now"],
-  ["lab-k-done", "of C: done before"],
+  ["lab-k-done", "part of C done before"],
   ["lab-k-comes", "comes now, from the GPU named below it"],
 ];
 const [APART, INSIDE, HEAD, FOOT] = [8, 6, 34, 18]; // px between boxes, in them, above, below

@@ -50,8 +50,8 @@ def _step(step: int) -> Output:
         f"{2.0 ** (max(sizes.values()) - own):,.0f} times as large."
     )
     says = (
-        f"**{kept} of {_BITS} bits** of {_QUADRANT} are right. By the usual method "
-        f"**{usual}** would be."
+        f"**{kept} of {_BITS} bits** of {_QUADRANT} are right. The usual method, which also "
+        f"rounds, keeps **{usual}**."
     )
     rows = list(_bars(sizes, own, kept))
     height = _TOP + (len(sizes) + 1) * _ROW + 2

@@ -32,8 +32,6 @@ class Card:
         self.walk = self._by_parameter("latency.global")
         self.reads = self._by_parameter("bandwidth.read")
         self.strided = self._by_parameter("bandwidth.strided")
-        self.wide = {loads: self._by_parameter(f"bandwidth.loads{loads}") for loads in (1, 4)}
-        """GB/s from DRAM by loads that a thread has on their way, and by bytes of each."""
         if not self.walk or not self.reads:
             raise LabError(f"The record of {record.gpu.name} has no microbenchmarks.")
         self.run = record.readings("latency.global")[min(self.walk)].run
@@ -143,16 +141,6 @@ class Card:
         title = "Useful bandwidth over stride"
         return Picture(partial(_draw_stride, self), title, conclusion, (7.0, 3.0), 3.0)
 
-    def width_picture(self) -> Picture:
-        """Draw DRAM bandwidth over the width of a load, for one and four loads on their way."""
-        four = self.wide[4]
-        conclusion = (
-            "A wide load puts more bytes in flight, and so do more loads: four of 4 bytes "
-            f"at a time get {four[4] / four[16]:.0%} of what four of 16 get. {self.device.name}."
-        )
-        title = "Bandwidth over the width of a load"
-        return Picture(partial(_draw_width, self), title, conclusion, (7.0, 3.0), 3.2)
-
     @property
     def clock_mhz(self) -> float:
         """The SM clock that the run saw, or else the highest that the device names."""
@@ -235,28 +223,3 @@ def _draw_stride(card: Card, ax: Axes, phone: bool) -> None:
     ax.set(xlabel=apart if phone else f"elements {apart}", ylabel="useful GB/s")
     ax.yaxis.set_major_formatter(lambda value, _: number(value))
     ax.grid(axis="y")
-
-
-def _draw_width(card: Card, ax: Axes, phone: bool) -> None:
-    one, four = card.wide[1], card.wide[4]
-    hue = style.LEVEL_COLOURS["dram"]
-    series = (
-        (one, -0.2, style.BACKGROUND, "one load at a time"),
-        (four, 0.2, hue, "four loads at a time"),
-    )
-    for speeds, shift, fill, label in series:
-        places = [place + shift for place in range(len(speeds))]
-        ax.bar(places, list(speeds.values()), width=0.36, label=label, color=fill,
-               edgecolor=hue, linewidth=1.8, zorder=2)  # fmt: skip
-        for place, value in zip(places, speeds.values(), strict=True):
-            ax.annotate(
-                number(value), (place, value), xytext=(0, 4), textcoords="offset points",
-                ha="center", color=style.FOREGROUND, fontsize=9,
-            )  # fmt: skip
-    ax.set_xticks(range(len(one)), [f"{width} bytes" for width in one])
-    ax.set(xlabel="width of one thread's load", ylabel="GB/s from DRAM")
-    ax.set_ylim(top=1.12 * max(*one.values(), *four.values()))
-    ax.yaxis.set_major_formatter(lambda value, _: number(value))
-    ax.grid(axis="y", zorder=0)
-    ax.legend(loc="lower left", bbox_to_anchor=(-0.01, 1.0), ncols=1 if phone else 2,
-              fontsize=10)  # fmt: skip

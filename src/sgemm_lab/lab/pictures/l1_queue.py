@@ -1,11 +1,11 @@
-"""What a warp reads in one step, and the clocks that the 32 banks of L1 take to deliver it."""
+"""The clocks that the 32 banks of L1 take to deliver what a warp reads in one step."""
 
 from sgemm_lab.hardware import BANKS, FLOAT_BYTES
 from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.lab.arguments import kernel_of
 from sgemm_lab.lab.output import Output
 from sgemm_lab.lab.pictures.frame import PANEL_WIDTH, outline, panel, words
-from sgemm_lab.lab.pictures.matrices import Cell, Reading, cells_drawn, matrices, reading
+from sgemm_lab.lab.pictures.matrices import Cell, Reading, cells_drawn, reading
 from sgemm_lab.simulator.formulas import shared_wavefronts
 from sgemm_lab.text import plural
 
@@ -17,7 +17,7 @@ _LEFT, _TOP, _EACH = 72, 18, 6
 def l1_queue(
     title: str, name: str | Kernel, size: Size, *, number: int = 0, step: int = 0, says: str = ""
 ) -> Output:
-    """Draw what a warp reads of A and B in one step, and below it how the banks deliver it.
+    """Draw how the banks deliver what a warp reads of A and B in one step.
 
     Which elements is what the kernel reads at ``size``; which banks they lie in is as at 4096³. A
     load of A comes before the load of B, and each takes its own wavefronts.
@@ -34,10 +34,7 @@ def l1_queue(
     described = f"A step takes {plural(clocks, 'clock')} of L1: " + ", ".join(
         f"{len(own)} for {which}" for which, own in waves.items()
     )
-    parts, above = matrices(size, found)
-    below, height = _banks(waves)
-    parts.append(f'<g transform="translate(0 {above + 10:g})">{"".join(below)}</g>')
-    return panel(title, parts, above + 10 + height, described, says.format(clocks=clocks))
+    return panel(title, *_banks(waves), described, says.format(clocks=clocks))
 
 
 def wavefronts(found: Reading) -> dict[str, list[set[int]]]:

@@ -104,14 +104,12 @@ def _parts(card: Card, gpu: Gpu | None) -> list[_Part]:
     )
     second = memory("l2", "L2", f"{l2} MB", 0, dram.bottom + _GAP, PANEL_WIDTH)
     y, of = second.bottom + _GAP + 26, f" of {BANKS}"
-    first = memory("l1", "L1", f"{least}–{least + most} KB", _INSET, y, half, of)
-    shared = memory("shared", "shared memory", f"0–{most} KB", right, y, half, of)
+    first = memory("l1", "L1", f"≤ {least + most} KB", _INSET, y, half, of)
+    shared = memory("shared", "shared memory", f"≤ {most} KB", right, y, half, of)
     lanes = gpu.fp32_lanes if gpu else 0
     size = f"{card.device.registers_per_sm * FLOAT_BYTES // 1024} KB"
-    operands = f"{size}, {2 * lanes or ''} numbers to multiply".replace("  ", " ")
-    registers = _Part(
-        "registers", (operands,), "register", _INSET, first.bottom + _GAP, inner, 2 * lanes
-    )
+    lines = (size, *([f"{2 * lanes} numbers"] if lanes else []))
+    registers = _Part("registers", lines, "register", _INSET, first.bottom + _GAP, inner, 2 * lanes)
     last, issued = registers.bottom + _GAP, f"{SCHEDULERS} instructions × {WARP}"
     multiply = f"{lanes or ''} multiply-adds".strip()
     return [

@@ -11,7 +11,7 @@ import pytest
 from sgemm_lab import lab
 from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.counting.warp_requests import warp_requests
-from sgemm_lab.lab.pictures.banks import bank_clocks, bank_phases, half_warps
+from sgemm_lab.lab.pictures.banks import bank_clocks, half_warps
 from sgemm_lab.lab.pictures.copy_paths import Copies, copy_counts, copy_path
 from sgemm_lab.lab.pictures.copying import copied_by, copies
 from sgemm_lab.lab.pictures.fragment_map import fragment_map
@@ -98,11 +98,6 @@ PANELS: dict[str, Callable[[], Any]] = {
     "one load": lambda: copies("One load", load_kernel("float4"), says="**128** numbers"),
     "a vector": lambda: copies("A vector", load_kernel("one_column"), size=(16, 1, 128)),
     "a fragment": lambda: fragment_map("mma_tf32"),
-    "eight neighbours": lambda: bank_phases(
-        "Eight neighbours", load_kernel("float4_tile"), "fragB["
-    ),
-    "four and four": lambda: bank_phases("Four and four", load_kernel("split"), "fragB["),
-    "one word for all": lambda: bank_phases("One word", load_kernel("split"), "fragA["),
     "clocks of a read": lambda: bank_clocks("A read", load_kernel("register_cache"), "fragA["),
     "two half-warps": lambda: half_warps("As", load_kernel("tiled"), "As", says="**{waves}**"),
     "lanes in a row": lambda: lane_columns("Lanes", load_kernel("split")),
@@ -148,21 +143,13 @@ def test_every_drawing_is_well_formed_described_and_as_wide_as_a_phone(name: str
     assert all(size >= 12 for size in sizes)
 
 
-def test_lanes_that_meet_in_a_bank_take_wavefronts_of_their_own() -> None:
-    assert "take 2 wavefronts, which use 16 and 16 of 32 banks." in drawn("eight neighbours").text
-    assert "take 1 wavefront, which use 32 of 32 banks." in drawn("four and four").text
-
-
-def test_a_read_of_neighbouring_lanes_reaches_over_the_banks_once() -> None:
-    assert "reaches over 1 round" in drawn("lanes in a row").text
-    assert "reaches over 2 rounds" in lane_columns("Lanes", load_kernel("float4_tile")).text
-    assert "brings 4 k of row 0, wavefront 2 brings 4 k of row 4." in drawn("clocks of a read").text
+def test_lanes_whose_words_lie_in_different_banks_share_a_wavefront() -> None:
+    assert "takes 1 wavefront, and one of the warp 4 wavefronts" in drawn("lanes in a row").text
+    neighbours = lane_columns("Lanes", load_kernel("float4_tile"), says="{some}, {every}")
+    assert "takes 2 wavefronts, and one of the warp 8 wavefronts" in neighbours.text
+    assert "brings lanes 0–15 words 0, 1, 2, 3, wavefront 2" in drawn("clocks of a read").text
     column = bank_clocks("A read", load_kernel("transposed"), "fragA[")
-    assert "wavefront 1 brings 4 rows of k=0, wavefront 2 brings 4 rows" in column.text
-
-
-def test_lanes_that_want_the_same_words_share_a_wavefront() -> None:
-    assert "take 1 wavefront, which use 4 of 32 banks." in drawn("one word for all").text
+    assert "2 brings lanes 16–31 words 8, 9, 10, 11." in column.text
 
 
 def test_a_window_is_carried_by_registers_or_goes_past_them() -> None:

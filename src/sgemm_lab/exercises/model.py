@@ -146,7 +146,7 @@ class Estimate(Question):
     found: Callable[[Machine], Found]
     close: float = 0.1
     """The share by which an estimate may miss and still counts as right; 0 for whole numbers."""
-    predicted: tuple[Hint, ...] = ()
+    predicted: tuple[tuple[Callable[[], float], str], ...] = ()
     """The page's own estimate: right too, though the measurement differs."""
     hints: tuple[Hint, ...] = ()
 
@@ -180,7 +180,7 @@ class Estimate(Question):
             "tolerance": self.close,
             "says": found.says,
             "hints": [
-                *({**_hint_data(wrong, says), "estimated": True} for wrong, says in self.predicted),
+                *({**_hint_data(one(), says), "estimated": True} for one, says in self.predicted),
                 *(_hint_data(wrong, says) for wrong, says in self.hints),
             ],
             "source": found.source,

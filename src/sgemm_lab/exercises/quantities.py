@@ -16,6 +16,7 @@ from sgemm_lab.gemm.strassen.plan import LEAN, Plan, make_plan
 from sgemm_lab.gpu import find_gpu as find_gpu
 from sgemm_lab.hardware import FLOAT_BYTES, WARP
 from sgemm_lab.kernel import Size
+from sgemm_lab.models.demand import GLOBAL, SHARED, block_demand
 from sgemm_lab.models.difference import differ
 from sgemm_lab.multi_gpu.queries import RecordQueries, findings, median
 from sgemm_lab.multi_gpu.queries import flop_per_link_byte as flop_per_link_byte
@@ -50,6 +51,12 @@ def blocks(name: str, size: Size) -> int:
     """Return how many blocks a kernel is launched with."""
     x, y = load_kernel(name).launch_shape(*size).grid
     return x * y
+
+
+def wavefronts(name: str) -> float:
+    """Return the wavefronts of a kernel per multiply-add of a warp, as its closing box counts."""
+    block = block_demand(load_kernel(name)).per_step(SQUARE)
+    return block[SHARED] + block[GLOBAL]
 
 
 def wavefronts_of_stride(stride: int) -> int:

@@ -3,9 +3,9 @@
 The fields are those of the classes in ``model`` and ``lines``, with these differences:
 
 * ``kind`` is "number", "estimate", "choice" or "lines".
-* ``expected``, ``found`` and the wrong answers of ``hints`` may be expressions in Python, of
-  ``math`` and of what ``quantities`` has. ``constants_of`` names a kernel whose constants
-  ``expected`` may use.
+* ``expected``, ``found``, what is ``predicted`` and the wrong answers of ``hints`` may be
+  expressions in Python, of ``math`` and of what ``quantities`` has. ``constants_of`` names a
+  kernel whose constants ``expected`` may use.
 * ``start`` of lines is by default the ``place``.
 * ``says`` is said of right lines that none of the ``cases`` fits. A case holds where its ``figure``
   is ``above`` or ``below`` a number or another figure; ``figures`` are those of ``criteria.ts``.
@@ -41,8 +41,12 @@ def _exercise(fields: dict[str, Any]) -> Exercise:
     kind = fields.pop("kind")
     if kind == "lines":
         return _lines(fields)
-    for name in fields.keys() & {"hints", "predicted"}:
-        fields[name] = tuple((_value(wrong), says) for wrong, says in fields[name])
+    if "hints" in fields:
+        fields["hints"] = tuple((_value(wrong), says) for wrong, says in fields["hints"])
+    if "predicted" in fields:
+        fields["predicted"] = tuple(
+            (partial(_value, one), says) for one, says in fields["predicted"]
+        )
     if kind == "number":
         fields["expected"] = partial(_value, fields["expected"], fields.pop("constants_of", ""))
         return Number(**fields)

@@ -14,7 +14,7 @@ Bounds
     ``hardware`` (counters of a launch), ``request`` (cost of one load of a warp).
 Figures
     ``figure`` of panels: ``one_element``, ``owns``, ``reads``, ``l1_queue``, ``copies``,
-    ``copy_path``, ``copy_counts``, ``bank_phases``, ``bank_clocks``, ``lane_columns``,
+    ``copy_path``, ``copy_counts``, ``bank_clocks``, ``lane_columns``,
     ``half_warps``, ``stage_ring``,
     ``issue_slots``, ``time_bars``, ``k_split``, ``k_split_lengths``, ``formats``, ``fp16_scaling``,
     ``fragment_map``, ``swizzle``, ``multicast``, ``tiles_at_once``, ``tf32_split``,
@@ -77,7 +77,7 @@ from sgemm_lab.lab.occupancy_calculator import occupancy
 from sgemm_lab.lab.output import code, say, table, written
 from sgemm_lab.lab.own_kernels import kernel, mine, source
 from sgemm_lab.lab.pictures.bank_rows import swizzle
-from sgemm_lab.lab.pictures.banks import bank_clocks, bank_phases, half_warps
+from sgemm_lab.lab.pictures.banks import bank_clocks, half_warps
 from sgemm_lab.lab.pictures.bars import share_bars
 from sgemm_lab.lab.pictures.cancellation import cancellation_steps
 from sgemm_lab.lab.pictures.copy_paths import copy_counts, copy_path

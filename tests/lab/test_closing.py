@@ -128,7 +128,7 @@ def test_what_a_box_prints_multiplies_to_its_factor(name: str, size: AnySize | N
         ("naive", "(higher limit) × "),
         ("sliding_window", ""),
         ("split", " limit, now "),
-        ("double_buffer", "more instructions) × "),
+        ("double_buffer", "multiply-adds per instruction) × "),
     ],
 )
 def test_the_product_of_a_box_names_its_factors(name: str, words: str) -> None:

@@ -129,8 +129,9 @@ class Closing:
     def product_text(self) -> str:
         """The factor as a product: "1.37 = 1.23 (higher limit) × 1.11 (closer to it)."
 
-        Where issue slots set both limits, the two are the number of instructions and their rate;
-        if these are the same too, what was counted. "" without a kernel before, or a second factor.
+        Where issue slots set both limits, the two are multiply-adds per instruction and slots
+        filled; if the first is the same, what was counted. "" without a kernel before, or a second
+        factor.
         """
         if self.before is None or self.of_bounds is None or self.measured is None:
             return ""
@@ -142,12 +143,11 @@ class Closing:
             if min(abs(ratio - 1), abs(reached - 1)) < _SAME:
                 return ""
         if same:
-            limit = f"an SM at work multiplies {'more' if ratio > 1 else 'less'} per clock"
-            closer = f"SMs have work for {'more' if reached > 1 else 'less'} of the launch"
+            limit, closer = "slots filled", "SMs at work"
         elif {self.before.bound.cap.unit, self.now.bound.cap.unit} == {ISSUE}:
-            limit = f"{'fewer' if ratio > 1 else 'more'} instructions"
-            unit = "second" if self.parts and abs(self.parts.clock - 1) >= _SAME else "clock"
-            closer = f"{'more' if reached > 1 else 'fewer'} of them per {unit}"
+            limit = "multiply-adds per instruction"
+            other = self.parts and abs(self.parts.clock - 1) >= _SAME
+            closer = f"slots filled{', clock' if other else ''}"
         else:
             was, unit = self.before.bound.unit, self.now.bound.unit
             limit = f"{'higher' if ratio > 1 else 'lower'} limit"

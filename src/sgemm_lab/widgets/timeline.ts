@@ -17,10 +17,10 @@ const MOST_BUFFERS = 2;
 const KEY: [string, string][] = [
   ["lab-k-load", "on its way from global memory"],
   ["lab-k-waits", "waits in registers"],
-  ["lab-k-store", "being stored"],
-  ["lab-k-held", "being read"],
+  ["lab-k-store", "being stored, each warp its part"],
+  ["lab-k-held", "being read by all warps"],
   ["lab-k-gap", "nothing to multiply"],
-  ["lab-k-barrier", "barrier"],
+  ["lab-k-barrier", "barrier: all warps meet"],
 ];
 /** What a block may do, from slow to fast: its name, and what follows from it. */
 const WAYS = [
@@ -31,7 +31,7 @@ const WAYS = [
   ],
   [
     "load ahead, two buffers",
-    "A warp stores into the other buffer while others still read this one. One barrier is left.",
+    "Warps that are done store into the other buffer while others still read this one. One barrier is left. Only the first load and store are not hidden.",
   ],
 ];
 const GUTTER = 66; // px beside the rows
@@ -114,7 +114,7 @@ class Drawing extends OverTime {
 
   draw(picture: SVGSVGElement) {
     const { width } = this;
-    const { stages, items, total, serial } = this.plan;
+    const { stages, items, total, serial, way } = this.plan;
     for (const row of range(0, stages)) {
       const below = ABOVE + (row + 1) * EACH;
       this.name(`name${row}`, below - 4, row ? `buffer ${row - 1}` : "registers");
@@ -127,6 +127,10 @@ class Drawing extends OverTime {
     for (const item of items) {
       this.drawItem(item, lane, idle);
       idle = item.done;
+    }
+    if (way > 0) {
+      const middle = this.x(items[0].begins / 2);
+      this.scene.text("once", "lab-tick lab-halo", middle, lane + TALL / 2 + 4, "once", "middle");
     }
     const last = items.length - 1;
     const ends = stages > 1 ? [] : items.slice(0, last).map(({ done }) => done);

@@ -20,12 +20,12 @@ def fact(page: Page, name: str) -> str:
 def test_the_size_moves_everything(show: Opener, state: State) -> None:
     page = show(waves())
     assert fact(page, "Tiles") == "32 × 16 = 512"
-    assert (fact(page, "Busiest SM"), fact(page, "SM time used")) == ("4", "97 %")
+    assert (fact(page, "Busiest SM"), fact(page, "SM time used")) == ("4 tiles", "97 %")
     expect(page.get_by_text("16 idle")).to_be_visible()
     before = page.locator(".lab-here").get_attribute("cx")
     page.get_by_role("slider", name="M = N = K").fill("32")
     assert state(page, "size") == 2112
-    assert (fact(page, "Busiest SM"), fact(page, "SM time used")) == ("2", "58 %")
+    assert (fact(page, "Busiest SM"), fact(page, "SM time used")) == ("2 tiles", "58 %")
     expect(page.locator(".lab-verdict")).to_contain_text("a last one of 21 tiles. In it 111 SM")
     assert page.locator(".lab-here").get_attribute("cx") != before
 
@@ -36,12 +36,12 @@ def test_measured_speeds_stand_beside_the_curve(show: Opener) -> None:
     expect(page.locator(".lab-key").last).to_have_text(
         "whole tiles; squares: large, measuredeven shares (stream-K); diamonds: even, measured"
     )
-    expect(page.locator(".lab-verdict")).to_contain_text("(NVIDIA H200, 2026-11-21)")
+    expect(page.locator(".lab-marks")).to_contain_text("(NVIDIA H200, 2026-11-21)")
     assert page.locator("select").first.locator("option").all_inner_texts() == [
         "128 × 256",
         "64 × 64",
     ]
     page.locator("select").first.select_option("small")
     assert page.locator(".lab-speed").count() == 0
-    expect(page.locator(".lab-verdict")).not_to_contain_text("Measured")
+    expect(page.locator(".lab-marks")).not_to_contain_text("Measured")
     assert fact(page, "Tiles") == "64 × 64 = 4,096"

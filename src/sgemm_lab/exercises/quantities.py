@@ -9,8 +9,6 @@ from sgemm_lab.exercises.model import Found, Machine
 from sgemm_lab.formulas.occupancy import LIMITS as LIMITS
 from sgemm_lab.formulas.occupancy import Launch as Launch
 from sgemm_lab.formulas.occupancy import occupancy as occupancy
-from sgemm_lab.formulas.tile import Tile
-from sgemm_lab.formulas.wave_quantization import Product
 from sgemm_lab.gemm.strassen.error import UNIFORM
 from sgemm_lab.gemm.strassen.plan import LEAN, Plan, make_plan
 from sgemm_lab.gpu import find_gpu as find_gpu
@@ -23,7 +21,7 @@ from sgemm_lab.multi_gpu.queries import flop_per_link_byte as flop_per_link_byte
 from sgemm_lab.records.multi_gpu import NCCL
 from sgemm_lab.records.store import load_records
 from sgemm_lab.records.strassen import STRASSEN_RECORDS, StrassenRun, latest
-from sgemm_lab.simulator.formulas import shared_wavefronts, tile_distribution
+from sgemm_lab.simulator.formulas import shared_wavefronts
 from sgemm_lab.text import error_text, factor_text, number, size_text
 
 SQUARE: Size = (4096, 4096, 4096)
@@ -63,16 +61,6 @@ def wavefronts_of_stride(stride: int) -> int:
     """Return the wavefronts of a load whose lane i reads word stride · i."""
     addresses = [FLOAT_BYTES * stride * lane for lane in range(WARP)]
     return len(shared_wavefronts(addresses, FLOAT_BYTES, is_load=True))
-
-
-def share_of_time(name: str, size: Size, sms: int) -> float:
-    """Return the share of the SMs' time in which they have a whole tile of a kernel."""
-    return tile_distribution(_in_tiles(name, size), sms)["used"]
-
-
-def _in_tiles(name: str, size: Size) -> Product:
-    tile = Tile.from_constants(load_kernel(name).values)
-    return Product(*size, tile.bm, tile.bn, tile.bk)
 
 
 def one_lean_level(n: int) -> Plan:

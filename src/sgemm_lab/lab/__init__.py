@@ -16,7 +16,7 @@ Figures
     ``figure`` of panels: ``one_element``, ``owns``, ``reads``, ``l1_queue``, ``copies``,
     ``copy_path``, ``copy_counts``, ``bank_clocks``, ``lane_columns``,
     ``half_warps``, ``stage_ring``,
-    ``issue_slots``, ``time_bars``, ``k_split``, ``k_split_lengths``, ``formats``, ``fp16_scaling``,
+    ``issue_slots``, ``time_bars``, ``k_split``, ``formats``, ``fp16_scaling``,
     ``fragment_map``, ``swizzle``, ``multicast``, ``tiles_at_once``, ``tf32_split``,
     ``gpu_layout``, ``share_bars``, ``running_sums``, ``promoted_sums``; for ``frames``:
     ``cancellation_steps``, ``product_steps``, ``warp_group_steps``;
@@ -94,7 +94,7 @@ from sgemm_lab.lab.pictures.ownership import one_element, owns
 from sgemm_lab.lab.pictures.product_order import product_steps
 from sgemm_lab.lab.pictures.running_sums import promoted_sums, running_sums
 from sgemm_lab.lab.pictures.seven_products import seven_products
-from sgemm_lab.lab.pictures.stream_k import k_split, k_split_lengths
+from sgemm_lab.lab.pictures.stream_k import k_split
 from sgemm_lab.lab.pictures.tiles_at_once import tiles_at_once
 from sgemm_lab.lab.pictures.time_bars import time_bars
 from sgemm_lab.lab.pictures.warp_groups import multicast, warp_group_steps

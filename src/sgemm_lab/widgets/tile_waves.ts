@@ -12,7 +12,7 @@ import {
   tilesOf,
   usefulShare,
 } from "../formulas/wave_quantization.ts";
-import { comma, percent } from "../text.ts";
+import { comma, percent, plural } from "../text.ts";
 import {
   choiceSlider,
   chooser,
@@ -86,7 +86,7 @@ export function render({ model, el }: View<State>) {
   const facts = html("dl", { class: "lab-facts" });
   const field = svg("svg", { class: "lab-chart", role: "img" });
   const curve = svg("svg", { class: "lab-chart lab-curve-chart", role: "img" });
-  const [readout, measured] = [html("p"), html("p")];
+  const [readout, measured] = [html("p"), html("p", { class: "lab-marks" })];
   const rows = html("p", { class: "lab-heading" });
   const heading = html(
     "p",
@@ -99,8 +99,8 @@ export function render({ model, el }: View<State>) {
     chosen.bar,
     controls([chosen.size]),
     [facts, rows, field, key(WAVE_KEY)],
-    html("div", { class: "lab-verdict", role: "status" }, readout, measured),
-    [heading, curve, chosen.key],
+    html("div", { class: "lab-verdict", role: "status" }, readout),
+    [heading, curve, chosen.key, measured],
   );
   const [fieldScene, curveScene] = [new Scene(field), new Scene(curve)];
 
@@ -184,7 +184,7 @@ function factsOf({ product, sms, found }: Plan): [string, string][] {
   const { rows, columns, tiles } = tilesOf(product);
   return [
     ["Tiles", `${rows} × ${columns} = ${comma(tiles)}`],
-    ["Busiest SM", comma(maxTilesPerSm(tiles, sms))],
+    ["Busiest SM", plural(maxTilesPerSm(tiles, sms), "tile")],
     ["SM time used", percent(found.used)],
   ];
 }

@@ -98,7 +98,6 @@ def k_split(
     tiles: int = 4,
     sms: int = 3,
     windows: int = WINDOWS,
-    says: str = "",
 ) -> Output:
     """Draw which K tiles of a row of tiles of C each SM multiplies, with one block on each SM.
 
@@ -123,7 +122,7 @@ def k_split(
     described = " ".join(
         f"SM {number + 1} {_in_words(share)}." for number, share in enumerate(shares)
     )
-    return panel(title, parts, height, described, says)
+    return panel(title, parts, height, described)
 
 
 def _bars(share: Sequence[Piece], y: float, wide: float) -> list[str]:
@@ -164,10 +163,3 @@ def _in_words(share: Sequence[Piece]) -> str:
     ]
     said = " and ".join(f"{plural(count, 'K tile')} of tile {tile + 1}" for tile, count in runs)
     return f"multiplies {said}" if said else "is idle"
-
-
-def k_split_lengths(
-    name: str | Kernel, *, tiles: int = 4, sms: int = 3, windows: int = WINDOWS
-) -> list[int]:
-    """Return how many K tiles each SM multiplies in the picture of ``k_split``."""
-    return [len(share) for share in shares_of(kernel_of(name), tiles, sms, windows)]

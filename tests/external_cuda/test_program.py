@@ -43,6 +43,19 @@ MORE = "(size_t)ROWS * DIM); cudaMemcpy(table + (1L << 31), h, 16, cudaMemcpyHos
 COPIED = TABLE.replace(FILLED, MORE + "cudaMemcpy(ids")
 
 
+TOGETHER = "void *a[] = {&x, &y, (void *)&n}; cudaLaunchCooperativeKernel(scale, 2113, 128, a);"
+# A kernel that takes too long fills the table, so nobody knows what is in it.
+UNKNOWN = TABLE.replace("cudaMemset(table, 3, (size_t)ROWS * DIM)", "fill<<<ROWS, 512>>>(table)")
+FILL = "void fill(signed char *t) { t[(size_t)blockIdx.x * DIM + threadIdx.x] = 1; }\n__global__"
+UNKNOWN = UNKNOWN.replace("__global__", f"__global__ {FILL}")
+CHAINED = program_text("chain")
+ALL_WAIT = CHAINED.replace("blockIdx.x > 0", "blockIdx.x + 1 < gridDim.x").replace(
+    "<<<4", "<<<4000"
+)
+ALL_WAIT = ALL_WAIT.replace("[blockIdx.x - 1]", "[gridDim.x - 1]").replace(", 16", ", 1 << 19")
+ALL_WAIT = ALL_WAIT.replace("flag, 0, 16", "flag, 0, 1 << 19").replace(", 512", ", 1 << 20")
+
+
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """What takes too long is given up sooner than for a reader."""
@@ -82,6 +95,10 @@ def test_nothing_is_found_in_a_right_program(text: str) -> None:
         (SCALE, "void scale", "void __launch_bounds__(64) scale", "Line 14: scale is not"),
         (SCALE, "scale<<<(n + 127) / 128,", LARGE_COPY, "70000 blocks along y are too many"),
         (SCALE, "128>>>", "128, 50000>>>", "need cudaFuncSetAttribute"),
+        (SCALE, "scale<<<(n + 127) / 128, 128>>>(x, y, n);", TOGETHER, "an H200 has 2112 of them"),
+        (UNKNOWN, "size_t base = (size_t)", "int base = ", "element -"),
+        (UNKNOWN, "gather<<<4,", "gather<<<dim3(4, 65536),", "65536 blocks along y are too many"),
+        (ALL_WAIT, "<<<4000, 32", "<<<5000, 32", "4,224 blocks of 32 threads that an H200 has at"),
         (OWN_SHARED, ", 2 * 128", ", 47 * 1024", "with 2048 of its own arrays"),
         (SCALE, "scale<<<(n + 127) / 128, 128>>>(x,", "scale<<<8, 128>>>(h,", "of the host"),
         (SCALE, "(r, y, n * sizeof(float)", "(r, y, n * 8", "takes 8000 bytes of r"),
@@ -101,6 +118,7 @@ def test_what_the_program_comes_to_is_an_error(
     assert right in text
     found = errors(followed(text.replace(right, wrong)))
     assert any(says in one for one in found), found
+    assert text not in (UNKNOWN, ALL_WAIT) or not errors(followed(text))
 
 
 @pytest.mark.parametrize(
@@ -117,6 +135,7 @@ def test_what_the_program_comes_to_is_an_error(
         ('"0 bad, errors 2"', True),
         ('"mean 7 var 5 (cpu 7 5)"', False),
         ('"mean 7 var 5 (cpu 8 5)"', True),
+        ('"gpu 7 (2.5) cpu 7 (2.5)"', False),
     ],
 )
 @pytest.mark.sampled(every=6, first=TODAY)
@@ -480,9 +499,6 @@ def test_streams_may_use_parts_of_an_array_alone(right: str, wrong: str, says: s
     found = errors(followed(PARTS.replace(right, wrong)))
     assert bool(found) == bool(says)
     assert not says or any("Nothing makes" in one and says in one for one in found), found
-
-
-CHAINED = program_text("chain")
 
 
 @pytest.mark.parametrize(("place", "count"), [("[blockIdx.x - 1]", 0), ("[blockIdx.x]", 1)])

@@ -61,8 +61,8 @@ interface Code {
 const TURN = 4096;
 /** The same once one was that long while others could run: it may wait for what those write. */
 const SHORT_TURN = 64;
-/** Seconds, after the time is over, to see whether threads do the same again and again; most lanes. */
-const [GRACE, MOST_LANES] = [1, 2 ** 15];
+/** Seconds for so many lanes, after the time is over, to see whether threads do the same again and again. */
+const [GRACE, OF_LANES] = [1, 2 ** 16];
 /** Lanes of basic blocks that run before the clock is looked at again. */
 const LANES_BETWEEN_LOOKS = 2 ** 15;
 
@@ -333,7 +333,7 @@ export class Program {
     tally.blockLanes[block.number] += lanes;
     tally.blockWarps[block.number] += full ? group.warps : group.warpsOf(mask);
     path.turn += 1;
-    if (path.turn > this.longestTurn) {
+    if (path.turn > (this.isLate ? SHORT_TURN : this.longestTurn)) {
       path.turn = 0;
       if (this.seen?.path === path) this.seen.isOver = true;
       this.hasTurned = true;
@@ -350,8 +350,10 @@ export class Program {
   judge(path: Path, block: BasicBlock) {
     const { group, seen } = this;
     const { batch, launch, registers, exits } = group;
-    const isAll = batch.slots >= launch.blocks && group.warps === batch.slots * launch.warps;
-    if (!isAll || group.lanes > MOST_LANES || secondsNow() > launch.deadline + GRACE) {
+    const blocks = launch.cooperative ? launch.numbers().length : launch.blocks;
+    const isAll = batch.slots >= blocks && group.warps === batch.slots * launch.warps;
+    const grace = GRACE * Math.max(1, group.lanes / OF_LANES);
+    if (!isAll || secondsNow() > launch.deadline + grace) {
       throw new TimeLimitError(group, block);
     }
     if (seen && !(seen.path === path && seen.block === block && seen.isOver)) return;

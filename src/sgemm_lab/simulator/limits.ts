@@ -43,13 +43,12 @@ export function refuseImpossible(launch: Launch) {
   if (size % launch.cluster) {
     throw new LabError(sentence("limits.cluster", { size, cluster: launch.cluster }));
   }
-  if ((launch.chosen?.length ?? blocks) * threads > MOST_LANES) {
+  const lanes = (launch.chosen?.length ?? blocks) * threads;
+  if (lanes > MOST_LANES) {
     throw new LabError(sentence("limits.lanes", { blocks, threads }));
   }
-  if (launch.cooperative && blocks * threads > MOST_TOGETHER) {
-    throw new LabError(
-      sentence("limits.together", { threads: blocks * threads, most: MOST_TOGETHER }),
-    );
+  if (launch.cooperative && lanes > MOST_TOGETHER) {
+    throw new LabError(sentence("limits.together", { threads: lanes, most: MOST_TOGETHER }));
   }
   refuseShared(launch);
 }

@@ -20,7 +20,7 @@ export type TypedArray =
 /**
  * An array of any number of axes; none of a single number. `isHalf`: its 16 bits are floats of half
  * precision, for which JavaScript has no array. `state`: of each byte, where that is known: WRITTEN,
- * or UNWRITTEN. Two arrays with the same state are the same array, under two names. `whole`: the
+ * UNWRITTEN, or OUTSIDE where what it holds is not known. Two arrays with the same state are the same array, under two names. `whole`: the
  * bytes of an array of which `data` is only the start. `pointers`: addresses in it: first byte, name of
  * the array that it leads to, bytes from there.
  */
@@ -190,6 +190,9 @@ export function globalMemory(
     memory.bytes.set(new Uint8Array(data.buffer, data.byteOffset, data.byteLength), where.start);
     if (state) memory.state.set(state, where.start);
     const { whole } = arrays.get(where.name) as ShapedArray;
+    // Of an array whose bytes nobody knows, all may be read, and nothing is known of it then.
+    const isLost = state?.includes(OUTSIDE);
+    if (isLost) memory.unheld.push({ start: where.start, end: where.start + where.bytes });
     if (whole) memory.unheld.push({ start: where.start + where.bytes, end: where.start + whole });
   }
   return memory;

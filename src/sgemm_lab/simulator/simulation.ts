@@ -136,13 +136,14 @@ export interface LaunchTool {
 
 let tool: LaunchTool | null = null;
 
-/** Let a tool watch every launch that a function simulates. */
-export function watchedBy<Found>(watching: LaunchTool, run: () => Found): Found {
+/** Let a tool watch every launch that a function simulates; null for none. */
+export function watchedBy<Found>(watching: LaunchTool | null, run: () => Found): Found {
+  const before = tool;
   tool = watching;
   try {
     return run();
   } finally {
-    tool = null;
+    tool = before;
   }
 }
 

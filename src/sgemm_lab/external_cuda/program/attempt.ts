@@ -4,6 +4,7 @@ import { LabError } from "../../errors.ts";
 import { MOST_KERNELS } from "../../external_cuda/program.py";
 import { secondsNow } from "../../simulator/clock.ts";
 import { parse } from "../../simulator/ptx.ts";
+import { watchedBy } from "../../simulator/simulation.ts";
 import type { CudaFile } from "../cuda_file.ts";
 import { sourceName } from "../variables.ts";
 import { Calls } from "./calls.ts";
@@ -49,6 +50,13 @@ export interface Attempt {
   isBlind: boolean;
   /** variables of the device that neither the host nor a kernel sets, by their names in the PTX */
   unset: string[];
+  /** what showed behind a launch that was too large to follow, whose results are guessed */
+  behind: Behind;
+}
+
+export interface Behind {
+  runs: LaunchRun[];
+  findings: HostFinding[];
 }
 
 /** How a run differs from others of the same program. */
@@ -62,6 +70,8 @@ interface Way {
   unset: string[];
   /** what main is given besides the program's name */
   words: string[];
+  /** what stands for results that nobody knows, from the first launch on; null where launches run */
+  guess: number | null;
 }
 
 /** What a module gives. */
@@ -78,6 +88,9 @@ interface Exports {
 const SCALES = [1, 4, 16];
 /** Threads, or a number of a launch, below which none passes its type. */
 const NARROW = 2 ** 28;
+/** Time for all that is behind a launch which is too large, and for one launch of that. */
+const [BEHIND_SECONDS, LOOK_SECONDS] = [3, 1];
+const OF_ANY_RESULT = /^(launch|out of bounds|host memory)$/;
 const [ABORTED, DIVIDED] = [134, 136];
 
 export function attempt(
@@ -107,6 +120,8 @@ class Run {
   calls: Calls;
   made: MadeValues;
   launches = 0;
+  /** what it showed up to a launch that is too large */
+  before: Attempt | null = null;
   /** why functions were not followed to their ends */
   stops: string[] = [];
   /** work that waited when the program printed something */
@@ -119,7 +134,7 @@ class Run {
     public file: CudaFile,
     public kernels: Kernels,
     seconds: number,
-    way: Way,
+    public way: Way,
   ) {
     this.end = secondsNow() + seconds;
     this.made = way.made;
@@ -138,6 +153,8 @@ class Run {
       isMade: () => this.made.isMade,
       number: (which, at) => this.made.number(which, at),
       array: (which, at) => this.array(which, at),
+      giveUp: (reason) => this.giveUp(new TooLargeError(reason)),
+      guess: () => (this.before ? (way.guess ?? 0) : null),
       call: (callback, data) => this.table().get(callback)(data),
       at: (line) => {
         if (line) this.line = line;
@@ -150,8 +167,10 @@ class Run {
       { file, device: this.device, symbols, unset: way.unset },
       kernels,
       // Where not all is held, at most a part of the threads can go on.
-      () =>
-        Math.min(this.left(), this.runtime.tooLarge ? SAMPLE_SECONDS : Number.POSITIVE_INFINITY),
+      () => {
+        const most = this.before ? LOOK_SECONDS : Number.POSITIVE_INFINITY;
+        return Math.min(this.left(), this.runtime.tooLarge ? SAMPLE_SECONDS : most);
+      },
       (kind, message, place) => this.find(kind, message, place),
     );
   }
@@ -165,10 +184,30 @@ class Run {
   };
 
   run(): Attempt {
-    const [needs, stopped, status] = this.ended();
+    const now = this.shown(...this.ended());
+    if (!this.before) return now;
+    const { runs, findings } = this.before;
+    const behind = {
+      runs: now.runs.slice(runs.length),
+      findings: now.findings.slice(findings.length).filter(({ kind }) => OF_ANY_RESULT.test(kind)),
+    };
+    return { ...this.before, behind };
+  }
+
+  /** Go on behind a launch that is too large, for what is wrong whatever it does; or throw the reason. */
+  giveUp(error: TooLargeError) {
+    if (this.before) return;
+    if (this.made.isMade || !this.instance) throw error;
+    this.isTooLarge = true;
+    this.before = this.shown(null, error.message, 0);
+    this.end = secondsNow() + BEHIND_SECONDS;
+  }
+
+  shown(needs: string | null, stopped: string, status: number): Attempt {
     const { isTooLarge } = this;
-    const { runs } = this.launcher;
-    const { unwritten } = this.runtime;
+    const runs = [...this.launcher.runs];
+    const findings = [...this.findings];
+    const unwritten = [...this.runtime.unwritten];
     const { output } = this.wasi;
     const late = this.late();
     const isBlind = !this.runtime.isShared && !this.runtime.hasResults;
@@ -177,8 +216,8 @@ class Run {
       (name) => !this.launcher.symbol(name)?.usedBy,
     );
     return {
-      ...{ needs, stopped, isTooLarge, status, output, runs, findings: this.findings },
-      ...{ unwritten, late, isBlind, unset },
+      ...{ needs, stopped, isTooLarge, status, output, runs, findings },
+      ...{ unwritten, late, isBlind, unset, behind: { runs: [], findings: [] } },
     };
   }
 
@@ -361,12 +400,17 @@ class Run {
       return new Uint8Array(this.memory().buffer, address, ofHost).slice();
     });
     const launch = { ...asked, key, name, signature, given };
+    if (this.way.guess !== null) this.giveUp(new TooLargeError(""));
     if (!this.launcher.isPossible(launch, this.shared.get(stub) ?? 0)) {
+      if (this.before) return;
       throw new UnfollowedError(`${name} is not launched`);
     }
     if (!this.made.isMade) this.checkWidth(launch);
     const { tooLarge } = this.device;
-    if (tooLarge) throw new TooLargeError(tooLarge);
+    if (tooLarge) {
+      this.giveUp(new TooLargeError(tooLarge));
+      return;
+    }
     const { line } = asked;
     const { isMade } = this.made;
     if (isMade && this.launches++ >= MOST_LAUNCHES) {
@@ -376,8 +420,9 @@ class Run {
       this.line = line;
       this.made.line = line;
       this.runtime.changes++;
-      if (!isMade) return this.launcher.run(launch, isWatched);
-      this.launcher.note(launch);
+      if (isMade) this.launcher.note(launch);
+      else if (this.before) watchedBy(null, () => this.followed(launch, false));
+      else return this.followed(launch, isWatched);
       return undefined;
     };
     const what = `the launch of ${name} in line ${line}`;
@@ -385,6 +430,17 @@ class Run {
     const uses = this.launcher.uses(launch, isMade);
     const of = { kernel: name, given: [key, ...given].join(" "), uses };
     this.streams.add({ stream, line, what, ...of, run });
+  }
+
+  followed(launch: Launch, isWatched: boolean) {
+    try {
+      return this.launcher.run(launch, isWatched);
+    } catch (error) {
+      if (!(error instanceof TooLargeError)) throw error;
+      this.giveUp(error);
+      this.launcher.lose(launch);
+      return undefined;
+    }
   }
 
   /** Find an index of a launch that has too few bits. */
@@ -412,6 +468,7 @@ class Run {
   }
 
   tick() {
+    if (secondsNow() > this.end) this.giveUp(new TooLargeError("it takes too long"));
     this.left();
     // A host that waits for what a kernel writes gets it in the end.
     if (this.streams.pending.length) this.streams.finishAll();

@@ -11,7 +11,7 @@ const EXPECTED = new RegExp(
   "i",
 );
 const TOTAL = / *(?:\/|\bof\b) *\d+/g;
-const NUMBER_FIRST = new RegExp(`^[ ,]+${NUMBER}`, "i");
+const NUMBER_FIRST = new RegExp(`^[^\\w.-]+${NUMBER}`, "i");
 const NUMBERS = new RegExp(NUMBER, "gi");
 const TOLERANCE = 1e-3;
 

@@ -635,8 +635,14 @@ cudaError_t lab_launch(F* f, dim3 grid, dim3 block, void** args, lab_size_t shar
                        cudaStream_t stream = 0, LAB_LINE) {
   return lab_launch((const void*)f, grid, block, args, shared, stream, line);
 }
+// Its line is below 0.
+template <class F>
+cudaError_t lab_cooperative(F* f, dim3 grid, dim3 block, void** args, lab_size_t shared = 0,
+                            cudaStream_t stream = 0, LAB_LINE) {
+  return lab_launch((const void*)f, grid, block, args, shared, stream, -line);
+}
 #define cudaLaunchKernel lab_launch
-#define cudaLaunchCooperativeKernel lab_launch
+#define cudaLaunchCooperativeKernel lab_cooperative
 struct cudaLaunchAttribute { int id; union { int cooperative; unsigned clusterDim[3]; struct { int x; } priority; } val; };
 enum { cudaLaunchAttributeCooperative = 2, cudaLaunchAttributeClusterDimension = 4 };
 struct cudaLaunchConfig_t {

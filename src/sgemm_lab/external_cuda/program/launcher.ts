@@ -1,18 +1,19 @@
 // Runs the launches of a host program in the simulator, on the memory that the program has then.
 
-import { LabError, orNull } from "../../errors.ts";
+import { errorOf, LabError, orNull } from "../../errors.ts";
 import { DeadlockError, EndlessLoopError, TimeLimitError } from "../../simulator/divergence.ts";
 import { RACE, UNWRITTEN } from "../../simulator/hazard_log.ts";
 import type { Hazard } from "../../simulator/hazard_types.ts";
 import { storedValues } from "../../simulator/loaded_values.ts";
 import type { ShapedArray, TypedArray } from "../../simulator/memory.ts";
-import { UNWRITTEN as EMPTY, WRITTEN } from "../../simulator/memory.ts";
+import { UNWRITTEN as EMPTY, OUTSIDE as UNKNOWN, WRITTEN } from "../../simulator/memory.ts";
 import { parse } from "../../simulator/ptx.ts";
 import type { Argument, Options, Result } from "../../simulator/simulation.ts";
 import { note, simulate } from "../../simulator/simulation.ts";
 import type { ModuleVariable } from "../../simulator/variables.ts";
 import { SameValues, weighed } from "../../simulator/watches/same_values.ts";
-import { Written } from "../../simulator/watches/written.ts";
+import { STORED, Written } from "../../simulator/watches/written.ts";
+import { comma } from "../../text.ts";
 import type { CudaFile } from "../cuda_file.ts";
 import { isSameSymbol } from "../variables.ts";
 import { ProgramFault, TooLargeError, UnfollowedError } from "./faults.ts";
@@ -36,6 +37,7 @@ export interface Launch {
   grid: number[];
   block: number[];
   sharedBytes: number;
+  isCooperative?: boolean;
   /** the bytes of each argument as the host has them: values of 8 bytes each at most, or structs */
   given: Uint8Array[];
   line: number;
@@ -69,16 +71,29 @@ export class NeededKernel extends Error {
 /** Bytes of shared memory of a block that no kernel has to ask for. */
 const PLAIN_SHARED = 48 * 1024;
 const MOST_SIDES = [2 ** 31 - 1, 65_535, 65_535];
-/** Threads that an H200 has at once; those of a launch that also runs thread after thread. */
-const AT_ONCE = 132 * 2048;
+/** Threads of a launch that also runs thread after thread. */
 const MOST_ORDERED = 2 ** 13;
+/** Threads of a part of a launch that is tried for what waits for all of its blocks. */
+const FEW_THREADS = 2 ** 14;
 /** Bytes of arrays, and of their states, that are compared between launches. */
 const MOST_COMPARED = 2 ** 25;
 /** Time for some blocks of a launch that is too large. */
 export const SAMPLE_SECONDS = 0.5;
+/** Time for blocks to come to where they wait for all others. */
+const SPIN_SECONDS = 1.5;
 
-const threadsOf = ({ grid, block }: Launch) =>
-  [...grid, ...block].reduce((all, side) => all * side, 1);
+const product = (sides: number[]) => sides.reduce((all, side) => all * side, 1);
+
+/** Blocks of a launch that an H200 has at once, whatever registers they take. */
+function atOnce({ block, sharedBytes, signature: { staticShared } }: Launch) {
+  const warps = Math.ceil(product(block) / 32);
+  return (
+    132 *
+    Math.min(32, Math.floor(64 / warps), Math.floor(233_472 / (1024 + sharedBytes + staticShared)))
+  );
+}
+
+const threadsOf = ({ grid, block }: Launch) => product([...grid, ...block]);
 
 function equal(one: TypedArray, other: TypedArray) {
   const [a, b] = [one, other].map(
@@ -176,7 +191,7 @@ export class Launcher {
     let result: Result;
     try {
       result = again({
-        cooperative: threadsOf(launch) <= AT_ONCE,
+        cooperative: product(launch.grid) <= atOnce(launch),
         watchRacesIn: given.watched,
         watching: isWatched ? [same, used] : [same],
       });
@@ -186,8 +201,6 @@ export class Launcher {
       result = alone;
     }
     const { hazards } = result;
-    if (result.isPartial)
-      this.program.device.tooLarge ||= `${name} reads more of an array than is held`;
     if (!hazards.length && !before && !result.isPartial)
       this.#checkStarts(launch, given, result.arrays, again);
     const isEmpty = ({ kind, array }: Hazard) =>
@@ -226,12 +239,25 @@ export class Launcher {
     this.#idle.delete(text);
     const after = before && imageOf(this.arguments(launch));
     if (after && equal(before, after)) this.#idle.set(text, after);
+    if (result.isPartial) throw new TooLargeError(`${name} reads more of an array than is held`);
     if (!isWatched) return undefined;
     const found = used.found();
     return [...given.all.names].flatMap(([block, name]) => {
       const marks = found[name] ?? [];
       return [{ block, start: 0, end: marks.length, marks }];
     });
+  }
+
+  /** Forget what a launch may have written that did not run to its end. */
+  lose(launch: Launch) {
+    const { all } = this.arguments(launch);
+    const { ptx, entry } = this.kernels[launch.key];
+    const kernel = parse(ptx).get(entry);
+    const given = this.uses(launch, false).filter(({ marks }) => marks === STORED);
+    const written = [...(kernel ? writtenBy(kernel) : [])].flatMap((one) => this.symbol(one) ?? []);
+    const lost = [...given.map(({ block }) => block), ...written];
+    for (const { state } of all.hasPointers ? all.names.keys() : lost) state.fill(UNKNOWN);
+    for (const one of written) one.usedBy ||= "a kernel";
   }
 
   /** Find a maximum or a minimum that starts from a wrong number. */
@@ -281,6 +307,8 @@ export class Launcher {
       return new UnfollowedError(error.message);
     }
     if (!(error instanceof LabError)) return error;
+    const stuck = this.#waitsForAll(launch, again);
+    if (stuck) return new UnfollowedError(stuck);
     const isLate = error instanceof TimeLimitError;
     const found = isLate ? error.hazards : [];
     const hazards = found.filter(({ kind }) => !(isSketch && kind === UNWRITTEN));
@@ -289,9 +317,30 @@ export class Launcher {
     return new TooLargeError(isLate ? "it takes too long" : error.message);
   }
 
+  /** Find blocks that wait for others of a grid which has more than a GPU has at once; what is said of it. */
+  #waitsForAll(launch: Launch, again: (options: Options) => Result) {
+    const { grid, block, name, line } = launch;
+    const [blocks, threads, most] = [product(grid), product(block), atOnce(launch)];
+    if (blocks <= most) return "";
+    let error: unknown = null;
+    for (const count of [Math.min(most, Math.ceil(FEW_THREADS / threads)), most]) {
+      const onlyBlocks = Array.from({ length: count }, (_, at) => at);
+      const chosen = { onlyBlocks, cooperative: true, checkHazards: false };
+      error = errorOf(() => again({ ...chosen, timeLimit: SPIN_SECONDS }));
+      if (!(error instanceof DeadlockError || error instanceof EndlessLoopError)) return "";
+    }
+    const message =
+      `The ${comma(most)} blocks of ${threads} threads that an H200 has at once wait for ever: ` +
+      `the other ${comma(blocks - most)} of the launch of line ${line} begin only when they end.`;
+    const place = (error as DeadlockError).location;
+    this.find("endless", message, { line: place?.line ?? line, kernel: name });
+    this.runs.push({ kernel: launch.key, line, hazards: [], warnings: [], harmless: [] });
+    return "its blocks wait for ever";
+  }
+
   /** Of a launch that is too large look at some blocks, for what does not depend on the others. */
   #sample(launch: Launch, again: (options: Options) => Result, watchRacesIn: string[]) {
-    const count = launch.grid.reduce((all, side) => all * side, 1);
+    const count = product(launch.grid);
     const onlyBlocks = [...new Set([0, Math.floor(count / 2), count - 1])];
     const found = orNull(() => again({ onlyBlocks, watchRacesIn, timeLimit: SAMPLE_SECONDS }));
     if (!found) return;
@@ -337,7 +386,7 @@ export class Launcher {
       sums.includes(`${location}`) !== sums.includes(`${otherLocation}`);
     if (hazards.some(isOfSum)) return false;
     if (threadsOf(launch) > MOST_ORDERED) return false;
-    const count = launch.grid.reduce((all, side) => all * side, 1);
+    const count = product(launch.grid);
     const backwards = Array.from({ length: count }, (_, at) => count - 1 - at);
     return [null, backwards].every((onlyBlocks) => {
       const other = orNull(() => again({ schedule: "threads", onlyBlocks, checkHazards: false }));
@@ -350,18 +399,24 @@ export class Launcher {
    * Whether a GPU takes a launch.
    * @param mostShared bytes of dynamic shared memory that its kernel may have
    */
-  isPossible({ grid, block, name, signature, sharedBytes, line }: Launch, mostShared: number) {
+  isPossible(asked: Launch, mostShared: number) {
+    const { grid, block, name, signature, sharedBytes, line } = asked;
     const fault = (why: string) => {
       this.find("launch", `${name} is not launched: ${why}.`, { kernel: name, line });
       return false;
     };
-    const threads = block.reduce((all, side) => all * side, 1);
+    const threads = product(block);
     if (threads > MOST_THREADS) return fault(`a block of ${threads} threads is too large`);
     const { mostThreads, staticShared } = signature;
     if (threads > mostThreads) {
       return fault(`its __launch_bounds__ allow ${mostThreads} threads a block, not ${threads}`);
     }
     if (!threads || grid.includes(0)) return fault("its grid or block has no threads");
+    if (asked.isCooperative && product(grid) > atOnce(asked)) {
+      return fault(
+        `its blocks wait for each other, and an H200 has ${atOnce(asked)} of them at once, not ${product(grid)}`,
+      );
+    }
     const axis = grid.findIndex((side, at) => side > MOST_SIDES[at]);
     if (axis >= 0) return fault(`${grid[axis]} blocks along ${"xyz"[axis]} are too many`);
     const total = sharedBytes + staticShared;
@@ -493,6 +548,7 @@ export class Launcher {
           data: isWords ? new Uint32Array(data.buffer) : data,
           shape: [isWords ? bytes / 4 : bytes],
           ...(isUnset ? { state: new Uint8Array(bytes).fill(EMPTY) } : {}),
+          ...(symbol?.state.includes(UNKNOWN) ? { state: symbol.state } : {}),
           ...(part ? { state: part.map((one) => (one ? WRITTEN : EMPTY)) } : {}),
         };
       }

@@ -9,7 +9,7 @@ import { asDeclared } from "../constants.ts";
 import type { CudaFile } from "../cuda_file.ts";
 import { kernelsOf, lastName, launchesOf, plainName } from "../kernels.ts";
 import type { Finding, Severity } from "../severity.ts";
-import { type Attempt, attempt } from "./attempt.ts";
+import { type Attempt, attempt, type Behind } from "./attempt.ts";
 import { complaint, praise } from "./complaints.ts";
 import { type HostFinding, UnfollowedError } from "./faults.ts";
 import { compileHost, type HostProgram } from "./host_compiler.ts";
@@ -68,8 +68,12 @@ export function follow(
   const program = compiled(file, clang);
   if (program instanceof UnfollowedError) return nothing(program.message);
   let words: string[] = [];
-  const run = (order: Order, garbage = GARBAGE, unset: string[] = []) =>
-    attempt(program, file, kernels, seconds, { garbage, order, made, unset, words });
+  const run = (
+    order: Order,
+    garbage = GARBAGE,
+    unset: string[] = [],
+    guess: number | null = null,
+  ) => attempt(program, file, kernels, seconds, { garbage, order, made, unset, words, guess });
   let first = run("late");
   if (first.needs === null && !first.runs.length && !first.isTooLarge) {
     // It may ask for words, and stop or fail without them.
@@ -83,6 +87,10 @@ export function follow(
   const findings = [...first.findings];
   // What made-up arguments lead to says nothing of the program.
   if (made.functions.length) return report(first, findings, file, []);
+  const { behind } = first;
+  const isTold = behind.findings.length > 0 || behind.runs.some(({ hazards }) => hazards.length);
+  const sure = isTold ? inBoth(behind, run("late", GARBAGE, [], 1).behind) : behind;
+  findings.push(...sure.findings);
   const verdict = verdictOf(alwaysEndsSo(file, first) ? { ...first, status: 0 } : first);
   if (!first.stopped && first.unwritten.length) {
     if (verdict || differ(first, run("late", OTHER_GARBAGE))) findings.push(unwritten(first));
@@ -92,9 +100,28 @@ export function follow(
   const shown = found ?? verdict;
   if (shown) findings.push(shown);
   else findings.push(...blind(first));
-  if (first.stopped || !first.unset.length) return report(first, findings, file, words);
+  if (first.stopped || !first.unset.length)
+    return report(first, findings, file, words, isTold ? sure.runs : []);
   const { runs } = run("late", GARBAGE, first.unset);
   return report(first, findings, file, words, readsOfUnset(runs, first.unset, file));
+}
+
+/** What is found behind a launch whose results are guessed, with either guess. */
+function inBoth(one: Behind, other: Behind): Behind {
+  const keyOf = ({ kind, line }: HostFinding) => `${kind} ${line}`;
+  const hazardOf = (run: LaunchRun, { kind, array, location }: Hazard) =>
+    `${run.line} ${kind} ${array} ${location}`;
+  const known = [
+    ...other.findings.map(keyOf),
+    ...other.runs.flatMap((run) => run.hazards.map((hazard) => hazardOf(run, hazard))),
+  ];
+  const runs = one.runs.map((run) => ({
+    ...{ ...run, warnings: [], harmless: [] },
+    hazards: run.hazards.filter(
+      (hazard) => hazard.kind !== UNWRITTEN && known.includes(hazardOf(run, hazard)),
+    ),
+  }));
+  return { runs, findings: one.findings.filter((found) => known.includes(keyOf(found))) };
 }
 
 function compiled(file: CudaFile, clang: Package) {

@@ -53,10 +53,14 @@ export function withProgram(
   const clean = report.verdict === "right" ? "right" : "no fault found";
   const missed = program.missed[name] ?? [];
   const said = [
-    `The file's main was followed on its own data: it launches ${name} ${plural(times, "time")}.`,
+    times
+      ? `The file's main was followed on its own data: it launches ${name} ${plural(times, "time")}.`
+      : notFollowed(name, program.stopped),
     program.words && `Its arguments are assumed: ${program.words}.`,
     program.sizes,
-    program.stopped && `It was followed up to here: ${program.stopped.replace(/\.$/, "")}.`,
+    times > 0 &&
+      program.stopped &&
+      `It was followed up to here: ${program.stopped.replace(/\.$/, "")}.`,
     missed.length && `It did not come to ${missed.map((line) => `line ${line}`).join(", ")}.`,
     isLast && program.status !== null && `It ended with status ${program.status}.`,
     isLast && program.printed.length && `The last it printed: ${program.printed.join(" / ")}`,

@@ -1,9 +1,9 @@
 // CUDA's functions for a host program: memory, copies, streams, events and launches.
 
-import { UNWRITTEN } from "../../simulator/memory.ts";
+import { OUTSIDE, UNWRITTEN } from "../../simulator/memory.ts";
 import { STORED } from "../../simulator/watches/written.ts";
 import type { Calls } from "./calls.ts";
-import { ProgramFault, TooLargeError, UnfollowedError } from "./faults.ts";
+import { ProgramFault, UnfollowedError } from "./faults.ts";
 import type { Heap } from "./heap.ts";
 import type { Block, DeviceMemory, Where } from "./memory.ts";
 import { reading, type Streams, type Use, type Work, writing } from "./streams.ts";
@@ -32,6 +32,7 @@ export interface Asked {
   sharedBytes: number;
   stream: number;
   line: number;
+  isCooperative: boolean;
 }
 
 /** What of an array came to the host although nothing had written it. */
@@ -65,6 +66,10 @@ export interface World {
   /** threads that a block of a kernel may have */
   mostThreads: (stub: number) => number;
   call: (callback: number, data: number) => void;
+  /** say why results are not known from here on; it may throw */
+  giveUp: (reason: string) => void;
+  /** what stands for them then */
+  guess: () => number | null;
   /** call the functions that launch kernels, of a file without a main */
   callAll: () => void;
   /** whether a variable is the host's too */
@@ -186,14 +191,14 @@ export class Runtime {
       shared: number,
       stream: number,
     ) => {
-      const line = this.at(this.launchLine);
+      const line = this.at(Math.abs(this.launchLine));
+      const isCooperative = this.launchLine < 0;
       const asked = {
         stub,
         grid: this.sides(grid),
         block: this.sides(block),
         args,
-        stream,
-        line,
+        ...{ stream, line, isCooperative },
       };
       this.world.launch({ ...asked, sharedBytes: shared >>> 0 });
       return SUCCESS;
@@ -437,6 +442,10 @@ export class Runtime {
     const [own, other] = this.copied;
     this.copied = [];
     if (!count) return;
+    if (this.world.device.tooLarge && this.world.guess() !== null) {
+      if (kind === TO_HOST) this.guess(this.world.heap().bytes(to >>> 0, count));
+      return;
+    }
     const target = this.span(to >>> 0, line, called, 0);
     const source = this.span(from >>> 0, line, called, second);
     if (this.world.isMade()) {
@@ -500,29 +509,40 @@ export class Runtime {
 
   move(target: Span, source: Span, bytes: Uint8Array, count: number, line: number) {
     const { tooLarge } = this.world.device;
-    if (tooLarge && !target.block) throw new TooLargeError(tooLarge);
+    if (tooLarge && !target.block) this.world.giveUp(tooLarge);
     const isLarge = ({ block, at }: Span) => block && at + count > block.bytes.length;
     const large = [target, source].find(isLarge);
     if (large) this.tooLarge ||= `${large.name} is too large`;
     // Until a kernel reads it, what else is wrong may show.
-    if (large && (large !== target || source.block)) throw new TooLargeError(this.tooLarge);
+    const isOpen = large && (large !== target || source.block);
+    if (isOpen) this.world.giveUp(this.tooLarge);
+    const of = source.block?.state.subarray(source.at, source.at + count);
+    if (isOpen || (!target.block && of?.includes(OUTSIDE))) {
+      if (!target.block) this.guess(target.bytes(count));
+      return;
+    }
     if (large) {
       const held = roomOf(target);
       if (held) this.move(target, source, bytes.subarray(0, held), held, line);
       return;
     }
-    const state = source.block?.state.subarray(source.at, source.at + count);
-    const first = state?.indexOf(UNWRITTEN) ?? -1;
+    const first = of?.indexOf(UNWRITTEN) ?? -1;
     target.bytes(count).set(bytes);
     if (!target.block) this.hasResults = true;
     if (target.block?.where === "device") {
       target.block.usedBy ||= "the host";
       target.block.mark(target.at, count);
-      if (state) target.block.state.set(state, target.at);
+      if (of) target.block.state.set(of, target.at);
     } else if (source.block && first >= 0) {
       const found = { block: source.block, at: source.at + first, to: target.name, line };
       this.unwritten.push(found);
     }
+  }
+
+  /** Put what stands for unknown results into each word. */
+  guess(bytes: Uint8Array) {
+    const number = this.world.guess() ?? 0;
+    for (let at = 0; at < bytes.length; at++) bytes[at] = at % 4 ? 0 : number;
   }
 
   copyRows(given: Whole[], waits: boolean) {

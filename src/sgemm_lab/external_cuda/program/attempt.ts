@@ -89,7 +89,7 @@ const SCALES = [1, 4, 16];
 /** Threads, or a number of a launch, below which none passes its type. */
 const NARROW = 2 ** 28;
 /** Time for all that is behind a launch which is too large, and for one launch of that. */
-const [BEHIND_SECONDS, LOOK_SECONDS] = [3, 1];
+const [BEHIND_SECONDS, LOOK_SECONDS] = [2, 1];
 const OF_ANY_RESULT = /^(launch|out of bounds|host memory)$/;
 const [ABORTED, DIVIDED] = [134, 136];
 
@@ -409,7 +409,11 @@ class Run {
     const { tooLarge } = this.device;
     if (tooLarge) {
       this.giveUp(new TooLargeError(tooLarge));
-      return;
+      const pointers = this.launcher.pointersOf(launch);
+      if (!pointers.every((one) => this.device.isStart(one))) {
+        this.device.loseAll();
+        return;
+      }
     }
     const { line } = asked;
     const { isMade } = this.made;

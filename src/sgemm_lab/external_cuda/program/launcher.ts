@@ -73,6 +73,8 @@ const PLAIN_SHARED = 48 * 1024;
 const MOST_SIDES = [2 ** 31 - 1, 65_535, 65_535];
 /** Threads of a launch that also runs thread after thread. */
 const MOST_ORDERED = 2 ** 13;
+/** What a thread that waits for others reads by. */
+const READS_ANEW = /\b(ld\.(volatile|acquire|relaxed)|atom\.)/;
 /** Threads of a part of a launch that is tried for what waits for all of its blocks. */
 const FEW_THREADS = 2 ** 14;
 /** Bytes of arrays, and of their states, that are compared between launches. */
@@ -248,6 +250,17 @@ export class Launcher {
     });
   }
 
+  /** The addresses that a launch is given. */
+  pointersOf({ signature, given }: Launch) {
+    const found: number[] = [];
+    const take = (_: string, address: number) => {
+      if (address) found.push(address);
+      return null;
+    };
+    for (const [at, one] of signature.parameters.entries()) argumentOf(one, given[at], take);
+    return found;
+  }
+
   /** Forget what a launch may have written that did not run to its end. */
   lose(launch: Launch) {
     const { all } = this.arguments(launch);
@@ -321,7 +334,7 @@ export class Launcher {
   #waitsForAll(launch: Launch, again: (options: Options) => Result) {
     const { grid, block, name, line } = launch;
     const [blocks, threads, most] = [product(grid), product(block), atOnce(launch)];
-    if (blocks <= most) return "";
+    if (blocks <= most || !READS_ANEW.test(this.kernels[launch.key].ptx)) return "";
     let error: unknown = null;
     for (const count of [Math.min(most, Math.ceil(FEW_THREADS / threads)), most]) {
       const onlyBlocks = Array.from({ length: count }, (_, at) => at);

@@ -2,7 +2,7 @@
 // device begin where the memory of the WebAssembly module cannot reach, so a host that follows one
 // is stopped.
 
-import { UNWRITTEN, WRITTEN } from "../../simulator/memory.ts";
+import { OUTSIDE, UNWRITTEN, WRITTEN } from "../../simulator/memory.ts";
 import { ProgramFault, TooLargeError } from "./faults.ts";
 
 /** The first address of the device; the host has those below. */
@@ -74,6 +74,14 @@ export class DeviceMemory {
     block.state = new Uint8Array(held).fill(UNWRITTEN);
     this.blocks.push(block);
     return block;
+  }
+
+  /** Whether an array begins at an address: where one has no room, others may mean another. */
+  isStart = (address: number) => this.blocks.some((one) => one.address === address);
+
+  /** Forget what all arrays hold. */
+  loseAll() {
+    for (const { state } of this.blocks) state.fill(OUTSIDE);
   }
 
   /** Memory of the host that kernels may use. */

@@ -442,8 +442,12 @@ export class Runtime {
     const [own, other] = this.copied;
     this.copied = [];
     if (!count) return;
-    if (this.world.device.tooLarge && this.world.guess() !== null) {
+    const { device } = this.world;
+    const starts = [to, from].map((one) => device.isStart(one >>> 0));
+    const isKnown = starts[0] ? kind === TO_DEVICE : starts[1] && kind === TO_HOST;
+    if (device.tooLarge && this.world.guess() !== null && !isKnown) {
       if (kind === TO_HOST) this.guess(this.world.heap().bytes(to >>> 0, count));
+      else device.loseAll();
       return;
     }
     const target = this.span(to >>> 0, line, called, 0);

@@ -3,17 +3,6 @@
 /** Something the reader can fix. The message says what is wrong and what to do. */
 export class LabError extends Error {}
 
-/** The LabError that a function throws; null where it throws none. */
-export function errorOf(run: () => unknown): LabError | null {
-  try {
-    run();
-  } catch (error) {
-    if (error instanceof LabError) return error;
-    throw error;
-  }
-  return null;
-}
-
 /** What a function gives; null where it throws a LabError. */
 export function orNull<Found>(run: () => Found): Found | null {
   try {

@@ -1,6 +1,6 @@
 // Runs the launches of a host program in the simulator, on the memory that the program has then.
 
-import { errorOf, LabError, orNull } from "../../errors.ts";
+import { LabError, orNull } from "../../errors.ts";
 import { DeadlockError, EndlessLoopError, TimeLimitError } from "../../simulator/divergence.ts";
 import { RACE, UNWRITTEN } from "../../simulator/hazard_log.ts";
 import type { Hazard } from "../../simulator/hazard_types.ts";
@@ -335,17 +335,21 @@ export class Launcher {
     const { grid, block, name, line } = launch;
     const [blocks, threads, most] = [product(grid), product(block), atOnce(launch)];
     if (blocks <= most || !READS_ANEW.test(this.kernels[launch.key].ptx)) return "";
-    let error: unknown = null;
+    let place: DeadlockError["location"] = null;
     for (const count of [Math.min(most, Math.ceil(FEW_THREADS / threads)), most]) {
       const onlyBlocks = Array.from({ length: count }, (_, at) => at);
       const chosen = { onlyBlocks, cooperative: true, checkHazards: false };
-      error = errorOf(() => again({ ...chosen, timeLimit: SPIN_SECONDS }));
-      if (!(error instanceof DeadlockError || error instanceof EndlessLoopError)) return "";
+      try {
+        again({ ...chosen, timeLimit: SPIN_SECONDS });
+        return "";
+      } catch (error) {
+        if (!(error instanceof DeadlockError || error instanceof EndlessLoopError)) return "";
+        place = error.location;
+      }
     }
     const message =
       `The ${comma(most)} blocks of ${threads} threads that an H200 has at once wait for ever: ` +
       `the other ${comma(blocks - most)} of the launch of line ${line} begin only when they end.`;
-    const place = (error as DeadlockError).location;
     this.find("endless", message, { line: place?.line ?? line, kernel: name });
     this.runs.push({ kernel: launch.key, line, hazards: [], warnings: [], harmless: [] });
     return "its blocks wait for ever";

@@ -111,7 +111,7 @@ def conclusion(found: Sequence[Point]) -> str:
             f"{number(best.tflops)} TFLOP/s, at {share} times its error."
         )
     if any(one.kind == STRASSEN for one in found):
-        first += " Each level of Strassen's algorithm has more error."
+        first += " Each level of Strassen's algorithm has more error with these inputs."
     if not faster:
         return f"{first} Nothing here is faster."
     return f"{first} Everything faster has at least {number(min(faster))} times the error."

@@ -204,7 +204,7 @@ function moveOn(box: Box) {
 /** What follows in a section, or the next section where nothing does, up to the next question. */
 function resultOf(element: HTMLElement): Element[] {
   const upToNext = (parts: Element[]) => {
-    const end = parts.findIndex((part) => part.matches(`section, ${ASKED}`));
+    const end = parts.findIndex((part) => part.matches(`section, .takeaway, ${ASKED}`));
     return end < 0 ? parts : parts.slice(0, end);
   };
   const parts = [...(element.parentElement?.children ?? [])];

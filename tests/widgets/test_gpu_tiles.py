@@ -24,7 +24,7 @@ def test_stepping_says_what_travels_and_what_a_byte_is_worth(show: Opener) -> No
         "Round 1 of 3: 9 GPUs multiply. Meanwhile 18 tiles travel for later rounds, at most 0.72 "
         "MB into one GPU."
     )
-    expect(verdict.last).to_contain_text("113 FLOP for each byte")  # N/8 of 900, rounded
+    expect(verdict.last).to_contain_text("113 FLOP for each of these bytes")  # N/8 of 900, rounded
     for _ in range(2):
         page.get_by_role("slider", name="Round").press("ArrowRight")
     expect(verdict.first).to_contain_text(

@@ -241,7 +241,8 @@ export class Launcher {
     this.#idle.delete(text);
     const after = before && imageOf(this.arguments(launch));
     if (after && equal(before, after)) this.#idle.set(text, after);
-    if (result.isPartial) throw new TooLargeError(`${name} reads more of an array than is held`);
+    if (result.isPartial)
+      this.program.device.tooLarge ||= `${name} reads more of an array than is held`;
     if (!isWatched) return undefined;
     const found = used.found();
     return [...given.all.names].flatMap(([block, name]) => {

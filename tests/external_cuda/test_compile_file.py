@@ -46,6 +46,19 @@ def test_a_file_with_main_is_compiled_as_pasted(tmp_path: Path) -> None:
     )
 
 
+def test_random_numbers_that_are_not_curands_own_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "#include <curand_kernel.h>\n__global__ void k(curandState* s) { curand(s); }"
+    monkeypatch.setattr(compile_file, "cuda_folders", tuple)
+    [note] = opened(text, tmp_path).notes
+    assert "other random numbers" in note
+    assert "CUDA_PATH" in note
+    (tmp_path / "curand_kernel.h").write_text(headers.stand_in("curand_kernel.h"))
+    monkeypatch.setattr(compile_file, "cuda_folders", lambda: (tmp_path,))
+    assert not opened(text, tmp_path).notes
+
+
 def test_what_prints_does_nothing_and_is_told(tmp_path: Path) -> None:
     text = '#include <cstdio>\n__global__ void k(int* x) { *x = 1; assert(*x); printf("%d", *x); }'
     found = opened(text, tmp_path)

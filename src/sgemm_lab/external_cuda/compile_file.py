@@ -241,4 +241,7 @@ def _notes(found: Mapping[str, Any], sources: Sources) -> Iterator[str]:
     if sources.absent:
         yield f"Not found, and not needed: {', '.join(sources.absent)}."
     if "curand_kernel.h" in sources.cuda and not _is_found("curand_kernel.h"):
-        yield "cuRAND was not found: other random numbers of the same distributions were drawn."
+        yield (
+            "cuRAND was not found, so other random numbers of the same distributions were drawn. "
+            "For its own, set CUDA_PATH to the folder of the CUDA toolkit."
+        )

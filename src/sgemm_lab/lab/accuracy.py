@@ -62,15 +62,6 @@ class Errors:
         )
         return table(["", *(INPUTS[kind] for kind in kinds)], rows, note=note)
 
-    def by_length(self, inputs: str = "half") -> Output:
-        """List the errors by K at one class of inputs."""
-        rows = [
-            [label(name), *(_said(self.found(name, inputs, k)) for k in LENGTHS)]
-            for name in self.names
-        ]
-        note = f"Inputs {INPUTS[inputs]}. Recorded on {self._record.gpu.name}."
-        return table(["", *(f"K = {k:,}" for k in LENGTHS)], rows, note=note)
-
 
 def label(name: str) -> str:
     """Return a kernel's name, or how the page calls a mode of cuBLAS."""

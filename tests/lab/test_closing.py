@@ -56,7 +56,7 @@ def test_a_reader_can_divide_the_factor_again(name: str) -> None:
 def test_the_first_kernel_has_nothing_before_it() -> None:
     box = lab.closing("naive_rows", CHANGED)
     assert not {"Before", "Limit before", "Factor", "Ratio of limits"} & {*lines(box)}
-    assert box.box.bound == ("Limit: L1", f", {100 * box.now.share:.0f} % reached.")
+    assert box.box.bound == ("Limited by L1", f", {100 * box.now.share:.0f} % reached.")
 
 
 def test_where_the_unit_changes_the_bounds_are_divided() -> None:
@@ -81,7 +81,7 @@ def test_a_kernel_below_its_bound_names_its_longest_wait_and_its_share() -> None
     longest = max(waiting, key=lambda reason: waiting[reason])
     share = 100 * waiting[longest]
     lead, rest = lab.closing("split", CHANGED).box.bound
-    assert lead == "Limit: issue slots"
+    assert lead == "Limited by issue slots"
     wait = f"Warps wait most for {plain(NAMES_OF_WAITS[longest])}, {share:.0f} % of their time."
     assert rest.endswith(f" reached. {wait}")
     said = f"{share:.0f} % for {NAMES_OF_WAITS[longest]}"
@@ -170,7 +170,7 @@ def test_where_blocks_are_few_the_busiest_sm_bounds() -> None:
     assert lines(box)["Demand"].startswith("4.125 times an even share of the multiply-adds")
     assert "not counted; they may allow less" in lines(box)["Limit"]
     what, rest = box.box.bound
-    assert what == "Limit: arithmetic of the busiest SM"
+    assert what == "Limited by arithmetic of the busiest SM"
     assert "Too few blocks: the busiest SM has 4.125 times an even share of the work" in rest
 
 
@@ -221,7 +221,7 @@ def test_a_box_is_text_too_and_marks_code() -> None:
     assert "It fills <code>As</code> &lt;first&gt;." in box._repr_html_()
     said = repr(box)
     assert said.startswith("Where tiled stands: 17 % of cuBLAS. naive")
-    assert "Limit: shared memory, " in said
+    assert "Limited by shared memory, " in said
     assert ", limit 10," in said
     assert all(f"{term}: " in said for term in lines(box))
     assert "Recorded on NVIDIA H200" in said

@@ -166,7 +166,7 @@ class Closing:
             said += [] if {"=", "≈"} & set(self.gap.split()) else [self.product_text]
             rows.insert(1, (f"Why {factor_text(times)}×", " ".join(filter(None, said))))
         if self.before:
-            lead, reached = f"Limit: {self.before.bound.cap.label}", percent(self.before.share)
+            lead, reached = f"Limited by {self.before.bound.cap.label}", percent(self.before.share)
             text = f"`{self.before.kernel.display_name}`. {lead}, {reached} reached."
             rows.insert(0, ("Before", text))
         return [(term, text) for term, text in rows if text]
@@ -264,7 +264,7 @@ def _limit(one: MeasuredBound) -> tuple[str, str]:
     if _is_uneven(cap):
         times = four_digits(cap.demand)
         rest += f" Too few blocks: the busiest SM has {times} times an even share of the work."
-    return f"Limit: {cap.label}", rest
+    return f"Limited by {cap.label}", rest
 
 
 def _is_uneven(cap: Cap) -> bool:

@@ -105,7 +105,7 @@ def _listing(
     caption = f"<b>{escape(kernel.title)}</b> · {escape(file)}"
     if any(line.changed for line in shown):
         called = parent.display_name.partition(", ")[0] if parent else "no kernel"
-        caption += f" · marked: changed from “{escape(called)}”"
+        caption += f" · green: new since “{escape(called)}”"
     html = (
         f'<figure class="lab-source"><figcaption>{caption}</figcaption>'
         f'<pre tabindex="0"><code>{body}</code></pre></figure>'

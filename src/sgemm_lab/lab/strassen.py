@@ -209,7 +209,7 @@ class StrassenResults:
         bars = Bars(
             [("no levels", speeds[0]), (what, speeds[1])], limit, most / 1e3, multiply, "TFLOP/s"
         )
-        bound = f"Limit: the peak of {units}", says
+        bound = f"Limited by the peak of {units}", says
         made = Box(name, (n, n, n), bound, rows, numbers, self.note, bars)
         return Output(made.html(), made.text())
 

@@ -48,8 +48,8 @@ class _Part(NamedTuple):
 def machine_map(*, says: str = "") -> Output:
     """Draw the map of the machine, for each GPU.
 
-    Rates are per clock and SM: of memory as measured on this machine's GPU or the recorded ones,
-    of the rest by design. Below a part, the pipe to the next is as wide as its rate.
+    Rates are per clock and SM: of DRAM and L2 as measured on this machine's GPU or the recorded
+    ones, of the rest by design. Below a part, the pipe to the next is as wide as its rate.
 
     Args:
         says: what the caption adds to the first sentence.
@@ -74,7 +74,7 @@ def _map(says: str) -> Output:
     html = figure_html(
         f'<div class="lab-panel"><p class="lab-panel-title">{_TITLE}</p>{svg}</div>',
         f"{lead} {says}".rstrip(),
-        origin="Clocks are the latency of a load. Memory as measured on "
+        origin="Clocks are the latency of a load. Latency, DRAM and L2 as measured on "
         f"{card.device.name}, the rest by design.",
         kind="lab-opener lab-beside",
     )
@@ -89,13 +89,11 @@ def _parts(card: Card, gpu: Gpu | None) -> list[_Part]:
     least = 32 if card.device.compute_capability == "7.5" else 28  # KB of L1
     l2 = (gpu or card.device).l2_bytes // 1024**2
 
-    def memory(
-        level: str, name: str, size: str, x: float, y: float, width: float, of: str = " numbers"
-    ) -> _Part:
+    def memory(level: str, name: str, size: str, x: float, y: float, width: float) -> _Part:
         per_number = FLOAT_BYTES * card.device.sms * card.clock_mhz / 1e3  # 10⁹ bytes a second
-        rate = card.bandwidth[level] / per_number
+        rate = card.bandwidth[level] / per_number if level in ("dram", "l2") else BANKS
         clocks = f"{number(card.latency[level])} clocks"
-        lines = (", ".join(filter(None, (size, clocks))), f"{rate:.2g}{of}")
+        lines = (", ".join(filter(None, (size, clocks))), f"{rate:.2g} numbers")
         hue = "shared" if level == "l1" else level
         return _Part(name, lines, hue, x, y, width, rate)
 
@@ -103,9 +101,9 @@ def _parts(card: Card, gpu: Gpu | None) -> list[_Part]:
         "dram", "DRAM", f"{gpu.dram_gb} GB" if gpu and gpu.dram_gb else "", 0, 0, PANEL_WIDTH
     )
     second = memory("l2", "L2", f"{l2} MB", 0, dram.bottom + _GAP, PANEL_WIDTH)
-    y, of = second.bottom + _GAP + 26, f" of {BANKS}"
-    first = memory("l1", "L1", f"≤ {least + most} KB", _INSET, y, half, of)
-    shared = memory("shared", "shared memory", f"≤ {most} KB", right, y, half, of)
+    y = second.bottom + _GAP + 26
+    first = memory("l1", "L1", f"≤ {least + most} KB", _INSET, y, half)
+    shared = memory("shared", "shared memory", f"≤ {most} KB", right, y, half)
     lanes = gpu.fp32_lanes if gpu else 0
     size = f"{card.device.registers_per_sm * FLOAT_BYTES // 1024} KB"
     lines = (size, *([f"{2 * lanes} numbers"] if lanes else []))

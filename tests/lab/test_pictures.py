@@ -210,9 +210,9 @@ def test_a_cluster_divides_the_k_tiles_of_a_tile() -> None:
 
 
 def test_in_serpentine_order_only_the_first_product_reads_both_factors() -> None:
-    from_the_top, serpentine = lab.product_steps()["17 of 24"].text.splitlines()
-    assert from_the_top.endswith("reads a0 and b2. Products that read both factors: 3")
-    assert serpentine.endswith("keeps a0, reads b2. Products that read both factors: 1")
+    from_the_top, turning = (lab.product_order("Order", serpentine=turns) for turns in (False, True))
+    assert from_the_top.text.endswith("Products that read both factors: 16 of 128")
+    assert turning.text.endswith("Products that read both factors: 1 of 128")
 
 
 def test_a_lane_holds_a_quarter_of_what_its_sums_need_of_a() -> None:

@@ -15,11 +15,11 @@ Bounds
 Figures
     ``figure`` of panels: ``one_element``, ``owns``, ``reads``, ``l1_queue``, ``copies``,
     ``copy_path``, ``copy_counts``, ``bank_clocks``, ``lane_columns``,
-    ``half_warps``, ``stage_ring``,
+    ``half_warps``, ``product_order``, ``stage_ring``,
     ``issue_slots``, ``time_bars``, ``k_split``, ``formats``, ``fp16_scaling``,
     ``fragment_map``, ``swizzle``, ``multicast``, ``tiles_at_once``, ``tf32_split``,
     ``gpu_layout``, ``share_bars``, ``running_sums``, ``promoted_sums``; for ``frames``:
-    ``cancellation_steps``, ``product_steps``, ``warp_group_steps``;
+    ``cancellation_steps``, ``warp_group_steps``;
     ``machine_map``; plots: ``curves``, ``spread``, ``speed_over_error``,
     ``drawn_shapes``, ``other_libraries``;
     a table of what was ``tried``; ``no_difference`` of two speeds.
@@ -91,7 +91,7 @@ from sgemm_lab.lab.pictures.lane_columns import lane_columns
 from sgemm_lab.lab.pictures.machine_map import machine_map
 from sgemm_lab.lab.pictures.matrices import reads
 from sgemm_lab.lab.pictures.ownership import one_element, owns
-from sgemm_lab.lab.pictures.product_order import product_steps
+from sgemm_lab.lab.pictures.product_order import product_order
 from sgemm_lab.lab.pictures.running_sums import promoted_sums, running_sums
 from sgemm_lab.lab.pictures.seven_products import seven_products
 from sgemm_lab.lab.pictures.stream_k import k_split

@@ -8,7 +8,6 @@ from sgemm_lab.lab.pictures.frame import (
     LETTERS,
     PALE,
     PANEL_WIDTH,
-    beside,
     box,
     panel,
     rectangle,
@@ -20,8 +19,6 @@ _ROWS, _COLUMNS = 8, 16
 """Rows and columns of the thread tile."""
 _LEFT, _TOP, _HIGH = 30, 24, 20
 _WIDE = (PANEL_WIDTH - _LEFT - 2) / _COLUMNS
-_SHOWN = 3 * _ROWS
-"""Products that are drawn: three columns show the turns."""
 
 Place = tuple[int, int]
 """Row and column of a sum: the numbers of its factors, of A and of B."""
@@ -36,61 +33,37 @@ def column_order(*, serpentine: bool) -> list[Place]:
     ]
 
 
-def unshared(order: list[Place]) -> int:
-    """Count the products that read both factors: the first, and those that share none."""
-    return 1 + sum(a[0] != b[0] and a[1] != b[1] for a, b in pairwise(order))
+def _unshared(order: list[Place]) -> list[Place]:
+    """Return the products that read both factors: the first, and those that share none."""
+    return [order[0], *(b for a, b in pairwise(order) if a[0] != b[0] and a[1] != b[1])]
 
 
-def product_steps() -> dict[str, Output]:
-    """Draw the first products of both orders side by side, one frame for each, for ``frames``."""
-    return {f"{step + 1} of {_SHOWN}": _step(step) for step in range(_SHOWN)}
+def product_order(title: str, *, serpentine: bool) -> Output:
+    """Draw the way through the thread tile, and mark products that read both factors.
+
+    The title stands above it. Needs no record.
+    """
+    order = column_order(serpentine=serpentine)
+    both = _unshared(order)
+    says = f"Products that read both factors: **{len(both)}** of {len(order)}"
+    turns = ", up every other one" if serpentine else ", each from the top"
+    described = f"The way through {len(order)} products, column by column{turns}."
+    return panel(title, _grid(order, both), _TOP + _ROWS * _HIGH + 4, described, says)
 
 
-def _step(step: int) -> Output:
-    return beside(
-        *(
-            _order(name, column_order(serpentine=serpentine)[: step + 1])
-            for name, serpentine in (("Each column from the top", False), ("Serpentine", True))
-        )
-    )
-
-
-def _order(name: str, order: list[Place]) -> Output:
-    described = f"Product {len(order)}: {_factors(order)}."
-    says = f"Products that read both factors: **{unshared(order)}**"
-    return panel(name, _grid(order), _TOP + _ROWS * _HIGH + 24, described, says)
-
-
-def _factors(order: list[Place]) -> str:
-    """Say which factors of the last product are read, and which is kept from the one before."""
-    a, b = order[-1]
-    before = order[-2] if len(order) > 1 else (-1, -1)
-    kept = f"keeps a{a}, reads b{b}" if a == before[0] else f"reads a{a} and b{b}"
-    return f"keeps b{b}, reads a{a}" if b == before[1] else kept
-
-
-def _grid(order: list[Place]) -> Iterator[str]:
-    a, b = order[-1]
-    before = order[-2] if len(order) > 1 else (-1, -1)
+def _grid(order: list[Place], both: list[Place]) -> Iterator[str]:
     across, down = _COLUMNS * _WIDE, _ROWS * _HIGH
-    rows = [(f"a{at}", 0, _TOP + at * _HIGH, _LEFT - 4, _HIGH) for at in range(_ROWS)]
-    columns = [
-        (f"b{at}" if at == b else str(at), _LEFT + at * _WIDE, _TOP - 20, _WIDE, 18)
-        for at in range(_COLUMNS)
-    ]
-    for places, now, was in ((columns, b, before[1]), (rows, a, before[0])):
-        for at, (name, left, above, wide, high) in enumerate(places):
-            if at == now:
-                yield box(left, above, wide, high, "register", 1 if was == now else 0)
-            hue = "bg" if at == now == was else "fg"
-            y = above + high / 2 + 4
-            yield words(left + wide / 2, y, name, anchor="middle", hue=hue, size=LETTERS - 1)
+    for at in range(_ROWS):
+        yield words(_LEFT / 2, _TOP + (at + 0.5) * _HIGH + 4, f"a{at}", anchor="middle")
+    for at in range(_COLUMNS):
+        name = f"b{at}" if at == 0 else str(at)
+        yield words(_LEFT + (at + 0.5) * _WIDE, _TOP - 7, name, anchor="middle", size=LETTERS - 1)
     yield box(_LEFT, _TOP, across, down, "register", PALE / 2)
     walk = "L".join(
         f"{_LEFT + (column + 0.5) * _WIDE:g} {_TOP + (row + 0.5) * _HIGH:g}"
         for row, column in order
     )
-    yield stroke(f"M{walk}", "register", thick=2)
-    x, y = _LEFT + b * _WIDE, _TOP + a * _HIGH
-    yield rectangle(x + 3, y + 3, _WIDE - 6, _HIGH - 6, "register")
-    yield words(_LEFT, _TOP + down + 18, _factors(order))
+    yield stroke(f"M{walk}", "register", thick=1.5)
+    for row, column in both:
+        x, y = _LEFT + column * _WIDE, _TOP + row * _HIGH
+        yield rectangle(x + 3, y + 3, _WIDE - 6, _HIGH - 6, "register")

@@ -210,9 +210,11 @@ def test_a_cluster_divides_the_k_tiles_of_a_tile() -> None:
 
 
 def test_in_serpentine_order_only_the_first_product_reads_both_factors() -> None:
-    from_the_top, turning = (lab.product_order("Order", serpentine=turns) for turns in (False, True))
-    assert from_the_top.text.endswith("Products that read both factors: 16 of 128")
-    assert turning.text.endswith("Products that read both factors: 1 of 128")
+    from_the_top, turning = (
+        lab.product_order("Order", serpentine=turns) for turns in (False, True)
+    )
+    assert from_the_top.text.endswith("16 of 128 products read both factors")
+    assert turning.text.endswith(" 1 of 128 products read both factors")
 
 
 def test_a_lane_holds_a_quarter_of_what_its_sums_need_of_a() -> None:

@@ -45,7 +45,7 @@ def product_order(title: str, *, serpentine: bool) -> Output:
     """
     order = column_order(serpentine=serpentine)
     both = _unshared(order)
-    says = f"Products that read both factors: **{len(both)}** of {len(order)}"
+    says = f"**{len(both)}** of {len(order)} products read both factors"
     turns = ", up every other one" if serpentine else ", each from the top"
     described = f"The way through {len(order)} products, column by column{turns}."
     return panel(title, _grid(order, both), _TOP + _ROWS * _HIGH + 4, described, says)

@@ -185,20 +185,6 @@ def _of_several_gpus(what: Callable[[RecordQueries], tuple[float, str]]) -> Find
     return found
 
 
-def efficiency_of_four(n: int) -> Finder:
-    """Return what finds the efficiency of four GPUs at n×n matrices, in percent."""
-
-    def efficiency(record: RecordQueries) -> tuple[float, str]:
-        times = record.product(4, n, "cannon")
-        alone, together = median(times.alone), median(times.overlap)
-        return 100 * alone / together, (
-            f"One GPU alone takes {number(1e3 * alone)} ms for its quarter of C, and the four of "
-            f"them {number(1e3 * together)} ms for all."
-        )
-
-    return _of_several_gpus(efficiency)
-
-
 def slow_transfer(n: int) -> Finder:
     """Return what finds how many times as fast four GPUs are with 4 blocks of NCCL's."""
 
@@ -212,11 +198,18 @@ def slow_transfer(n: int) -> Finder:
     return _of_several_gpus(slower)
 
 
-def two_over_one(n: int) -> Finder:
-    """Return what finds how many times as fast two GPUs are as one at n×n matrices."""
+def four_over_one(n: int) -> Finder:
+    """Return what finds how many times as fast four GPUs are as one at n×n matrices.
+
+    Small products are CUDA graphs.
+    """
 
     def faster(record: RecordQueries) -> tuple[float, str]:
-        one, two = (median(record.product(gpus, n, graph=True).overlap) for gpus in (1, 2))
-        return one / two, f"{number(1e6 * two)} µs on two GPUs, {number(1e6 * one)} µs on one."
+        graph = n <= 2048
+        one = median(record.product(1, n, graph=graph).overlap)
+        four = median(record.product(4, n, "cannon", graph=graph).overlap)
+        unit, per = ("µs", 1e6) if graph else ("ms", 1e3)
+        says = f"{number(per * four)} {unit} on four GPUs, {number(per * one)} {unit} on one."
+        return one / four, says
 
     return _of_several_gpus(faster)

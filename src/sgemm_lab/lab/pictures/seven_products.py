@@ -16,8 +16,7 @@ _FACTORS = {one.name: (terms(one.left), terms(one.right)) for one in PRODUCTS}
 
 def seven_products() -> Frames:
     """Slide through the quadrants of C: the products that each is the sum of."""
-    # Most cancels in C22, the last; in C11 nothing does.
-    return frames("Quadrant of C", {f"C{at}": _frame(f"C{at}") for at in QUADRANTS}, frame=3)
+    return frames("Quadrant of C", {f"C{at}": _frame(f"C{at}") for at in QUADRANTS})
 
 
 def _frame(name: str) -> Output:

@@ -38,9 +38,7 @@ def coalescing(*names: str | Kernel, size: AnySize = 64) -> Coalescing:
     return Coalescing(requests, chosen=next(iter(loads_of_a), None))
 
 
-def banks(
-    *names: str | Kernel, size: AnySize | None = None, stride: int = 2, request: str = ""
-) -> Banks:
+def banks(*names: str | Kernel, size: AnySize | None = None, request: str = "") -> Banks:
     """Paint how a warp's lanes queue at the banks: with a stride, or in the kernels' requests.
 
     The reader sets the stride, or chooses among the shared-memory
@@ -48,7 +46,6 @@ def banks(
 
     Args:
         size: M, N and K of the launch; by default one block of each kernel.
-        stride: in words, to begin with.
         request: what the choice calls the request to begin with, instead of the stride.
 
     Raises:
@@ -64,7 +61,7 @@ def banks(
     labels = [one["label"] for one in requests]
     if request and request not in labels:
         raise LabError(f"No request is called '{request}'. There are: {'; '.join(labels)}.")
-    return Banks(requests, chosen=labels.index(request) if request else OWN, stride=stride)
+    return Banks(requests, chosen=labels.index(request) if request else OWN)
 
 
 @dataclass(frozen=True)

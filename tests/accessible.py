@@ -55,6 +55,8 @@ def faults(page: Page, within: str | None = None, only: Sequence[str] = ()) -> l
     """
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE_SCRIPT)
+        page.add_style_tag(content="section { content-visibility: visible !important }")
+        page.wait_for_timeout(100)  # what has now been laid out is made to take the focus
     page.evaluate(_MARK, [within, _ALIKE])
     found = page.evaluate(_RUN, [within, list(only)])
     assert found["passed"] > (0 if only else 8), "Axe has hardly looked at anything."

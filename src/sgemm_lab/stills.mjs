@@ -59,8 +59,9 @@ async function draw({ file, ...saved }) {
   await widget.render({ model, el });
   await new Promise((done) => setTimeout(done, 5)); // redraws that wait for a task
   el.remove();
-  // Samples that a widget lays out to measure them.
-  for (const sample of el.querySelectorAll(".lab-measure")) sample.remove();
+  // Samples that a widget lays out to measure them, and frames that are not shown.
+  const unseen = el.querySelectorAll(".lab-measure, .lab-frame:not(.lab-shown) svg > *");
+  for (const one of unseen) one.remove();
   return rounded(el.innerHTML);
 }
 

@@ -119,6 +119,12 @@ NARROW = "sgemm-lab-narrow"
 """Where the metadata of an output holds the same picture drawn for a phone, as SVG."""
 
 _GROUP = re.compile(r'^( *)<g(?: id="[^"]*")?>\n(.*?)^\1</g>\n', re.MULTILINE | re.DOTALL)
+_MARK = re.compile(r'<path id="([^"]+)" d="([^"]*)"')
+_MARKS = re.compile(
+    r'(?:<use xlink:href="(#[^"]+)" x="[^"]+" y="[^"]+"( style="[^"]*")?/>\s*)'
+    r'(?:<use xlink:href="\1" x="[^"]+" y="[^"]+"\2/>\s*)*'
+)
+_MARK_LIST = re.compile(r"<defs>\s*(?:<path [^>]*/>\s*)+</defs>\s*")
 _picture_numbers = itertools.count(1)
 
 
@@ -184,6 +190,7 @@ def svg(fig: Figure, title: str, description: str) -> str:
     # Groups that only have a name change nothing in the picture.
     while (bare := _GROUP.sub(r"\2", inside)) != inside:
         inside = bare
+    inside = _drawn_marks(inside)
     inside = re.sub(r"'DejaVu Sans'(?:, *[^;\"]+)?", FONT_STACK, inside)
     inside = re.sub(r"\n\s*\n+", "\n", inside).strip()
 
@@ -191,7 +198,6 @@ def svg(fig: Figure, title: str, description: str) -> str:
     prefix = f"lab-{digest}-{next(_picture_numbers)}"
     inside = re.sub(r'\bid="([^"]+)"', rf'id="{prefix}-\1"', inside)
     inside = re.sub(r"url\(#([^)]+)\)", rf"url(#{prefix}-\1)", inside)
-    inside = re.sub(r'href="#([^"]+)"', rf'href="#{prefix}-\1"', inside)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" '
         f'viewBox="{view_box}" role="img" aria-labelledby="{prefix}-title" '
@@ -202,3 +208,31 @@ def svg(fig: Figure, title: str, description: str) -> str:
         f'<desc id="{prefix}-desc">{escape(description)}</desc>\n'
         f"{inside}\n</svg>"
     )
+
+
+def _drawn_marks(drawing: str) -> str:
+    """Return a drawing whose marks are paths, one for each run of equal ones.
+
+    Matplotlib refers to a mark wherever it stands, and a browser copies it for each reference.
+    """
+    marks = dict(_MARK.findall(drawing))
+
+    def drawn(run: re.Match[str]) -> str:
+        mark = _relative(marks[run[1][1:]])
+        places = re.findall(r'x="([^"]+)" y="([^"]+)"', run[0])
+        path = "".join(f"M{float(x):.2f} {float(y):.2f}{mark}" for x, y in places)
+        return f'<path d="{path}"{run[2] or ""}/>\n'
+
+    return _MARK_LIST.sub("", _MARKS.sub(drawn, drawing))
+
+
+def _relative(path: str) -> str:
+    """Return a path whose steps count from where each begins."""
+    x = y = 0.0
+    steps = []
+    for letter, numbers in re.findall(r"([MLCQz])([^MLCQz]*)", path):
+        values = [float(one) for one in numbers.split()]
+        pairs = list(zip(values[::2], values[1::2], strict=True))
+        steps.append(letter.lower() + " ".join(f"{a - x:.3g} {b - y:.3g}" for a, b in pairs))
+        x, y = pairs[-1] if pairs else (x, y)
+    return "".join(steps)

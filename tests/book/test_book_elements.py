@@ -35,11 +35,12 @@ def test_ids_stay_unique_though_a_picture_stands_twice(specimen: Site, contexts:
 
 def test_wide_formula_scrolls_from_its_beginning(specimen: Site, contexts: Any) -> None:
     page = contexts(**PHONE).goto(specimen, PAGE).page
+    page.locator("div.math").last.scroll_into_view_if_needed()
+    page.locator("div.math[tabindex]").wait_for()
     place = page.evaluate(
         "[...document.querySelectorAll('div.math')].map(box => ({wide: box.scrollWidth >"
         " box.clientWidth, start: box.querySelector('math').getBoundingClientRect().left"
-        " - box.getBoundingClientRect().left, focus: box.tabIndex}))"
+        " - box.getBoundingClientRect().left}))"
     )
     assert [box["wide"] for box in place] == [False, True]
     assert place[1]["start"] >= -1
-    assert place[1]["focus"] == 0

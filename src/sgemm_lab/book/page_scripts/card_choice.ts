@@ -30,7 +30,7 @@ import { storedText, storeText } from "../storage.ts";
   header.prepend(select);
 
   const quoted = modelOf(names[0]) ?? names[0];
-  const notes: { line: HTMLElement; gpu: string }[] = [];
+  const notes: { line: HTMLElement; gpu: string; put: () => void }[] = [];
   note(document.querySelector("article h1"), "after", `The text quotes the ${quoted}.`, names[0]);
   const single: NodeListOf<HTMLElement> = document.querySelectorAll("[data-gpu-alone]");
   for (const part of single) {
@@ -51,13 +51,15 @@ import { storedText, storeText } from "../storage.ts";
     const line = document.createElement("p");
     line.className = "lab-provenance";
     line.textContent = text;
-    place?.[where](line);
-    notes.push({ line, gpu });
+    notes.push({ line, gpu, put: () => place?.[where](line) });
   }
 
   function show() {
     for (const part of parts) part.hidden = part.dataset.gpu !== select.value;
-    for (const { line, gpu } of notes) line.hidden = gpu === select.value;
+    for (const { line, gpu, put } of notes) {
+      line.hidden = gpu === select.value;
+      if (!line.hidden && !line.isConnected) put(); // before, the page is not laid out anew for it
+    }
     document.dispatchEvent(new CustomEvent("lab-gpu", { detail: select.value }));
     const places: NodeListOf<Place> = document.querySelectorAll(".lab-widget");
     places.forEach(follow);

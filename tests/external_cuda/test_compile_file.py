@@ -145,6 +145,8 @@ def test_every_text_that_takes_the_place_of_a_header_compiles(name: str, tmp_pat
         "template <class T> concept Real = std::floating_point<T>;\n"
         "template <Real T> __device__ T twice(T x) { return 2 * x; }\n"
         "#ifdef __unix__\n__global__ void k(float* x) { *x = twice(*x); }\n#endif",
+        "typedef struct Of { float* y; };\n__global__ void k(const Of* x) { *x->y = 1; }",
+        "__global__ void k(int* x) {}\n__global__ void k(int* x, int n) { *x = n; }",
         "#include <cufft.h>\n__global__ void k(cufftComplex* x, CUtexObject) { x->x = 1; }",
     ],
 )

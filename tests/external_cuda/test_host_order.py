@@ -64,6 +64,7 @@ void run(float* x) { LAUNCH }
     [
         ("meet<<<1, 64>>>(x);", True),
         ("void* all[] = {&x}; cudaLaunchCooperativeKernel((void*)meet, 1, 64, all);", False),
+        ("cudaLaunchConfig_t c = {}; cudaLaunchKernelEx(&c, meet, x);", True),
     ],
 )
 def test_the_barrier_of_the_grid_needs_a_cooperative_launch(launch: str, found: bool) -> None:

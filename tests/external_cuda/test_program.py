@@ -44,6 +44,10 @@ COPIED = TABLE.replace(FILLED, MORE + "cudaMemcpy(ids")
 
 
 TOGETHER = "void *a[] = {&x, &y, (void *)&n}; cudaLaunchCooperativeKernel(scale, 2113, 128, a);"
+EXTENDED = (
+    "cudaLaunchAttribute all[1]; all[0].id = cudaLaunchAttributeCooperative; all[0].val.cooperative"
+    "= 1; cudaLaunchConfig_t c = {2113, 128, 0, 0, all, 1}; cudaLaunchKernelEx(&c, scale, x, y, n);"
+)
 # A kernel that takes too long fills the table, so nobody knows what is in it.
 UNKNOWN = TABLE.replace("cudaMemset(table, 3, (size_t)ROWS * DIM)", "fill<<<ROWS, 512>>>(table)")
 FILL = "void fill(signed char *t) { t[(size_t)blockIdx.x * DIM + threadIdx.x] = 1; }\n__global__"
@@ -99,6 +103,7 @@ def test_nothing_is_found_in_a_right_program(text: str) -> None:
         (SCALE, "scale<<<(n + 127) / 128,", LARGE_COPY, "70000 blocks along y are too many"),
         (SCALE, "128>>>", "128, 50000>>>", "need cudaFuncSetAttribute"),
         (SCALE, "scale<<<(n + 127) / 128, 128>>>(x, y, n);", TOGETHER, "an H200 has 2112 of them"),
+        (SCALE, "scale<<<(n + 127) / 128, 128>>>(x, y, n);", EXTENDED, "an H200 has 2112 of them"),
         (UNKNOWN, "size_t base = (size_t)", "int base = ", "element -"),
         (HUGE, "size_t base = (size_t)", "int base = ", "element -"),
         (UNKNOWN, "gather<<<4,", "gather<<<dim3(4, 65536),", "65536 blocks along y are too many"),

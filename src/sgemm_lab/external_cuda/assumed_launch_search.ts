@@ -9,7 +9,7 @@ import { DeadlockError, EndlessLoopError, TimeLimitError } from "../simulator/di
 import { OUT_OF_BOUNDS } from "../simulator/hazard_log.ts";
 import type { Hazard } from "../simulator/hazard_types.ts";
 import { STORED } from "../simulator/watches/written.ts";
-import { readArguments, textsOf } from "./arguments.ts";
+import { LARGEST_ARRAY, readArguments, textsOf } from "./arguments.ts";
 import {
   type Attempt,
   attempts,
@@ -30,8 +30,9 @@ import { inShared, ofTheBlock } from "./severity.ts";
 import { sizesAmong } from "./usual_numbers.ts";
 
 const NOT_RIGHT = "No launch that was tried makes C right, so C was not judged. ";
-/** Seconds of one assumed launch, and of all; of one at larger sizes, and of what they are tried for. */
-const [TRY_SECONDS, TRIES_SECONDS] = [2, 20];
+/** Seconds of one assumed launch at least, and its part of the time limit; of all. */
+const [TRY_SECONDS, TRY_SHARE, TRIES_SECONDS] = [2, 0.1, 20];
+/** Seconds of a launch at larger sizes, and of what they are tried for. */
 const [LARGER_SECONDS, QUICK, SLOW] = [3, 0.5, 1];
 /** How much larger a size is that no block divides; a factor, and sizes that need not be larger. */
 const [ODD, GROWTH, ENOUGH] = [3, 4, 1024];
@@ -93,7 +94,8 @@ export function countAssumed(
   settings: Settings,
   most?: Most,
 ): Done {
-  const end = secondsNow() + Math.min(TRIES_SECONDS, settings.timeLimit);
+  const trySeconds = Math.max(TRY_SECONDS, TRY_SHARE * settings.timeLimit);
+  const end = secondsNow() + Math.min(Math.max(TRIES_SECONDS, trySeconds), settings.timeLimit);
   const left = () => end - secondsNow();
   let [outside, fault, waiting]: (LabError | null)[] = [null, null, null];
   let [endless, alwaysWaiting]: (NeverEndsError | undefined)[] = [];
@@ -108,7 +110,7 @@ export function countAssumed(
     const limited = {
       ...settings,
       watch: [...settings.watch, "written" as const],
-      timeLimit: Math.min(TRY_SECONDS, settings.timeLimit, left()),
+      timeLimit: Math.min(trySeconds, settings.timeLimit, left()),
     };
     try {
       const done = countPrepared(prepared, size, expectations, limited);
@@ -161,9 +163,11 @@ const writesAny = ({ result }: Done) =>
 /** A launch with those accesses outside an array that another has too, and that no size explains. */
 function inBoth(known: Done | null, other: Done): Done {
   const { prepared, result } = known ?? other;
+  // What lies further below than an array can be long is a null pointer of a struct that is assumed.
+  const isBelow = (at = 0) => -LARGEST_ARRAY < at && at < 0;
   const isKept = (one: Hazard) =>
     one.kind === OUT_OF_BOUNDS &&
-    ((one.element?.[0] ?? 0) < 0 || inShared(one, prepared)) &&
+    (isBelow(one.element?.[0]) || inShared(one, prepared)) &&
     other.result.hazards.some((same) => isSameHazard(one, same));
   return { ...(known ?? other), result: { ...result, hazards: result.hazards.filter(isKept) } };
 }

@@ -25,6 +25,7 @@ import { atEdges } from "./footprint.ts";
 import type { HostLaunch } from "./host_launch.ts";
 import { earlyReads } from "./host_order.ts";
 import { atOwnSizes } from "./index_overflow.ts";
+import { lastName } from "./kernels.ts";
 import type { FoundLaunch, Kernel, Prepared, Settings } from "./launch.ts";
 import {
   bare,
@@ -89,7 +90,7 @@ export const NO_PRODUCT =
   "It looks like a matrix product, but no launch that was tried makes C the product.";
 const NOT_COMPARED = "Results not compared: nothing says what they should be.";
 const NOT_ENDED = "Its launch did not come to its end, so no other order was tried.";
-const COOPERATIVE = /LaunchCooperativeKernel|LaunchKernelEx|\bis_valid\b/;
+const COOPERATIVE = /LaunchCooperativeKernel|AttributeCooperative|\bis_valid\b/;
 
 /**
  * Check a kernel that the file's own program launches: its first launch, on the arrays that it gets there,
@@ -326,10 +327,14 @@ const adding = (finding: Finding, text: string): Finding => ({
  */
 function ofHost(prepared: Prepared): Finding[] {
   const { opened, compiled } = prepared;
-  const waits = compiled.specials.has("%envreg1") && !COOPERATIVE.test(opened.file.files[0].text);
-  const found = opened.launches.slice(0, waits ? 1 : 0).map(({ line }) => {
+  const [{ text: source }] = opened.file.files;
+  const waits = compiled.specials.has("%envreg1") && !COOPERATIVE.test(source);
+  const isExtended = new RegExp(`LaunchKernelEx.*\\b${lastName(opened.kernel.name)}\\b`);
+  const extended = source.split("\n").findIndex((line) => isExtended.test(line)) + 1;
+  const launched = [...opened.launches.map(({ line }) => line), ...(extended ? [extended] : [])];
+  const found = launched.slice(0, waits ? 1 : 0).map((line) => {
     const message =
-      `Line ${line} launches ${opened.kernel.name} with <<<>>>, but its blocks wait for each other ` +
+      `Line ${line} launches ${opened.kernel.name}, but its blocks wait for each other ` +
       "at the barrier of the grid. Launch it with cudaLaunchCooperativeKernel.";
     return { ...ofKernel(prepared, "error", BARRIER, message), line };
   });

@@ -207,6 +207,8 @@ def _prelude(part: _Part, sources: Sources) -> list[str]:
         for name, words in _SMALL_FLOATS.items():
             if re.search(words, texts) and any((f / name).is_file() for f in cuda_folders()):
                 found.append(name)
+        if re.search(r"\b(?:c10|at)::(?:Half|BFloat16)", texts):
+            found.append("torch.h")
         if "numeric_limits" in texts:
             found.append("limits")
     return found
@@ -231,6 +233,8 @@ def _hint(message: str, sources: Sources, missing: Sequence[str]) -> str:
 
 
 def _notes(found: Mapping[str, Any], sources: Sources) -> Iterator[str]:
+    for line in found["overloads"]:
+        yield f"Not looked at: {found['kernel']} with other parameters (line {line})."
     if found["silent"]:
         yield f"Does nothing here: {' and '.join(found['silent'])}."
     left_out = found["leftOut"]

@@ -192,7 +192,10 @@ function kindAndNames(
   const [first, second, third] = tokens.map(({ text }) => text);
   if (first === "using") return ["using", third === "=" ? [second] : []];
   if (first === "namespace") return ["using", [second]];
-  if (first === "typedef") return ["type", typedefNames(tokens)];
+  if (first === "typedef") {
+    const tag = TYPES.has(second) && tokens[3].text === "{" ? [third] : [];
+    return ["type", [...typedefNames(tokens), ...tag]];
+  }
   if (first === "static_assert") return ["other", []];
   const name = called ? functionName(head) : "";
   if (name) return ["function", [name]];

@@ -4,13 +4,14 @@
 
 import type { CudaFile, SourceText } from "./cuda_file.ts";
 import type { Declaration } from "./declarations.ts";
+import { isSameKernel } from "./kernels.ts";
 import { matching } from "./tokens.ts";
 
 const INCLUDE = /#\s*include\s*(?:<([^>\n]+)>|"([^"\n]+)")/;
 const DEFINE = /^#\s*define\s+(\w+)([\s\S]*)/;
 const WORD = /[^\W\d]\w*/g;
 const HOST_WORD =
-  /^(?:cuda(?:Malloc|Free|Memcpy|Memset|Event|Stream|Device|Get|Set|Error|Check|Func)|cublas|cudnn|cufft|curandGen|cusparse|torch|PYBIND|nccl|MPI_)\w*$/;
+  /^(?:cuda(?:Malloc|Free|Memcpy|Memset|Event|Stream|Device|Get|Set|Error|Check|Func)|cublas|cudnn|cufft|curandGen|cusparse|torch|PYBIND|nccl|MPI_)\w*$|^s?rand$/;
 
 export interface DevicePart {
   /** the file, then its headers */
@@ -90,7 +91,7 @@ function isAlwaysNeeded(one: Declaration, macros: Map<string, string[]>) {
 /** Whether a named declaration is device code. */
 function mayStay(one: Declaration, roots: Declaration[]) {
   if (one.kind !== "function") return true;
-  if (one.isKernel) return roots.some(({ names }) => names.includes(one.names[0]));
+  if (one.isKernel) return roots.some((root) => isSameKernel(root, one));
   if (one.marks.size) return one.marks.size > 1 || !one.marks.has("__host__");
   return one.names[0] !== "main" && !isHostCode(one);
 }

@@ -26,7 +26,7 @@ _FILLED = {
     "algorithm": "utility", "utility": "utility", "functional": "utility",
     "type_traits": "utility", "concepts": "utility", "tuple": "utility", "array": "utility",
     "limits": "limits",
-    "bits/stdc++.h": "everything", "cufft.h": "cufft.h",
+    "bits/stdc++.h": "everything", "cufft.h": "cufft.h", "c10/util/Half.h": "torch.h",
     "cuda_runtime.h": "cuda_runtime.h", "cuda_runtime_api.h": "cuda_runtime.h",
     "cuda.h": "cuda_runtime.h", "device_launch_parameters.h": "cuda_runtime.h",
     "device_functions.h": "cuda_runtime.h", "vector_types.h": "cuda_runtime.h",

@@ -89,6 +89,17 @@ export function kernelDeclarations({ declarations }: CudaFile) {
   return found.filter(({ hasBody, names }) => hasBody || !names.some((name) => defined.has(name)));
 }
 
+/** Whether two kernels of one name are no overloads: templates and their special forms, or of the same types. */
+export function isSameKernel(one: Declaration, other: Declaration) {
+  const typesOf = (declaration: Declaration) =>
+    parameterTokens(declaration).map((tokens) => ({ ...parameterOf(tokens), name: "" }));
+  return (
+    one.names[0] === other.names[0] &&
+    ([one, other].some(({ head }) => head[0].text === "template") ||
+      JSON.stringify(typesOf(one)) === JSON.stringify(typesOf(other)))
+  );
+}
+
 export function functionOf(declaration: Declaration, file: CudaFile): FoundFunction {
   const template = templateTokens(declaration.head);
   return {

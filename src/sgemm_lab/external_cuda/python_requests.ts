@@ -10,7 +10,7 @@ import { countKernel } from "./count_kernel.ts";
 import { CudaFile, type SourceText } from "./cuda_file.ts";
 import { devicePart } from "./device_part.ts";
 import type { Values } from "./expected.ts";
-import { kernelDeclarations, ownKernels, plainName } from "./kernels.ts";
+import { isSameKernel, kernelDeclarations, ownKernels, plainName } from "./kernels.ts";
 import type { Kernel } from "./launch.ts";
 import { dependsOnSize, elementIn, everyArray, multiplies, resumed, shapeAt } from "./launch.ts";
 import { isWrong } from "./one_launch.ts";
@@ -62,8 +62,9 @@ function open(asked: Given) {
   const { file, kernel, name, values } = opened;
   const { declaration } = kernel;
   const given = name.includes("<") ? words(tokensOf(name.slice(name.indexOf("<")))) : [];
+  const same = kernelDeclarations(file).filter(({ names }) => names[0] === declaration.names[0]);
   const roots = [
-    ...kernelDeclarations(file).filter(({ names }) => names[0] === declaration.names[0]),
+    ...same.filter((one) => isSameKernel(declaration, one)),
     // What the values of its template name.
     ...file.declarations.filter(
       ({ kind, names }) => kind === "type" && names.some((one) => given.includes(one)),
@@ -81,6 +82,9 @@ function open(asked: Given) {
     file: file.fileOf(declaration).name,
     line: file.lineOf(declaration),
     files,
+    overloads: same.flatMap((one) =>
+      one.hasBody && !isSameKernel(declaration, one) ? file.lineOf(one) : [],
+    ),
     leftOut: leftOut.filter((one) => !isAdded(one, file)),
     silent: ["printf", "assert"].filter((word) => used.has(word)),
   };

@@ -3,11 +3,13 @@
 #define BlockScan UnguardedScan
 #define BlockReduce UnguardedReduce
 #define BlockRadixSort UnguardedRadixSort
+#include <cub/block/block_discontinuity.cuh>
 #include <cub/block/block_load.cuh>
 #include <cub/block/block_radix_sort.cuh>
 #include <cub/block/block_reduce.cuh>
 #include <cub/block/block_scan.cuh>
 #include <cub/block/block_store.cuh>
+#include <cub/thread/thread_operators.cuh>
 #include <cub/warp/warp_reduce.cuh>
 #include <cub/warp/warp_scan.cuh>
 #undef BlockScan
@@ -79,4 +81,12 @@ struct BlockRadixSort : UnguardedRadixSort<K, X, N, V, B, M, A, C, Y, Z> {
 };
 #undef LAB_GUARDED
 #undef LAB_GUARDED_CLASS
+
+#if CUB_VERSION >= 300000  // names that CUB 3 has no longer
+using Sum = ::cuda::std::plus<>;
+using Max = ::cuda::maximum<>;
+using Min = ::cuda::minimum<>;
+using Equality = ::cuda::std::equal_to<>;
+using Inequality = ::cuda::std::not_equal_to<>;
+#endif
 }  // namespace cub

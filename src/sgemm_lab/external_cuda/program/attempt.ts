@@ -19,7 +19,6 @@ import {
   type LaunchRun,
   NeededKernel,
   type Place,
-  SAMPLE_SECONDS,
 } from "./launcher.ts";
 import { libraryFunctions } from "./library_calls.ts";
 import { MADE_BYTES, type MadeValues, MOST_LAUNCHES } from "./made_values.ts";
@@ -166,11 +165,7 @@ class Run {
     this.launcher = new Launcher(
       { file, device: this.device, symbols, unset: way.unset },
       kernels,
-      // Where not all is held, at most a part of the threads can go on.
-      () => {
-        const most = this.before ? LOOK_SECONDS : Number.POSITIVE_INFINITY;
-        return Math.min(this.left(), this.runtime.tooLarge ? SAMPLE_SECONDS : most);
-      },
+      () => (this.before ? Math.min(this.left(), LOOK_SECONDS) : this.left()),
       (kind, message, place) => this.find(kind, message, place),
     );
   }

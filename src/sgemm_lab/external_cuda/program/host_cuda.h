@@ -652,13 +652,22 @@ struct cudaLaunchConfig_t {
   cudaLaunchAttribute* attrs = 0;
   unsigned numAttrs = 0;
 };
-template <class... P, class... A>
-cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* c, void (*f)(P...), A... a) {
-  return [=](P... given) {
-    void* args[] = {(void*)&given...};
-    return lab_launch((const void*)f, c->gridDim, c->blockDim, args, c->dynamicSmemBytes, c->stream);
-  }(a...);
+static inline cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* c, const void* f, void** args, LAB_LINE) {
+  for (unsigned i = 0; i < c->numAttrs; ++i)
+    if (c->attrs[i].id == cudaLaunchAttributeCooperative && c->attrs[i].val.cooperative && line > 0) line = -line;
+  return lab_launch(f, c->gridDim, c->blockDim, args, c->dynamicSmemBytes, c->stream, line);
 }
+struct lab_launch_ex {
+  int line;
+  template <class... P, class... A>
+  cudaError_t operator()(const cudaLaunchConfig_t* c, void (*f)(P...), A... a) const {
+    return [=](P... given) {
+      void* args[] = {(void*)&given...};
+      return cudaLaunchKernelExC(c, (const void*)f, args, line);
+    }(a...);
+  }
+};
+#define cudaLaunchKernelEx lab_launch_ex{__LINE__}
 #undef LAB_IN
 #define LAB_IN static inline
 LAB_IN cudaError_t cudaThreadSynchronize(LAB_LINE) { return cudaDeviceSynchronize(line); }

@@ -79,6 +79,8 @@ export function signatureOf(
   const kernel = parse(ptx).get(entry);
   const compiled = kernel?.parameters ?? [];
   const declared = kernelsOf(file).find((one) => lastName(one.name) === name);
+  if (kernel && types.length !== compiled.length)
+    throw new UnfollowedError(`it launches ${key} with other parameters`);
   const parameters = types.map((type, at): Taken => {
     const own = declared?.parameters[at]?.name || `argument ${at + 1}`;
     const isPointer = type.endsWith("*");

@@ -80,7 +80,7 @@ const FEW_THREADS = 2 ** 14;
 /** Bytes of arrays, and of their states, that are compared between launches. */
 const MOST_COMPARED = 2 ** 25;
 /** Time for some blocks of a launch that is too large. */
-export const SAMPLE_SECONDS = 0.5;
+const SAMPLE_SECONDS = 0.5;
 /** Time for blocks to come to where they wait for all others. */
 const SPIN_SECONDS = 1.5;
 

@@ -98,8 +98,6 @@ export class Runtime {
   unwritten: Unwritten[] = [];
   /** whether anything came to the host */
   hasResults = false;
-  /** an array of which not all is held, in a sentence */
-  tooLarge = "";
   /** whether work may have waited while the host went on with memory that both see */
   isShared = false;
   /** how much work is done that may have changed memory of the host */
@@ -516,10 +514,9 @@ export class Runtime {
     if (tooLarge && !target.block) this.world.giveUp(tooLarge);
     const isLarge = ({ block, at }: Span) => block && at + count > block.bytes.length;
     const large = [target, source].find(isLarge);
-    if (large) this.tooLarge ||= `${large.name} is too large`;
     // Until a kernel reads it, what else is wrong may show.
     const isOpen = large && (large !== target || source.block);
-    if (isOpen) this.world.giveUp(this.tooLarge);
+    if (isOpen) this.world.giveUp(`${large.name} is too large`);
     const of = source.block?.state.subarray(source.at, source.at + count);
     if (isOpen || (!target.block && of?.includes(OUTSIDE))) {
       if (!target.block) this.guess(target.bytes(count));

@@ -502,6 +502,7 @@ def test_blocks_that_wait_for_what_none_writes_are_stuck(place: str, count: int)
 
 
 SET = program_text("set_in_part")
+TOTAL = program_text("total")
 
 
 @pytest.mark.parametrize(
@@ -530,3 +531,19 @@ def test_what_the_host_sets_and_threads_sum(
 def test_a_maximum_starts_below_its_elements(start: str, end: str, count: int) -> None:
     text = program_text("row_maxima").replace("START", start).replace("END", end)
     assert ["none of the numbers" in one for one in errors(followed(text))] == [True] * count
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "says"),
+    [
+        ("", "", ""),
+        ("k = 128; k > 0; k /= 2) {\n        if (t < k && t + k < 192)",
+         "k = blockDim.x / 2; k > 0; k /= 2) {\n        if (t < k)", "leaves out s[2]"),
+        ("ticket = 0;", "", "ticket holds 4"),
+        ("(x, y, 8000)", "(x, y, 9000)", "passes the largest number of its type"),
+    ],
+)  # fmt: skip
+def test_sums_over_all_threads_blocks_and_launches(right: str, wrong: str, says: str) -> None:
+    assert right in TOTAL
+    found = followed(TOTAL.replace(right, wrong) if right else TOTAL)["findings"].values()
+    assert [says in one["message"] for every in found for one in every] == [True] * bool(says)

@@ -59,8 +59,6 @@ def test_a_product_is_rated_by_the_median_of_its_samples() -> None:
     )
     assert times.tflops == pytest.approx(2 * 100 * 200 * 300 / 4e-6 / 1e12)
     assert times.efficiency == pytest.approx(1 / 4)
-    assert times.transfer_cost == pytest.approx(2)
-    assert replace(times, products=None, alone=None).transfer_cost is None
     assert replace(times, alone=None).efficiency is None
 
 

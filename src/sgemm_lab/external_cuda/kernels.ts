@@ -267,15 +267,19 @@ function listed(kernels: FoundFunction[]) {
 
 /** The values that a name such as "tiled<float, 16>" gives a template's parameters. */
 export function templateValues({ template }: FoundFunction, name: string) {
-  const values = [""];
+  const text = name.includes("<") ? name.slice(name.indexOf("<") + 1).replace(/>$/, "") : "";
+  const given = splitTexts(text);
+  return new Map(template.slice(0, given.length).map((one, at) => [one.name, given[at]] as const));
+}
+
+/** The parts of a text between its commas, but for those in brackets. */
+export function splitTexts(text: string) {
+  const found = [""];
   let depth = 0;
-  for (const letter of name.slice(name.indexOf("<") + 1).replace(/>$/, "")) {
-    depth += Number("<(".includes(letter)) - Number(">)".includes(letter));
-    if (letter === "," && depth === 0) values.push("");
-    else values[values.length - 1] += letter;
+  for (const letter of text) {
+    depth += Number("<([".includes(letter)) - Number(">)]".includes(letter));
+    if (letter === "," && depth === 0) found.push("");
+    else found[found.length - 1] += letter;
   }
-  const given = name.includes("<") ? values : [""];
-  return new Map(
-    template.slice(0, given.length).map((one, at) => [one.name, given[at].trim()] as const),
-  );
+  return found.map((one) => one.trim());
 }

@@ -20,6 +20,7 @@ import {
   writtenBy,
 } from "./launch.ts";
 import { type Done, numbersIn, runAndWeigh } from "./one_launch.ts";
+import { DISTINCT, isPick, pickAt } from "./program/wrong_starts.ts";
 import { findingOf, inShared, OF_THREADS, ofKernel, WRONG_RESULT } from "./severity.ts";
 
 /** Time limit of a launch, in seconds. */
@@ -34,11 +35,8 @@ const [PARTS, BITS] = [/\b(?:shr\.u|bfe\.u|prmt)/, 0x9e3779b1];
 /** What divides, and what compares floats. */
 const DIVIDES = /\b(?:div|rcp|rsqrt)\S*\.f(?:32|64)/;
 const COMPARES = /\b(?:max|min|setp\.[gl][te]u?)\S*\.(?:f16|bf16|f32|f64)/;
-/** Distinct floats from 1 to 2, exact in any type, and one of them; loads for a store of a reduction. */
-const [DISTINCT, SPREADING, USUAL, LOADS] = [128, 77, 1.5, 3];
-
-const isPick = (one: number) =>
-  Math.abs(one) >= 1 && Math.abs(one) < 2 && Number.isInteger(one * DISTINCT);
+/** A float from 1 to 2; loads for a store of a reduction. */
+const [USUAL, LOADS] = [1.5, 3];
 
 /** Warnings about races on a way that the launch did not take, halves that overflow, negative floats. */
 export function inOtherBranches({ prepared, size, result }: Done, settings: Settings) {
@@ -131,7 +129,7 @@ export function inOtherContents({ prepared: own, size }: Done, settings: Setting
   }
   if (!COMPARES.test(prepared.ptx)) return [];
   const runs = [1, -1].map((sign) => {
-    const drawn = (_: number, at: number) => sign * (1 + ((at * SPREADING) % DISTINCT) / DISTINCT);
+    const drawn = (_: number, at: number) => sign * pickAt(at);
     const ran = run((element, numbers, { use }) =>
       isWhole(element) ? numbers : numbers.map(use === "in" ? drawn : () => sign * USUAL),
     );

@@ -111,12 +111,6 @@ class ProductTimes:
         """Time of one GPU's cuBLAS call at the same local size over the overlapped time."""
         return self.over_overlap(self.alone)
 
-    @property
-    def transfer_cost(self) -> float | None:
-        """Overlapped time over the time of the products without transfers."""
-        share = self.over_overlap(self.products)
-        return 1 / share if share else None
-
     def over_overlap(self, other: tuple[float, ...] | None) -> float | None:
         """Return the median of ``other`` over the median overlapped time."""
         return statistics.median(other) / statistics.median(self.overlap) if other else None

@@ -6,7 +6,7 @@ import { parse } from "../../simulator/ptx.ts";
 import type { Argument } from "../../simulator/simulation.ts";
 import type { Struct } from "../../simulator/variables.ts";
 import type { CudaFile } from "../cuda_file.ts";
-import { type FoundFunction, kernelsOf, lastName, templateValues } from "../kernels.ts";
+import { type FoundFunction, kernelsOf, lastName, splitTexts, templateValues } from "../kernels.ts";
 import { fieldsOf } from "../structs.ts";
 import { pointee } from "./block_elements.ts";
 import { UnfollowedError } from "./faults.ts";
@@ -55,18 +55,7 @@ export function signatureText(demangled: string) {
   }
   const [head, inner] = [text.slice(0, opening), text.slice(opening + 1, text.lastIndexOf(")"))];
   const key = head.replace(/^void /, "").trim();
-  return { key, name: lastName(key.split("<")[0]), types: splitTypes(inner) };
-}
-
-function splitTypes(text: string) {
-  const found = [""];
-  let depth = 0;
-  for (const letter of text) {
-    depth += Number("<([".includes(letter)) - Number(">)]".includes(letter));
-    if (letter === "," && depth === 0) found.push("");
-    else found[found.length - 1] += letter;
-  }
-  return found.map((one) => one.trim()).filter(Boolean);
+  return { key, name: lastName(key.split("<")[0]), types: splitTexts(inner).filter(Boolean) };
 }
 
 /** What a compiled kernel takes. Throws an UnfollowedError where the host's view is not known. */

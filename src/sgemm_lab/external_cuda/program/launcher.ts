@@ -12,12 +12,14 @@ import type { Argument, Options, Result } from "../../simulator/simulation.ts";
 import { note, simulate } from "../../simulator/simulation.ts";
 import type { ModuleVariable } from "../../simulator/variables.ts";
 import { SameValues, weighed } from "../../simulator/watches/same_values.ts";
+import { Wraps } from "../../simulator/watches/wraps.ts";
 import { STORED, Written } from "../../simulator/watches/written.ts";
 import { comma } from "../../text.ts";
 import type { CudaFile } from "../cuda_file.ts";
-import { isSameSymbol } from "../variables.ts";
+import { isSameSymbol, sourceName } from "../variables.ts";
 import { ProgramFault, TooLargeError, UnfollowedError } from "./faults.ts";
 import { argumentOf, MOST_THREADS, type Signature } from "./kernel_arguments.ts";
+import { byText } from "./kernel_text.ts";
 import type { Block, DeviceMemory } from "./memory.ts";
 import { layoutOf, Reached, typeOfVariable } from "./pointers.ts";
 import { REALS } from "./runtime.ts";
@@ -182,7 +184,9 @@ export class Launcher {
       this.runs.push({ kernel: key, line, warnings: [], harmless: [], hazards: [] });
       return undefined;
     }
+    this.#checkText(launch, given);
     const same = new SameValues();
+    const wraps = new Wraps(parse(compiled.ptx).get(compiled.entry)?.instructions ?? []);
     const used = new Written();
     const again = (options: Options, args = given.args) =>
       simulate(compiled.ptx, compiled.entry, launch.grid, launch.block, args, {
@@ -195,14 +199,20 @@ export class Launcher {
       result = again({
         cooperative: product(launch.grid) <= atOnce(launch),
         watchRacesIn: given.watched,
-        watching: isWatched ? [same, used] : [same],
+        watching: [same, ...(isWatched ? [used] : []), ...(wraps.counting.size ? [wraps] : [])],
       });
     } catch (error) {
-      const alone = error instanceof DeadlockError ? this.#oneByOne(again) : null;
+      const alone =
+        error instanceof DeadlockError ? orNull(() => again({ schedule: "threads" })) : null;
       if (!alone) throw this.#stopped(error, launch, again, given.watched, isSketch);
       result = alone;
     }
     const { hazards } = result;
+    for (const { line } of wraps.found) {
+      const message =
+        "This counter passes the largest number of its type, and begins from 0 again. Count in int.";
+      this.find("wrong result", message, { line, kernel: name, isCertain: false });
+    }
     if (!hazards.length && !before && !result.isPartial)
       this.#checkStarts(launch, given, result.arrays, again);
     const isEmpty = ({ kind, array }: Hazard) =>
@@ -274,6 +284,19 @@ export class Launcher {
     for (const one of written) one.usedBy ||= "a kernel";
   }
 
+  /** Find what the text of a kernel says of a launch. */
+  #checkText(launch: Launch, { args, starts, blocks, variables }: Given) {
+    const held = (name: string) => {
+      const one = args.get(name);
+      const isOwn = typeof one === "object" && "data" in one && !(name in starts);
+      if (isOwn) return blocks.get(name)?.state[0] === WRITTEN ? Number(one.data[0]) : 0;
+      const all = Object.entries(variables);
+      return Number(all.find(([symbol]) => sourceName(symbol) === name)?.[1].data[0] ?? 0);
+    };
+    for (const { line, text } of byText(this.program.file, launch, held))
+      this.find("wrong result", text, { line, kernel: launch.name });
+  }
+
   /** Find a maximum or a minimum that starts from a wrong number. */
   #checkStarts(
     { key, name, line }: Launch,
@@ -300,11 +323,6 @@ export class Launcher {
     const { args } = given;
     const heard = this.#heard(launch, given);
     return heard.args === args && heard.grid === grid && heard.block === block;
-  }
-
-  /** What a launch leaves where each thread ends before the next begins; null where none ends. */
-  #oneByOne(again: (options: Options) => Result) {
-    return orNull(() => again({ schedule: "threads" }));
   }
 
   /** Note why a launch does not end, and what was found until then. */

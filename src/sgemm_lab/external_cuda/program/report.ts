@@ -1,11 +1,10 @@
 // What a file's own main showed, in the report on a kernel.
 
 import { plural } from "../../text.ts";
+import { plainName } from "../kernels.ts";
 import type { KernelReport } from "../report.ts";
 import { type Finding, verdictOf } from "../severity.ts";
 import type { Followed } from "./program.ts";
-
-const nameOf = (kernel: string) => kernel.split("<")[0].split("::").at(-1) ?? "";
 
 /** Why a kernel runs with an assumed launch. */
 export const notFollowed = (kernel: string, why: string) =>
@@ -23,14 +22,14 @@ export function withProgram(
   isLast: boolean,
   doubted: string,
 ): KernelReport {
-  const name = nameOf(report.kernel);
+  const name = plainName(report.kernel);
   const times = program.launched[name] ?? 0;
   const found = [
     ...(program.findings[name] ?? []),
     ...(isLast ? (program.findings[""] ?? []) : []),
   ];
   if (!times && !found.length) {
-    const isCalled = program.called.some((one) => nameOf(one) === name);
+    const isCalled = program.called.some((one) => plainName(one) === name);
     if (!program.stopped || isCalled) return report;
     // Its own launch, which is not known, may be right where those that were tried are not.
     const findings = report.findings.filter(({ message }) => message !== doubted);

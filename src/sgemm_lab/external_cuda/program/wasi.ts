@@ -116,14 +116,6 @@ export class Wasi {
       return SUCCESS;
     },
     fd_fdstat_set_flags: () => SUCCESS,
-    fd_filestat_get: (number, at) => {
-      const open = this.open.get(number);
-      if (!open) return BAD_FILE;
-      this.bytes(at, 64).fill(0);
-      this.bytes(at + 16, 1)[0] = TO_FILE;
-      this.view().setBigUint64(at + 32, BigInt(open.file.bytes.length), true);
-      return SUCCESS;
-    },
     path_open: (_folder, _follow, path, count, how, _rights, _inherited, flags, at) => {
       const name = this.text(path, count);
       if (how & CREATE && !this.files.has(name)) {

@@ -7,7 +7,10 @@ import { parse } from "../../simulator/ptx.ts";
 import type { Argument, Result } from "../../simulator/simulation.ts";
 
 /** Distinct floats from 1 to 2, exact in any type. */
-const [DISTINCT, SPREADING] = [128, 77];
+export const DISTINCT = 128;
+export const pickAt = (at: number) => 1 + ((77 * at) % DISTINCT) / DISTINCT;
+export const isPick = (one: number) =>
+  Math.abs(one) >= 1 && Math.abs(one) < 2 && Number.isInteger(one * DISTINCT);
 const START = /^(mov|selp)\.(?:f32|b32|f64|b64)/;
 const LIMITS = /^(?:max|min|setp)\S*\.f(?:32|64)$/;
 /** Larger ones are meant for infinity. */
@@ -49,14 +52,12 @@ export function wrongStart({ ptx, entry, args, arrays, again }: Ran) {
     const places = [...left.keys()].filter((at) => left[at] === start);
     const [above, below] = [1, -1].map((sign) => {
       const changed = inputs.map(([input, data]): [string, Argument] => {
-        const drawn = data.map((_, at) => sign * (1 + ((at * SPREADING) % DISTINCT) / DISTINCT));
+        const drawn = data.map((_, at) => sign * pickAt(at));
         return [input, { ...(args.get(input) as object), data: drawn } as Argument];
       });
       const found = again(new Map([...args, ...changed]))?.arrays[name];
       return places.map((at) => Number(found?.[at]));
     });
-    const isPick = (one: number) =>
-      Math.abs(one) >= 1 && Math.abs(one) < 2 && Number.isInteger(one * DISTINCT);
     const isStart = (one: number) => one === start;
     const isWrong = (some: number[], others: number[]) =>
       some.every(isPick) && others.every(isStart);

@@ -1,6 +1,7 @@
 """Symbols lead to what they mean: from listings, from prose, and never to nowhere."""
 
 import re
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -8,7 +9,8 @@ from sites import ROOT, Site
 
 from accessible import faults
 from sgemm_lab import lab
-from sgemm_lab.book.glossary import with_links
+from sgemm_lab.book import collecting
+from sgemm_lab.book.glossary import pages_to_link_again, with_links
 
 pytestmark = pytest.mark.browser
 
@@ -33,6 +35,14 @@ def test_listing_links_a_symbol_where_it_first_stands_and_changes_no_text() -> N
         ("w.html#symbol-As", '<span class="n">As</span>'),
     ]
     assert linked.count('rel="nofollow"') == 2
+
+
+def test_terms_are_written_in_every_build_for_the_search() -> None:
+    pages = {"words": {"words": [[("tile", "term-tile", "A part of a matrix.")]]}}
+    env: Any = SimpleNamespace(found_docs={"words", "other"}, **{collecting._ATTRIBUTE: pages})
+    app: Any = None
+    assert sorted(pages_to_link_again(app, env)) == ["other", "words"]
+    assert pages_to_link_again(app, env) == ["words"]
 
 
 def test_text_links_a_symbol_once_in_each_section_and_in_no_heading(specimen: Site) -> None:

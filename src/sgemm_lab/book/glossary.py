@@ -115,11 +115,14 @@ class TermsDirective(Glossary):
 
 
 def pages_to_link_again(app: Sphinx, env: BuildEnvironment) -> list[str]:
-    """Return every page, if a word or its meaning changed since the pages were written."""
+    """Return every page, if a word or its meaning changed since the pages were written.
+
+    Else the pages with terms: Sphinx's search forgets a term that it has not just written.
+    """
     now = {**_words(env, "symbols"), **_words(env, "words")}
     before = env.__dict__.get(_KNOWN_BEFORE)
     env.__dict__[_KNOWN_BEFORE] = now
-    return [] if now == before else list(env.found_docs)
+    return list(gathered(env, "words") if now == before else env.found_docs)
 
 
 def link(app: Sphinx, doctree: nodes.document, page: str) -> None:

@@ -43,7 +43,6 @@ MORE = "(size_t)ROWS * DIM); cudaMemcpy(table + (1L << 31), h, 16, cudaMemcpyHos
 COPIED = TABLE.replace(FILLED, MORE + "cudaMemcpy(ids")
 
 
-TOGETHER = "void *a[] = {&x, &y, (void *)&n}; cudaLaunchCooperativeKernel(scale, 2113, 128, a);"
 EXTENDED = (
     "cudaLaunchAttribute all[1]; all[0].id = cudaLaunchAttributeCooperative; all[0].val.cooperative"
     "= 1; cudaLaunchConfig_t c = {2113, 128, 0, 0, all, 1}; cudaLaunchKernelEx(&c, scale, x, y, n);"
@@ -102,7 +101,6 @@ def test_nothing_is_found_in_a_right_program(text: str) -> None:
         (SCALE, "void scale", "void __launch_bounds__(64) scale", "Line 14: scale is not"),
         (SCALE, "scale<<<(n + 127) / 128,", LARGE_COPY, "70000 blocks along y are too many"),
         (SCALE, "128>>>", "128, 50000>>>", "need cudaFuncSetAttribute"),
-        (SCALE, "scale<<<(n + 127) / 128, 128>>>(x, y, n);", TOGETHER, "an H200 has 2112 of them"),
         (SCALE, "scale<<<(n + 127) / 128, 128>>>(x, y, n);", EXTENDED, "an H200 has 2112 of them"),
         (UNKNOWN, "size_t base = (size_t)", "int base = ", "element -"),
         (HUGE, "size_t base = (size_t)", "int base = ", "element -"),

@@ -2,6 +2,7 @@
 // pastes is only ever read here, never run as JavaScript.
 
 import { LabError } from "../../errors.ts";
+import { readStart } from "../../external_cuda/program/host_compiler.ts";
 import { TimeLimitError } from "../../simulator/divergence.ts";
 import type { Progress } from "../panel/worker.ts";
 import { SourceError } from "../source_error.ts";
@@ -17,14 +18,18 @@ type Request = { id: number; folder: string } & (
 /** Seconds of one launch. */
 const TIME_LIMIT = 20;
 const TELL_MS = 150;
+/** After so long without a question the compiler reads what most files include. */
+const IDLE_MS = 1000;
 const TOO_LONG =
   `Stopped after ${TIME_LIMIT} seconds. Set smaller sizes below, or look for a loop without an ` +
   "end.";
 
 /** Answer what the page asks. */
 export function serve(scope: WorkerScope) {
+  let idle = 0;
   scope.onmessage = async ({ data }) => {
     const { id } = data;
+    clearTimeout(idle);
     let told = 0;
     const tell = (words: string) => {
       if (performance.now() - told < TELL_MS) return;
@@ -33,6 +38,8 @@ export function serve(scope: WorkerScope) {
     };
     try {
       scope.postMessage({ id, found: await answer(data, tell) });
+      const { clang } = await compilerFrom(data.folder, tell);
+      idle = setTimeout(() => readStart(clang), IDLE_MS);
     } catch (error) {
       if (!(error instanceof LabError)) throw error;
       const line = error instanceof SourceError ? error.line : undefined;

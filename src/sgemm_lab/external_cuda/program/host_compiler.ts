@@ -7,7 +7,7 @@ import type { CudaFile } from "../cuda_file.ts";
 import { UnfollowedError } from "./faults.ts";
 import HOST_HEADER from "./host_cuda.h";
 import LIBRARY_HEADER from "./host_libraries.h";
-import { EVERY_HEADER, hostTexts, LIBRARY_FILE, plainName } from "./host_text.ts";
+import { EVERY_HEADER, hostTexts, LIBRARY_FILE, OF_CPP, plainName } from "./host_text.ts";
 
 /** A host program: its module, and what its functions and its kernels are called. */
 export interface HostProgram {
@@ -28,7 +28,7 @@ const INCLUDES = [
 ];
 const LIBRARIES = "/usr/lib/wasm32-wasip1";
 const COMPILE = [
-  ...`clang -cc1 -triple ${TRIPLE} -aux-triple nvptx64-nvidia-cuda -emit-obj -O1`.split(" "),
+  ...`clang -cc1 -triple ${TRIPLE} -aux-triple nvptx64-nvidia-cuda -O1`.split(" "),
   ..."-mrelocation-model static -target-cpu generic -fno-strict-return -w".split(" "),
   ..."-debug-info-kind=line-tables-only -dwarf-version=4".split(" "),
   ..."-fcxx-exceptions -fexceptions -fignore-exceptions -target-sdk-version=12.0".split(" "),
@@ -38,7 +38,7 @@ const COMPILE = [
   ..."-resource-dir /usr -isysroot /usr".split(" "),
   ...INCLUDES.flatMap((folder) => ["-internal-isystem", folder]),
   ..."-D_GNU_SOURCE -D_WASI_EMULATED_PROCESS_CLOCKS -D_WASI_EMULATED_SIGNAL".split(" "),
-  ...`-D_WASI_EMULATED_GETPID -D_WASI_EMULATED_MMAN -include ${HEADER} -x cuda`.split(" "),
+  ..."-D_WASI_EMULATED_GETPID -D_WASI_EMULATED_MMAN".split(" "),
 ];
 const LINK = [
   ...["wasm-ld", "-m", "wasm32", `-L${LIBRARIES}`, `${LIBRARIES}/crt1-command.o`, OBJECT],
@@ -50,7 +50,11 @@ const LINK = [
 ];
 /** Tokens that a macro may stand for. */
 const MOST_EXPANDED = 100_000;
-const LEAN = "_LIBCPP_REMOVE_TRANSITIVE_INCLUDES";
+/** With it headers include no others than they need: they are read in half the time. */
+const LEAN = ["-D_LIBCPP_REMOVE_TRANSITIVE_INCLUDES"];
+const [OLD, EVERYTHING, READ] = ["-std=c++17", "everything.h", "start.pch"];
+/** CUDA's header and those of C++ as the compiler keeps them; null until they are read. */
+let start: Uint8Array | null = null;
 /** Errors that other headers of the libraries, or another `long`, do not change. */
 const UNKNOWN = "use of undeclared|unknown type|no (?:member|template|type) named";
 const OF_CUDA = "\\b(?:cuda|cu[a-z]+[A-Z]\\w*|thrust|cub|nvcuda)\\b";
@@ -99,8 +103,7 @@ function refuseEndlessMacros({ macros }: CudaFile) {
 
 /** With `long` of 8 bytes; where that does not fit the libraries, of 4. */
 function objectOf(file: CudaFile, clang: Package, name: string) {
-  // Headers that include no others than they need are read in half the time.
-  const { made: quick, messages: first } = compiled(file, clang, name, true, [`-D${LEAN}`]);
+  const { made: quick, messages: first } = compiled(file, clang, name, true, LEAN);
   if (quick) return quick;
   if (NOT_OF_HEADERS.test(first)) throw new UnfollowedError(reason(first, name));
   const { made, messages } = compiled(file, clang, name, true);
@@ -119,20 +122,36 @@ function compiled(
   options: string[] = [],
 ) {
   const macros = Object.entries(file.defines).flatMap(([own, value]) => ["-D", `${own}=${value}`]);
-  const texts = {
-    ...hostTexts(file, isWide),
-    ...{
-      [HEADER]: HOST_HEADER,
-      [LIBRARY_FILE]: LIBRARY_HEADER,
-      "everything.h": EVERY_HEADER,
-      [BINARY]: "lab",
-    },
-  };
-  const language = standard(Object.values(texts).join("\n"));
+  const own = hostTexts(file, isWide);
+  const text = Object.values(own).join("\n");
+  const language = standard(text);
+  const isUsual = options === LEAN && !macros.length && language === OLD;
+  const read = isUsual && OF_CPP.test(text) ? start : null;
+  const begun = read ? ["-include-pch", READ] : ["-include", HEADER];
+  const args = [language, ...options, ...macros, "-emit-obj", ...begun, "-x", "cuda"];
+  return outputOf(clang, args, name, { ...own, ...(read && { [READ]: read }) });
+}
+
+/** Let the compiler read once what most files include. What then does not compile does without. */
+export function readStart(clang: Package) {
+  const args = [OLD, ...LEAN, "-emit-pch", "-include", HEADER, "-x", "cuda-header"];
+  start ??= outputOf(clang, args, EVERYTHING, {}).made;
+}
+
+/** What the compiler makes of a file, and what it says. */
+function outputOf(
+  clang: Package,
+  args: string[],
+  name: string,
+  texts: Record<string, string | Uint8Array>,
+) {
   const named = ["-main-file-name", name, name, "-o", "-"];
-  const args = [...COMPILE, language, ...options, ...macros, ...named];
-  // The object comes by stdout: written to a file of the package, every few bytes copy it whole.
-  const { files, output, messages } = run(clang, args, texts);
+  const given = {
+    ...{ ...texts, [HEADER]: HOST_HEADER, [LIBRARY_FILE]: LIBRARY_HEADER },
+    ...{ [EVERYTHING]: EVERY_HEADER, [BINARY]: "lab" },
+  };
+  // It comes by stdout: written to a file of the package, every few bytes copy it whole.
+  const { files, output, messages } = run(clang, [...COMPILE, ...args, ...named], given);
   return { made: files && output, messages };
 }
 

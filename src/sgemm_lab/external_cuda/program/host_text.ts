@@ -87,6 +87,11 @@ function includes(tokens: Token[], names: Map<string, string>): Edit[] {
 
 /** What `#include <bits/stdc++.h>` becomes. */
 export const EVERY_HEADER = EVERYTHING.map((name) => `#include <${name}>\n`).join("");
+/** An include of one of them. */
+export const OF_CPP = new RegExp(
+  `^\\s*#\\s*include\\s*[<"](${EVERYTHING.join("|")}|everything\\.h)[>"]`,
+  "m",
+);
 
 /** Whole numbers of 8 bytes, and `printf` that knows them. */
 function widths(tokens: Token[]): Edit[] {

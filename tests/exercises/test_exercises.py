@@ -279,9 +279,9 @@ def test_an_estimate_of_the_text_is_right() -> None:
 
 
 def test_the_printed_edge_of_a_tolerance_counts_as_right() -> None:
-    window = find_prediction("window-gain")  # within 3 % of 1.0831, printed as 1.08
-    assert window.judge(1.08 * 0.97, MACHINE).right
-    assert not window.judge(1.08 * 0.969, MACHINE).right
+    window = find_prediction("window-gain")  # within 5 % of 1.0831, printed as 1.08
+    assert window.judge(1.08 * 0.95, MACHINE).right
+    assert not window.judge(1.08 * 0.949, MACHINE).right
 
 
 def test_choice_is_judged_by_what_was_measured() -> None:

@@ -31,7 +31,7 @@ def latency_hiding(name: str | Kernel = "naive") -> LatencyHiding:
             for level, key in _LEVELS.items()
         ],
         chosen=1,
-        workers=most // 4,
+        workers=most * 3 // 8,
     )
 
 

@@ -274,8 +274,8 @@ function hideResult(box: Box, data: JudgingData) {
     }
   };
   hide(resultOf(box.element), "result");
-  hide(mentionsOf(box, data), "later");
   hide(document.querySelectorAll(`.tag_after-${box.name}, .after-${box.name}`), "later");
+  hide(mentionsOf(box, data), "later");
 }
 
 /** Load what runs lines, once. */

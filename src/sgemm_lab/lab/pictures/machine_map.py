@@ -24,7 +24,7 @@ _GAP = 14
 _INSET = 10
 _PER_NUMBER = 0.6
 """Width, in px, of the pipe that brings a number in a clock."""
-_TITLE = "Numbers per clock that reach one SM"
+_TITLE = "Numbers per clock, for one SM"
 
 
 class _Part(NamedTuple):

@@ -83,7 +83,7 @@ def half_warps(title: str, name: str | Kernel, array: str, *, says: str = "") ->
         if one["array"] == array and one["op"] == "load"
     )
     waves = shared_wavefronts(request["addresses"], request["bits"] // 8, is_load=True)
-    left, lane = 74, 5.2  # eight lanes have room for their numbers
+    left, lane = 76, 5.1  # eight lanes have room for their numbers
     right = left + WARP * lane + _BETWEEN
     bank = (PANEL_WIDTH - right) / BANKS
     parts = [words(left, 11, "lanes"), words(right, 11, "banks")]

@@ -65,8 +65,8 @@ class MultiGpuResults(RecordQueries):
         """
         title, size = "The roofline of the link", (7.2, 3.8)
         says = (
-            "Large products reach the roof, the arithmetic of all GPUs. Latency and idle SMs hold "
-            "small ones far below it."
+            "Large products reach the roof, the arithmetic of all GPUs. Latency and slow products "
+            "keep small ones far below it. Dotted: measured."
         )
         return Picture(partial(_draw_roof, self), title, says, size, 4.4)
 
@@ -184,7 +184,7 @@ def _points(found: MultiGpuResults, gpus: int) -> list[tuple[float, ProductTimes
 def _draw_roof(found: MultiGpuResults, ax: Axes, phone: bool) -> None:
     link, rate = found.link().bytes_per_second / 1e12, found.tflops
     low, high, ridge = 48, 24_000, rate / link
-    for gpus, level, marker, right in ((2, "dram", "o", 22), (4, "shared", "s", -22)):
+    for gpus, level, marker, right in ((2, "dram", "o", 24), (4, "shared", "s", -26)):
         hue = style.LEVEL_COLOURS[level]
         ax.plot([low, ridge, high], [gpus * low * link, gpus * rate, gpus * rate], color=hue)
         ax.annotate(f"{gpus} GPUs", (ridge, gpus * rate), xytext=(4, 5),

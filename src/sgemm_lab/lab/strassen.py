@@ -186,7 +186,7 @@ class StrassenResults:
         )
         costs = "" if leaves > before else " and smaller leaves"
         rows = [
-            ("Before", f"no levels: the peak of {units}, {before:.1%} reached."),
+            ("Before", f"no levels: {before:.1%} of the peak of {units}."),
             ("What changed",
              f"{what}: {7**way.levels:,} products instead of {8**way.levels:,}, and additions that "
              f"move {bytes_moved_text(way.moved_bytes)}."),

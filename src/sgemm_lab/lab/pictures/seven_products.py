@@ -16,7 +16,7 @@ _FACTORS = {one.name: (terms(one.left), terms(one.right)) for one in PRODUCTS}
 
 def seven_products() -> Frames:
     """Slide through the quadrants of C: the products that each is the sum of."""
-    return frames("Quadrant of C", {f"C{at}": _frame(f"C{at}") for at in QUADRANTS})
+    return frames("Quadrant of C", {f"C{at}": _frame(f"C{at}") for at in QUADRANTS}, frame=1)
 
 
 def _frame(name: str) -> Output:

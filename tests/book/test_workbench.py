@@ -279,10 +279,10 @@ void launch(float* a, float* b, int count) {
 
 def test_host_code_that_does_not_compile_is_left_out_and_its_launch_assumed() -> None:
     [plan] = plans(HOST.replace("<< <", "<<<").replace(">> >", ">>>"))
-    assert (plan["grid"], plan["block"]) == (["16"], ["256"])
+    assert (plan["grid"], plan["block"]) == (["64"], ["64", "1"])
     assert plan["args"] == "in:in:4096 out:inout:4096 n=4096"
     arrays = [f"Elements of {name} = 4096" for name in ("in", "out")]
-    assert plan["assumed"] == ["n = 4096", "Grid = 16", "Block = 256", *arrays]
+    assert plan["assumed"] == ["n = 4096", "Grid = 64", "Block = 64, 1", *arrays]
     assert "launch" not in plan["device"]
     assert "Host" not in plan["device"]
     assert "\n" + " " * 33 + "\nnamespace mine {" in plan["device"]

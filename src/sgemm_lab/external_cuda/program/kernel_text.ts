@@ -5,7 +5,6 @@ import { constantOf } from "../constants.ts";
 import type { CudaFile } from "../cuda_file.ts";
 import { kernelsOf, lastName, templateValues } from "../kernels.ts";
 import { type Token, textsOf, tokensOf } from "../tokens.ts";
-import type { Launch } from "./launcher.ts";
 
 /** `for (int s = blockDim.x / 2; s > 0; s /= 2) if (t < s) part[t] += part[t + s]`, with nothing for odd numbers */
 const HALVES =
@@ -13,6 +12,14 @@ const HALVES =
 /** `atomicAdd(&ticket, 1) == gridDim.x - 1`, or with a variable between */
 const COUNTS =
   /(?:(\w+)=)?atomicAdd\(&?(\w+)(?:\[0\])?,1[uU]?\)(?:\+1)?(?:;.*?\b\1(?:\+1)?)?==\(?gridDim\.x(?:\*gridDim\.[yz])*(?:-1)?\)*[;&|?{)]/g;
+
+/** A kernel's name, with the values of its template as well, and the sides of its launch. */
+interface Launched {
+  name: string;
+  key: string;
+  grid: number[];
+  block: number[];
+}
 
 const textOf = (tokens: Token[]) =>
   textsOf(tokens)
@@ -25,7 +32,7 @@ const textOf = (tokens: Token[]) =>
  */
 export function byText(
   file: CudaFile,
-  { name, key, grid, block: [threads] }: Launch,
+  { name, key, grid, block: [threads] }: Launched,
   held: (name: string) => number,
 ) {
   const kernel = kernelsOf(file).find((one) => lastName(one.name) === name);

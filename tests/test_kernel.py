@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sgemm_lab.catalogue import file_name, is_builtin, load_kernel, load_kernel_file, load_kernels
 from sgemm_lab.errors import LabError
-from sgemm_lab.expression import whole_number
+from sgemm_lab.expression import compiled
 from sgemm_lab.files import CHECKOUT
 from sgemm_lab.kernel import Constant, Kernel, SourceLine, body_start, changed_lines, parse_kernel
 from sgemm_lab.shared_code import inlined_lines
@@ -401,7 +401,7 @@ def test_compiled_launch_shapes_are_exact(
     texts = (*kernel.grid, *kernel.block, kernel.shared, kernel.workspace)
     shape = kernel.launch_shape(*size, sms=sms)
     found = (*shape.grid, *shape.block, shape.shared_bytes, shape.workspace_bytes)
-    assert found == tuple(whole_number(text, names) for text in texts)
+    assert found == tuple(compiled(text, names, ())() for text in texts)
 
 
 def test_a_kernel_that_has_been_launched_can_be_pickled() -> None:

@@ -5,7 +5,7 @@ import json
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from functools import lru_cache
-from math import ceil, trunc
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +22,6 @@ _OPERATORS: Mapping[type[ast.AST], str] = {
     ast.Mult: "({} * {})",
     ast.Div: "_Fraction({}, {})",
 }
-_AS_C = {
-    **_OPERATORS,
-    ast.Div: "_divide({}, {})",
-    ast.Mod: "_rest({}, {})",
-    ast.BitAnd: "({} & {})",
-}
 """Operators by node class, and the Python that they become."""
 
 
@@ -36,11 +30,12 @@ class UnreadableError(ValueError):
 
 
 def compiled(
-    text: str, constants: Mapping[str, int], variables: tuple[str, ...], *, floor: bool = False
+    text: str, constants: Mapping[str, int], variables: tuple[str, ...]
 ) -> Callable[..., int]:
-    """Return ``whole_number`` of an expression as a function of some of its names.
+    """Return the integer that an expression gives as a function of some of its names.
 
-    It takes the variables as positional arguments and does not parse the text again.
+    It takes the variables as positional arguments and does not parse the text again. Allowed are
+    integers, names, + - * /, ``ceil(x)``, ``min(x, y)``, ``max(x, y)``, brackets.
 
     Raises:
         UnreadableError: an invalid expression; from the function also a division by zero, or a
@@ -49,7 +44,7 @@ def compiled(
     names = {**constants, **{name: f"_{place}" for place, name in enumerate(variables)}}
     arguments = ", ".join(f"_{place}" for place in range(len(variables)))
     # The code holds nothing but integers, the variables, arithmetic and these functions.
-    code = f"lambda {arguments}: {_code(_parse(text), names, _AS_C if floor else _OPERATORS)}"
+    code = f"lambda {arguments}: {_code(_parse(text), names)}"
     function = eval(code, {"__builtins__": {}, **_FUNCTIONS})
 
     def whole(*values: int) -> int:
@@ -64,19 +59,6 @@ def compiled(
     return whole
 
 
-def whole_number(text: str, names: Mapping[str, int], *, floor: bool = False) -> int:
-    """Evaluate an expression to an integer.
-
-    Allowed are integers, ``names``, + - * /, ``ceil(x)``, ``min(x, y)``, ``max(x, y)``, brackets.
-    With ``floor`` division truncates as in C, and % and & are allowed; otherwise division is exact.
-
-    Raises:
-        UnreadableError: an invalid expression, a division by zero, or a result that is not an
-            integer.
-    """
-    return compiled(text, names, (), floor=floor)()
-
-
 @lru_cache(maxsize=1024)
 def _parse(text: str) -> ast.AST:
     try:
@@ -85,29 +67,16 @@ def _parse(text: str) -> ast.AST:
         raise UnreadableError(_SENTENCES["unreadable"]) from None
 
 
-def _divide(left: int, right: int) -> int:
-    return trunc(Fraction(left, right))
+_FUNCTIONS = {"_ceil": ceil, "_min": min, "_max": max, "_Fraction": Fraction}
 
 
-_FUNCTIONS = {
-    "_ceil": ceil,
-    "_min": min,
-    "_max": max,
-    "_Fraction": Fraction,
-    "_divide": _divide,
-    "_rest": lambda left, right: left - right * _divide(left, right),
-}
-
-
-def _code(
-    node: ast.AST, names: Mapping[str, Any], operators: Mapping[type[ast.AST], str], depth: int = 0
-) -> str:
+def _code(node: ast.AST, names: Mapping[str, Any], depth: int = 0) -> str:
     """Translate an expression to Python."""
     if depth > DEEPEST:
         raise UnreadableError(_SENTENCES["deep"])
 
     def inner(part: ast.AST) -> str:
-        return _code(part, names, operators, depth + 1)
+        return _code(part, names, depth + 1)
 
     match node:
         case ast.Constant(value=number) if type(number) is int:
@@ -116,12 +85,12 @@ def _code(
             return f"({names[name]})"
         case ast.UnaryOp(op=ast.USub(), operand=operand):
             return f"(-{inner(operand)})"
-        case ast.BinOp(left=left, op=op, right=right) if type(op) in operators:
-            return operators[type(op)].format(inner(left), inner(right))
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
+            return _OPERATORS[type(op)].format(inner(left), inner(right))
         # Floor division is exact, so a quotient that is rounded up needs no fraction.
         case ast.Call(
             func=ast.Name(id="ceil"), args=[ast.BinOp(left=left, op=ast.Div(), right=right)]
-        ) if not node.keywords and operators is _OPERATORS:
+        ) if not node.keywords:
             return f"(-(-{inner(left)} // {inner(right)}))"
         case ast.Call(func=ast.Name(id="ceil"), args=[argument], keywords=[]):
             return f"_ceil({inner(argument)})"

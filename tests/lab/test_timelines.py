@@ -3,10 +3,7 @@
 import pytest
 
 from sgemm_lab import lab
-from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.lab.card import newest_card
-from sgemm_lab.lab.timelines import blocks_per_sm
-from sgemm_lab.records.gpu_record import Record
 
 
 def test_the_times_follow_from_the_card_and_the_tile() -> None:
@@ -22,9 +19,3 @@ def test_a_chapter_begins_where_it_says() -> None:
     begun = lab.timeline("double_buffer", stages=1)
     assert (begun.stages, begun.compute) == (1, 1024)
     assert lab.timeline("double_buffer").stages == 2
-
-
-def test_without_counters_the_rule_of_occupancy_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Record, "counted", lambda *_: None)
-    for name in ("split", "tiled", "double_buffer"):
-        assert blocks_per_sm(load_kernel(name), (4096, 4096, 4096), newest_card().record) == 2

@@ -8,7 +8,7 @@ Programming Guide, "Compute Capabilities". ``tests/data/occupancy_h200.json`` ha
 ``cuOccupancyMaxActiveBlocksPerMultiprocessor`` on an H200, ``occupancy_header.json`` results of the
 header for every compute capability here. :func:`occupancy` reproduces all of them.
 
-Shared memory and L1 share one SRAM. By default the API assumes the largest carveout. Clusters, and
+Shared memory and L1 share one SRAM. The largest carveout is assumed, as by default. Clusters, and
 more than one barrier per block, are not considered.
 
 ``occupancy.ts`` is the same; a test compares the two.
@@ -39,8 +39,8 @@ class Limits:
     compute_capability: str
     blocks_per_sm: int
     threads_per_sm: int
-    shared_cuts: tuple[int, ...]
-    """Possible sizes of the shared memory of an SM (carveouts), smallest first."""
+    shared_per_sm: int
+    """Maximum shared memory of an SM."""
     shared_reserved: int
     """Reserved by the system per block."""
     shared_unit: int
@@ -52,34 +52,23 @@ class Limits:
         return self.threads_per_sm // WARP
 
     @property
-    def shared_per_sm(self) -> int:
-        """Maximum shared memory of an SM."""
-        return self.shared_cuts[-1]
-
-    @property
     def shared_per_block(self) -> int:
         """Maximum shared memory of a block, with opt-in above 48 KB."""
         return self.shared_per_sm - self.shared_reserved
 
 
-def _kb(*sizes: int) -> tuple[int, ...]:
-    return tuple(size * 1024 for size in sizes)
-
-
-_CUTS_100 = _kb(8, 16, 32, 64, 100)
-_CUTS_164 = _kb(8, 16, 32, 64, 100, 132, 164)
-_CUTS_228 = _kb(8, 16, 32, 64, 100, 132, 164, 196, 228)
+_KB = 1024
 
 LIMITS = {
     limits.compute_capability: limits
     for limits in (
-        Limits("7.5", 16, 1024, _kb(32, 64), 0, 256),
-        Limits("8.0", 32, 2048, _CUTS_164, 1024, 128),
-        Limits("8.6", 16, 1536, _CUTS_100, 1024, 128),
-        Limits("8.9", 24, 1536, _CUTS_100, 1024, 128),
-        Limits("9.0", 32, 2048, _CUTS_228, 1024, 128),
-        Limits("10.0", 32, 2048, _CUTS_228, 1024, 128),
-        Limits("12.0", 24, 1536, _CUTS_100, 1024, 128),
+        Limits("7.5", 16, 1024, 64 * _KB, 0, 256),
+        Limits("8.0", 32, 2048, 164 * _KB, 1024, 128),
+        Limits("8.6", 16, 1536, 100 * _KB, 1024, 128),
+        Limits("8.9", 24, 1536, 100 * _KB, 1024, 128),
+        Limits("9.0", 32, 2048, 228 * _KB, 1024, 128),
+        Limits("10.0", 32, 2048, 228 * _KB, 1024, 128),
+        Limits("12.0", 24, 1536, 100 * _KB, 1024, 128),
     )
 }
 
@@ -135,18 +124,9 @@ class Fit:
     room: dict[Resource, int | None]
     """Maximum number of blocks by resource; None if the launch does not use it."""
 
-    @property
-    def binding(self) -> list[Resource]:
-        """The limiting resources."""
-        return [name for name, blocks in self.room.items() if blocks == self.blocks]
 
-
-def occupancy(limits: Limits, launch: Launch, shared_percent: int = 100) -> Fit:
+def occupancy(limits: Limits, launch: Launch) -> Fit:
     """Return the number of resident blocks of a launch, and the limiting resources.
-
-    ``shared_percent`` is the preferred carveout (CUDA's
-    ``cudaFuncAttributePreferredSharedMemoryCarveout``). The SM uses the next larger size that holds
-    at least one block.
 
     Raises:
         LabError: the launch cannot run; the message names the exceeded limit.
@@ -155,13 +135,11 @@ def occupancy(limits: Limits, launch: Launch, shared_percent: int = 100) -> Fit:
     if refused:
         raise LabError(refused)
     taken = launch.shared_taken(limits)
-    wanted = max(taken, limits.shared_per_sm * shared_percent // 100)
-    cut = next(size for size in limits.shared_cuts if size >= wanted)
     room: dict[Resource, int | None] = {
         "blocks": limits.blocks_per_sm,
         "warps": limits.warps_per_sm // launch.warps,
         "registers": warps_by_registers(launch) // launch.warps,
-        "shared": cut // taken if taken else None,
+        "shared": limits.shared_per_sm // taken if taken else None,
     }
     blocks = min(count for count in room.values() if count is not None)
     warps = blocks * launch.warps

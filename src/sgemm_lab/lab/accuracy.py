@@ -10,7 +10,7 @@ from sgemm_lab.errors import LabError
 from sgemm_lab.lab import session
 from sgemm_lab.lab.arguments import AnySize, size_of
 from sgemm_lab.lab.output import Output, table
-from sgemm_lab.measuring.accuracy import LENGTHS, SIDE
+from sgemm_lab.measuring.accuracy import SIDE
 from sgemm_lab.records.gpu_record import CUBLAS_MODES, INPUTS, Accuracy, Measurement
 from sgemm_lab.text import error_text, size_text
 
@@ -43,11 +43,6 @@ class Errors:
         """Return ‖C − A·B‖ over ‖A·B‖; infinity where elements of C are lost."""
         error = self.found(name, inputs, k).error
         return float("inf") if error is None else error
-
-    def worst(self, name: str, than: str, inputs: Sequence[str]) -> float:
-        """Return the largest error of a kernel over that of another, over classes and all K."""
-        return max(self.of(name, kind, k) / self.of(than, kind, k) for kind in inputs
-                   for k in LENGTHS)  # fmt: skip
 
     def table(self, *kinds: str, k: int = 4096) -> Output:
         """List the errors by class of inputs, all or some, at one K."""

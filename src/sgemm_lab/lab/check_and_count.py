@@ -1,6 +1,6 @@
 """Check and count: the verbs that take kernels of the book and any other CUDA kernel."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from html import escape
 
 from sgemm_lab.external_cuda import ExternalKernel, ExternalRun, check_file, count_external
@@ -32,16 +32,6 @@ class ExternalCounted:
     def __init__(self, done: ExternalRun) -> None:
         """Take a launch that was counted."""
         self.done = done
-
-    @property
-    def cause(self) -> str:
-        """Why C is wrong, where a usual cause explains it; or ""."""
-        return self.done.cause
-
-    @property
-    def total(self) -> Mapping[str, int | float]:
-        """All counts of the launch by name, such as "shared_load_wavefronts"."""
-        return self.done.result.counts.total.to_json()
 
     def verdict(self) -> list[str]:
         """Say what is right and wrong, in sentences."""

@@ -56,18 +56,6 @@ class Counted:
         """Return everything that was counted of one kernel."""
         return self.launches[kernel]
 
-    def lines(self, kernel: str) -> Output:
-        """List what each source line of one kernel costs; lines that cost nothing are left out.
-
-        FLOP is 2 for a fused multiply-add of one thread; barriers are those of all blocks.
-        """
-        launch = self.launches[kernel]
-        note = (
-            f"One launch of {kernel} at M, N, K = {size_text(self.size)}, counted here, no GPU. "
-            "A line in a loop is counted each time it runs."
-        )
-        return lines_of(launch.result.counts, launch.kernel.source, "", note)
-
     def _table(self) -> Output:
         heads = ["per launch"]
         for name, found in self.hardware.items():

@@ -49,11 +49,6 @@ class Hardware:
             f"They have {', '.join(sorted(self.values))}."
         )
 
-    @property
-    def waves(self) -> float:
-        """Wavefronts of shared loads per multiply-add of a warp."""
-        return self.shared_load_wavefronts / (self.ffma_thread_instructions / WARP)
-
     def waiting(self, *reasons: str) -> float:
         """Return the share of a warp's time that it waits for some of ``STALL_REASONS``."""
         stalls = {name: value for name, value in self.values.items() if name.startswith(_STALLED)}

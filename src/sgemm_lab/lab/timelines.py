@@ -3,17 +3,14 @@
 from dataclasses import asdict, replace
 
 from sgemm_lab.counting.shared_arrays import shared_shapes
-from sgemm_lab.cuda.compiler import compile_kernel
 from sgemm_lab.errors import LabError
-from sgemm_lab.formulas.occupancy import Launch, limits_of, occupancy
 from sgemm_lab.formulas.tile import Tile
 from sgemm_lab.hardware import BANKS, FLOAT_BYTES
-from sgemm_lab.kernel import Kernel, Size
+from sgemm_lab.kernel import Kernel
 from sgemm_lab.lab.arguments import kernel_of
 from sgemm_lab.lab.card import measured_card
 from sgemm_lab.lab.output import Output
 from sgemm_lab.lab.pictures.ring import ring_panel
-from sgemm_lab.records.gpu_record import Record
 from sgemm_lab.simulator.formulas import Pipeline
 from sgemm_lab.widgets import BarrierRing
 from sgemm_lab.widgets.timeline import Timeline
@@ -69,19 +66,6 @@ def _buffers(kernel: Kernel) -> int:
     if not shapes:
         raise LabError(f"The kernel '{kernel.name}' has no K tiles in shared memory.")
     return max(shape[0] if len(shape) > 2 else 1 for shape in shapes.values())
-
-
-def blocks_per_sm(kernel: Kernel, size: Size, record: Record) -> int:
-    """Return how many blocks an SM holds: as the GPU counted, else by CUDA's occupancy rule."""
-    shape = kernel.launch_shape(*size, sms=record.gpu.sms)
-    limits = limits_of(record.gpu.compute_capability)
-    counters = record.counted(kernel, size)
-    if counters is not None and "occupancy_limit_percent" in counters.values:
-        warps = counters.values["occupancy_limit_percent"] / 100 * limits.warps_per_sm
-        return round(warps / -(-shape.threads // 32))
-    compiled = compile_kernel(kernel, f"sm_{record.gpu.compute_capability.replace('.', '')}")
-    shared = compiled.shared_bytes + shape.shared_bytes
-    return occupancy(limits, Launch(shape.threads, compiled.registers, shared)).blocks
 
 
 def stage_ring(title: str, name: str | Kernel, *, tile: int) -> Output:

@@ -1,19 +1,6 @@
-"""Verbs that show what the compiler made of a kernel, and what its lines cost."""
+"""How tables break on narrow pages."""
 
 from sgemm_lab import lab
-
-
-def test_lines_tell_what_each_costs_and_add_up() -> None:
-    counted = lab.count("tiled", size=64)
-    shown = repr(counted.lines("tiled")).splitlines()
-    multiply = next(line for line in shown if "acc += As" in line)
-    assert f"{2 * 64**3:,}" in multiply
-    assert [line for line in shown if "for (int k" in line] == []
-    everything = next(line for line in shown if line.split()[:1] == ["all"])
-    assert f"{2 * 64**3:,}" in everything
-    assert f"{counted.total('tiled', 'barriers'):,}" in everything
-    code = counted.lines("tiled")._repr_html_()
-    assert "<code>acc += As[ty][k] * Bs[k][tx];</code></th></tr>" in code
 
 
 def test_names_and_sizes_may_break_but_no_factor() -> None:

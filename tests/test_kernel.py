@@ -104,7 +104,7 @@ def test_a_missing_field_is_named(field: str) -> None:
         ("grid", "ceil(N / BN)", "It needs two terms: x, y"),
         ("grid", "ceil(N / BX), 1", "only whole numbers"),
         ("grid", "N % 4, 1", "only whole numbers"),
-        ("grid", "ceil(N /), 1", "cannot be read"),
+        ("grid", "ceil(N /), 1", "only whole numbers"),
         ("grid", "__import__('os'), 1", "only whole numbers"),
         ("grid", "ceil(N / 0), 1", "divides by zero"),
         ("grid", "BN / 7, 1", "not a whole number"),

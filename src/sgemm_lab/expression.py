@@ -60,17 +60,17 @@ def compiled(
 
 
 @lru_cache(maxsize=1024)
-def _parse(text: str) -> ast.AST:
+def _parse(text: str) -> ast.AST | None:
     try:
-        return ast.parse(text, mode="eval").body
+        return ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise UnreadableError(_SENTENCES["unreadable"]) from None
+        return None
 
 
 _FUNCTIONS = {"_ceil": ceil, "_min": min, "_max": max, "_Fraction": Fraction}
 
 
-def _code(node: ast.AST, names: Mapping[str, Any], depth: int = 0) -> str:
+def _code(node: ast.AST | None, names: Mapping[str, Any], depth: int = 0) -> str:
     """Translate an expression to Python."""
     if depth > DEEPEST:
         raise UnreadableError(_SENTENCES["deep"])

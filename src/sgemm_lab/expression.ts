@@ -4,18 +4,6 @@
 import sentences from "./expression.json";
 import { DEEPEST } from "./expression.py";
 
-/**
- * A piece of arithmetic. `other` is all that a kernel's head may not hold, read only so that the
- * reader hears the right sentence.
- */
-type Tree =
-  | { kind: "number"; value: bigint }
-  | { kind: "name"; name: string }
-  | { kind: "negative"; operand: Tree }
-  | { kind: "binary"; operator: string; left: Tree; right: Tree }
-  | { kind: "call"; name: string; items: Tree[] }
-  | { kind: "other" };
-
 /** An exact number; the denominator is above zero. */
 interface Fraction {
   over: bigint;
@@ -25,28 +13,13 @@ interface Fraction {
 /** The text is not such arithmetic. The message continues a sentence that quotes the text. */
 export class UnreadableError extends Error {}
 
-/** How tightly an operator binds, as in Python. */
-const BINDS = new Map(
-  [
-    ["<", ">", "<=", ">=", "==", "!="],
-    ["|"],
-    ["^"],
-    ["&"],
-    ["<<", ">>"],
-    ["+", "-"],
-    ["*", "/", "//", "%", "@"],
-  ].flatMap((operators, level) => operators.map((operator) => [operator, level + 1])),
-);
-const UNARY_BINDS = 8;
-const POWER_BINDS = 9;
-const EXACT = "+-*/";
-const AS_C = "+-*/%&";
-const TOKEN =
-  /[ \t]*(?:(0[xXoObB]\w+|\.?\d[\w.]*)|([^\W\d]\w*)|(\*\*|\/\/|<<|>>|[<>=!]=|[-+*/%<>&|^@~(),.[\]]))/y;
-const NUMBER =
-  /^(?:0(?:_?0)*|[1-9](?:_?\d)*|0[xX](?:_?[\da-fA-F])+|0[oO](?:_?[0-7])+|0[bB](?:_?[01])+)$/;
-const BROKEN_NUMBER =
-  /^(?:\d(?:_?\d)*\.(?:\d(?:_?\d)*)?|\.\d(?:_?\d)*|\d(?:_?\d)*)(?:[eE]\d(?:_?\d)*)?$/;
+/** Binary operators, those that bind least first. */
+const EXACT = [
+  ["+", "-"],
+  ["*", "/"],
+];
+const AS_C = [["&"], ["+", "-"], ["*", "/", "%"]];
+const TOKEN = /\s*(0[xX][\da-fA-F]+|[1-9]\d*|0|[a-zA-Z_]\w*|[-+*/%&(),])/y;
 
 /**
  * The whole number that an expression stands for. Known are whole numbers, `names`, + - * /,
@@ -55,42 +28,100 @@ const BROKEN_NUMBER =
  * else stands there, it divides by zero, or it is no whole number.
  */
 export function wholeNumber(text: string, names: Record<string, number>, floor: boolean = false) {
-  const result = valueFrom(parse(text), names, floor, 0);
+  const result = new Expression(text, names, floor).value();
   if (result.under !== 1n) throw new UnreadableError(sentences.broken);
   return Number(result.over);
 }
 
-function valueFrom(
-  tree: Tree,
-  names: Record<string, number>,
-  floor: boolean,
-  depth: number,
-): Fraction {
-  if (depth > DEEPEST) throw new UnreadableError(sentences.deep);
-  const inner = (part: Tree) => valueFrom(part, names, floor, depth + 1);
-  if (tree.kind === "number") return { over: tree.value, under: 1n };
-  if (tree.kind === "name" && Object.hasOwn(names, tree.name)) {
-    return { over: BigInt(names[tree.name]), under: 1n };
+class Expression {
+  #tokens: string[] = [];
+  #next = 0;
+  #depth = 0;
+  #levels: string[][];
+
+  constructor(
+    text: string,
+    private names: Record<string, number>,
+    private floor: boolean,
+  ) {
+    this.#levels = floor ? AS_C : EXACT;
+    const end = text.trimEnd().length;
+    TOKEN.lastIndex = 0;
+    while (TOKEN.lastIndex < end) this.#tokens.push(TOKEN.exec(text)?.[1] ?? this.#fail());
   }
-  if (tree.kind === "negative") {
-    const { over, under } = inner(tree.operand);
-    return { over: -over, under };
+
+  value() {
+    const result = this.#sum(0);
+    if (this.#next < this.#tokens.length) this.#fail();
+    return result;
   }
-  if (tree.kind === "binary" && (floor ? AS_C : EXACT).includes(tree.operator)) {
-    return combined(tree.operator, inner(tree.left), inner(tree.right), floor);
+
+  #fail(): never {
+    const known = Object.keys(this.names).join(", ");
+    throw new UnreadableError(sentences.other.replace("{names}", () => known));
   }
-  if (tree.kind === "call" && tree.name === "ceil" && tree.items.length === 1) {
-    const { over, under } = inner(tree.items[0]);
-    const whole = over / under;
-    return { over: whole * under < over ? whole + 1n : whole, under: 1n };
+
+  #takes(token: string) {
+    const found = this.#tokens[this.#next] === token;
+    if (found) this.#next += 1;
+    return found;
   }
-  if (tree.kind === "call" && /^(min|max)$/.test(tree.name) && tree.items.length === 2) {
-    const [one, other] = tree.items.map(inner);
+
+  /** An expression whose operators are of a level or bind more. */
+  #sum(level: number): Fraction {
+    if (level === this.#levels.length) return this.#atom();
+    let left = this.#sum(level + 1);
+    for (;;) {
+      const operator = this.#levels[level].find((one) => this.#takes(one));
+      if (!operator) return left;
+      left = combined(operator, left, this.#sum(level + 1), this.floor);
+    }
+  }
+
+  #inner(level: number) {
+    this.#depth += 1;
+    if (this.#depth > DEEPEST) throw new UnreadableError(sentences.deep);
+    const found = this.#sum(level);
+    this.#depth -= 1;
+    return found;
+  }
+
+  #atom(): Fraction {
+    if (this.#takes("-")) {
+      const { over, under } = this.#inner(this.#levels.length);
+      return { over: -over, under };
+    }
+    if (this.#takes("(")) {
+      const found = this.#inner(0);
+      return this.#takes(")") ? found : this.#fail();
+    }
+    const token = this.#tokens[this.#next] ?? this.#fail();
+    this.#next += 1;
+    if (/^\d/.test(token)) return { over: BigInt(token), under: 1n };
+    if (this.#takes("(")) return this.#called(token, this.#items());
+    return Object.hasOwn(this.names, token)
+      ? { over: BigInt(this.names[token]), under: 1n }
+      : this.#fail();
+  }
+
+  #items() {
+    const items: Fraction[] = [];
+    while (!this.#takes(")")) {
+      items.push(this.#inner(0));
+      if (!this.#takes(",") && this.#tokens[this.#next] !== ")") this.#fail();
+    }
+    return items;
+  }
+
+  #called(name: string, [one, other, ...rest]: Fraction[]) {
+    if (name === "ceil" && one && !other) {
+      const whole = one.over / one.under;
+      return { over: whole * one.under < one.over ? whole + 1n : whole, under: 1n };
+    }
+    if (!/^(min|max)$/.test(name) || !other || rest.length) return this.#fail();
     const apart = other.over * one.under - one.over * other.under;
-    return (tree.name === "min" ? apart < 0n : apart > 0n) ? other : one;
+    return (name === "min" ? apart < 0n : apart > 0n) ? other : one;
   }
-  const known = Object.keys(names).join(", ");
-  throw new UnreadableError(sentences.other.replace("{names}", () => known));
 }
 
 function combined(operator: string, left: Fraction, right: Fraction, floor: boolean) {
@@ -111,103 +142,4 @@ function reduced(over: bigint, under: bigint) {
   while (rest) [common, rest] = [rest, common % rest];
   const factor = under < 0n ? -common : common;
   return { over: over / factor, under: under / factor };
-}
-
-function parse(text: string): Tree {
-  const tokens = tokensOf(text);
-  const tree = listUpTo(tokens, undefined);
-  if (tree.length === 0) throw new UnreadableError(sentences.unreadable);
-  return tree.length > 1 || tokens.comma ? { kind: "other" } : tree[0];
-}
-
-/** The tokens of a text, and the place of the next; `comma` says whether the last list had one. */
-interface Tokens {
-  all: string[];
-  next: number;
-  comma: boolean;
-}
-
-function tokensOf(text: string): Tokens {
-  const all: string[] = [];
-  const end = text.trimEnd().length;
-  TOKEN.lastIndex = 0;
-  while (TOKEN.lastIndex < end) {
-    const match = TOKEN.exec(text);
-    if (!match || (all.length === 0 && /^\s/.test(text))) {
-      throw new UnreadableError(sentences.unreadable);
-    }
-    all.push(match[1] ?? match[2] ?? match[3]);
-  }
-  return { all, next: 0, comma: false };
-}
-
-/** Expressions with commas between them, up to and with a closing bracket or the end. */
-function listUpTo(tokens: Tokens, closing: string | undefined) {
-  const items: Tree[] = [];
-  let comma = false;
-  while (tokens.all[tokens.next] !== closing) {
-    items.push(expression(tokens, 1));
-    comma = tokens.all[tokens.next] === ",";
-    if (comma) tokens.next += 1;
-    else if (tokens.all[tokens.next] !== closing) throw new UnreadableError(sentences.unreadable);
-  }
-  tokens.next += 1;
-  tokens.comma = comma;
-  return items;
-}
-
-/** @param least how tightly its operators must bind */
-function expression(tokens: Tokens, least: number): Tree {
-  let left = unary(tokens);
-  for (;;) {
-    const operator = tokens.all[tokens.next];
-    const binds = BINDS.get(operator) ?? 0;
-    if (binds < least) return left;
-    tokens.next += 1;
-    left = { kind: "binary", operator, left, right: expression(tokens, binds + 1) };
-  }
-}
-
-function unary(tokens: Tokens): Tree {
-  const sign = tokens.all[tokens.next];
-  if (sign === "-" || sign === "+" || sign === "~") {
-    tokens.next += 1;
-    const operand = expression(tokens, UNARY_BINDS);
-    return sign === "-" ? { kind: "negative", operand } : { kind: "other" };
-  }
-  const base = primary(tokens);
-  if (tokens.all[tokens.next] !== "**") return base;
-  tokens.next += 1;
-  expression(tokens, POWER_BINDS);
-  return { kind: "other" };
-}
-
-function primary(tokens: Tokens): Tree {
-  let tree = atom(tokens);
-  for (;;) {
-    const token = tokens.all[tokens.next];
-    if (token !== "(" && token !== "[" && token !== ".") return tree;
-    tokens.next += 1;
-    if (token === "(") {
-      const items = listUpTo(tokens, ")");
-      tree = tree.kind === "name" ? { kind: "call", name: tree.name, items } : { kind: "other" };
-    } else {
-      const inside = token === "[" ? listUpTo(tokens, "]").length : atom(tokens).kind === "name";
-      if (!inside) throw new UnreadableError(sentences.unreadable);
-      tree = { kind: "other" };
-    }
-  }
-}
-
-function atom(tokens: Tokens): Tree {
-  const token = tokens.all[tokens.next] ?? "";
-  tokens.next += 1;
-  if (token === "(" || token === "[") {
-    const items = listUpTo(tokens, token === "(" ? ")" : "]");
-    return items.length === 1 && token === "(" && !tokens.comma ? items[0] : { kind: "other" };
-  }
-  if (NUMBER.test(token)) return { kind: "number", value: BigInt(token.replaceAll("_", "")) };
-  if (BROKEN_NUMBER.test(token) && /[.e]/i.test(token)) return { kind: "other" };
-  if (/^[^\W\d]/.test(token)) return { kind: "name", name: token };
-  throw new UnreadableError(sentences.unreadable);
 }

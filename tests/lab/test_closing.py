@@ -171,7 +171,7 @@ def test_where_blocks_are_few_the_busiest_sm_bounds() -> None:
     assert "not counted; they may allow less" in lines(box)["Limit"]
     what, rest = box.box.bound
     assert what == "Limited by arithmetic of the busiest SM"
-    assert "Too few blocks: the busiest SM has 4.125 times an even share of the work" in rest
+    assert "Too few blocks: the busiest SM has 4.125 times the work of an even split" in rest
 
 
 def test_an_author_who_says_where_all_time_goes_replaces_the_account() -> None:

@@ -34,7 +34,7 @@ def test_measured_speeds_stand_beside_the_curve(show: Opener) -> None:
     page = show(waves())
     assert page.locator(".lab-speed").count() == 6
     expect(page.locator(".lab-key").last).to_have_text(
-        "whole tiles; squares: large, measuredeven shares (stream-K); diamonds: even, measured"
+        "whole tiles; squares: large, measuredeven split of K (Stream-K); diamonds: even, measured"
     )
     expect(page.locator(".lab-marks")).to_contain_text("(NVIDIA H200, 2026-11-21)")
     assert page.locator("select").first.locator("option").all_inner_texts() == [

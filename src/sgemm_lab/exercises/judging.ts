@@ -159,7 +159,8 @@ export function answerNumbers(data: JudgingData): string[] {
 }
 
 function numbersOn(data: JudgingData): string[] {
-  const said = skippedText(data).match(/(?<![×\d.,])\d[\d,]*(\.\d+)?(?![\d,³×])/g) ?? [];
+  const text = skippedText(data).replace(/`[^`]*`/g, ""); // a kernel's name has constants
+  const said = text.match(/(?<![×\d.,])\d[\d,]*(\.\d+)?(?![\d,³×])/g) ?? [];
   const exact = data.kind === "choice" ? [] : [String(data.expected)];
   const shorter = [...said, ...exact].filter((one) => one.includes(".") && !one.includes(","));
   const forms = shorter.flatMap((one) => [2, 3].map((digits) => Number(one).toFixed(digits)));

@@ -263,7 +263,7 @@ def _limit(one: MeasuredBound) -> tuple[str, str]:
     cap, rest = one.bound.cap, f", {percent(one.share)} reached."
     if _is_uneven(cap):
         times = four_digits(cap.demand)
-        rest += f" Too few blocks: the busiest SM has {times} times an even share of the work."
+        rest += f" Too few blocks: the busiest SM has {times} times the work of an even split."
     return f"Limited by {cap.label}", rest
 
 

@@ -88,6 +88,6 @@ class TileWaves(ChoosesGpu, LabWidget):
             )  # fmt: skip
         heads = [
             "M = N = K", "Tiles", "Whole waves", "Tiles in the last", "Used, whole tiles",
-            "Used, even shares",
+            "Used, even split of K",
         ]  # fmt: skip
         return html_table("Share of the time of all SMs that makes elements of C", heads, rows)

@@ -147,7 +147,7 @@ function settings(model: Model<State>) {
       dataParallel.replaceChildren(swatch("lab-k-whole"), `whole tiles${namesOf(measured, false)}`);
       streamK.replaceChildren(
         swatch("lab-k-even"),
-        `even shares (stream-K)${namesOf(measured, true)}`,
+        `even split of K (Stream-K)${namesOf(measured, true)}`,
       );
     },
   };
@@ -201,7 +201,7 @@ function curveWords(plan: Plan) {
   const shares = [false, true].map((even) => percent(shareAt(plan, m, even)));
   return (
     `Share of the SMs' time that is used for elements of C, by size. At ${comma(m)} whole tiles ` +
-    `reach ${shares[0]}, even shares ${shares[1]}.`
+    `reach ${shares[0]}, an even split of K ${shares[1]}.`
   );
 }
 

@@ -37,7 +37,9 @@ _MARK = """([within, alike]) => {
 }"""
 """Mark words whose letters, and all grounds behind them, look like those of some before them."""
 _RUN = """async ([within, only]) => {
-  const rules = only.length ? { runOnly: { type: "rule", values: only } } : {};
+  const rules = only.length
+    ? { runOnly: { type: "rule", values: only } }
+    : { rules: { "target-size": { enabled: true } } };
   axe.configure({ rules: [{ id: "color-contrast", selector: ":not([data-alike])" }] });
   const found = await axe.run(within ?? document, { resultTypes: ["violations"], ...rules });
   for (const one of document.querySelectorAll("[data-alike]")) delete one.dataset.alike;
@@ -55,8 +57,6 @@ def faults(page: Page, within: str | None = None, only: Sequence[str] = ()) -> l
     """
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE_SCRIPT)
-        page.add_style_tag(content="section { content-visibility: visible !important }")
-        page.wait_for_timeout(100)  # what has now been laid out is made to take the focus
     page.evaluate(_MARK, [within, _ALIKE])
     found = page.evaluate(_RUN, [within, list(only)])
     assert found["passed"] > (0 if only else 8), "Axe has hardly looked at anything."

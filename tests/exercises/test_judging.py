@@ -115,8 +115,8 @@ def test_no_number_is_no_verdict(page: Page) -> None:
 
 
 def test_who_passes_is_told_the_answer_without_a_verdict(page: Page) -> None:
-    estimate = {"kind": "estimate", "expected": 1.5, "says": "Measured."}
+    estimate = {"kind": "estimate", "expected": 1.098, "says": "Measured."}
     feedback = {"same": "Right: same. So it was.", "faster": "No."}
     choice = {"kind": "choice", "expected": "same", "feedback": feedback}
     said = [page.evaluate("labJudging.skippedText", data) for data in (estimate, choice)]
-    assert said == ["It is 1.5. Measured.", "It is same. So it was."]
+    assert said == ["It is 1.10. Measured.", "It is same. So it was."]

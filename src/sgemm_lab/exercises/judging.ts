@@ -70,9 +70,12 @@ function spelled(value: number) {
   return Math.abs(value - 1) < 0.06 ? significant(value, 4) : number(value);
 }
 
-/** A measured number: 2.003 is 2.00, not 2. */
-const measured = (value: number) =>
-  Number.isInteger(value) ? spelled(value) : spelled(value).replace(/^\d$/, "$&.00");
+/** A measured number, with the digits of the sentences beside it: 2.003 is 2.00, 1.098 is 1.10. */
+const measured = (value: number) => {
+  const said = spelled(value);
+  const isRounded = !Number.isInteger(value) && /^\d(\.\d)?$/.test(said);
+  return isRounded ? value.toFixed(2) : said;
+};
 
 /** The number that the reader sees, so that its printed tolerance can be checked. */
 const printed = (value: number) => Number(spelled(value).replaceAll(",", ""));

@@ -159,7 +159,7 @@ def _of_strassen(size: Size) -> Iterator[Point]:
 def _draw(found: Sequence[Point], ax: Axes, phone: bool) -> None:
     ax.set(xscale="log", yscale="log", xlabel="error: ‖C − A·B‖ ÷ ‖A·B‖", ylabel="TFLOP/s")
     errors, speeds = [one.error for one in found], [one.tflops for one in found]
-    ax.set_xlim(min(errors) / (20 if phone else 5), max(errors) * 2)
+    ax.set_xlim(min(errors) / (20 if phone else 5), max(errors) * (2 if phone else 12))
     ax.set_ylim(min(speeds) / 1.4, max(speeds) * 1.4)
     ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     ax.yaxis.set_minor_locator(NullLocator())

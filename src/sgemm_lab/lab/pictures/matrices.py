@@ -46,6 +46,8 @@ _LARGEST_CELL = 14
 _SMALLEST_CELL = 3.5
 _LEAST_STEP = 5
 """How wide one k is drawn at least, so that what one step reads is no hairline."""
+_LEAST_MARK = 7
+"""How large a group of cells is drawn at least."""
 
 
 @dataclass(frozen=True)
@@ -223,12 +225,12 @@ def matrices(size: Size, found: Reading) -> tuple[list[str], float]:
     ):
         parts.append(_grid(x, y, rows, columns, wide, high))
         if name == "C":
-            parts.append(cells_drawn(found.owned, x, y, wide, high, "register", 1.0))
+            parts.append(cells_drawn(found.owned, x, y, wide, high, "register", 1.0, _LEAST_MARK))
             parts.append(words(x + columns * wide + 4, y + 12, name, bold=True, size=14))
         else:
             parts.append(cells_drawn(found.past(name), x, y, wide, high, "line", PALE))
             parts.append(cells_drawn(found.fetched[name], x, y, wide, high, level, PALE))
-            parts.append(cells_drawn(found.used[name], x, y, wide, high, level, 1.0))
+            parts.append(cells_drawn(found.used[name], x, y, wide, high, level, 1.0, _LEAST_MARK))
             parts.append(words(x - 14, y + 12, name, bold=True, size=14))
     return parts, c_top + m * cell + 4
 
@@ -241,11 +243,19 @@ def _grid(x: float, y: float, rows: int, columns: int, wide: float, high: float)
 
 
 def cells_drawn(
-    cells: Iterable[Cell], x: float, y: float, wide: float, high: float, hue: str, opacity: float
+    cells: Iterable[Cell],
+    x: float,
+    y: float,
+    wide: float,
+    high: float,
+    hue: str,
+    opacity: float,
+    least: float = 0,
 ) -> str:
     """Draw cells as few rectangles: the runs of each row, joined where rows are alike.
 
-    ``wide`` and ``high`` are the sides of one cell.
+    ``wide`` and ``high`` are the sides of one cell. A rectangle with smaller sides than ``least``
+    grows around its middle.
     """
     rows: dict[int, list[int]] = {}
     for row, column in cells:
@@ -256,6 +266,8 @@ def cells_drawn(
         for first, last in intervals(row for row, own in runs.items() if own == pattern):
             for left, right in pattern:
                 across, down = (right - left + 1) * wide, (last - first + 1) * high
-                corner = f"{x + left * wide:g} {y + first * high:g}"
+                grown = max(0.0, least - max(across, down))
+                across, down = across + grown, down + grown
+                corner = f"{x + left * wide - grown / 2:g} {y + first * high - grown / 2:g}"
                 path.append(f"M{corner}h{across:g}v{down:g}h{-across:g}z")
     return f'<path d="{"".join(path)}" fill="{colour(hue)}" fill-opacity="{opacity:g}"/>'

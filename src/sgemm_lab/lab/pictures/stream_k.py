@@ -130,7 +130,7 @@ def _bars(share: Sequence[Piece], y: float, wide: float) -> list[str]:
     parts, x = [], float(_LEFT)
     for tile, pieces in groupby(share, key=lambda piece: piece.tile):
         count = len(list(pieces))
-        hue = ("register", "shared", "kernel")[tile % 3]
+        hue = ("register", "shared", "kernel", "dram")[tile % 4]
         for _ in range(count):
             parts.append(rectangle(x + 1.5, y + 1.5, wide - 3, _BAR - 3, hue, PALE))
             x += wide

@@ -11,7 +11,6 @@ from sgemm_lab.files import data_folder
 from sgemm_lab.models.scoreboard import lines
 from sgemm_lab.records import dispatch_table, multi_gpu, other_libraries, sanitizer, strassen
 from sgemm_lab.records.gpu_record import CUBLAS_MODES, Spread
-from sgemm_lab.records.json_files import record_path
 
 KINDS = {
     "multi_gpu": multi_gpu.MULTI_GPU_RECORDS,
@@ -31,22 +30,6 @@ def test_committed_files_come_back_as_they_were(folder: str, tmp_path: Path) -> 
     for path in committed:
         kind.save(tmp_path / path.name, kind.load(path))
         assert kind.load(tmp_path / path.name) == kind.load(path)
-
-
-@pytest.mark.parametrize("kind", KINDS.values())
-def test_a_file_in_the_former_folder_is_read_and_stays_there(kind: Any, tmp_path: Path) -> None:
-    new, [first, *_] = tmp_path / kind.folder, kind.load_all()
-    if kind.former_folder is None:
-        assert kind.path(tmp_path, first.gpu.name).parent == new
-        return
-    old = record_path(tmp_path / kind.former_folder, first.gpu.name)
-    kind.save(old, first)
-    assert kind.load_all(tmp_path) == [first]
-    assert kind.path(tmp_path, first.gpu.name) == old
-    assert kind.path(tmp_path, "another").parent == new
-    kind.save(new / old.name, first)
-    assert kind.path(tmp_path, first.gpu.name) == new / old.name
-    assert kind.load_all(tmp_path) == [first]
 
 
 def case(m: int, n: int, k: int, **fields: Any) -> multi_gpu.Case:

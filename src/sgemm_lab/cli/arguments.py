@@ -25,13 +25,6 @@ def add_shared(parser: argparse.ArgumentParser, *names: str) -> None:
         parser.add_argument(flag, **settings)
 
 
-def add_part(commands: Any, name: str, text: str) -> argparse.ArgumentParser:
-    """Declare a nested command, such as ``multi-gpu record``, and return its parser."""
-    part: argparse.ArgumentParser = commands.add_parser(name, help=text)
-    part.add_argument("--json", action="store_true", default=argparse.SUPPRESS)
-    return part
-
-
 def add_time_limit(parser: argparse.ArgumentParser, what: str, default: float | None) -> None:
     """Declare a time limit; without a default the limits of the checks apply."""
     shown = "60 simulated, 20 for a kernel of your own on a GPU" if default is None else default
@@ -130,9 +123,6 @@ _SHARED: dict[str, tuple[str, dict[str, Any]]] = {
     "sizes": ("--size", {
         "type": size, "action": "append", "dest": "sizes", "metavar": "M,N,K",
         "help": "a size, or one number for a square; may be given more than once",
-    }),
-    "size": ("--size", {
-        "type": size, "metavar": "M,N,K", "help": "a size, or one number for a square",
     }),
     "out": ("--out", {
         "type": Path,

@@ -60,10 +60,7 @@ COMMANDS = {
     "launch": Command(
         "Launch each kernel once, for a profiler.", "measure", ("kernels", "sizes", "cublas")
     ),
-    "multi-gpu": Command("Multiply on several GPUs.", "multi_gpu", ("size",)),
-    "strassen": Command(
-        "Multiply by Strassen's algorithm, or record its performance.", "strassen", ("size",)
-    ),
+    "strassen": Command("Measure products by Strassen's algorithm.", "strassen", ("out",)),
     "scoreboard": Command("Show the measurements: GFLOP/s, share of cuBLAS.", "measure"),
 }
 """The commands by name, in the order of the help."""

@@ -15,10 +15,11 @@ from typing import Any
 
 from sgemm_lab.cuda.launch import require_gpu
 from sgemm_lab.errors import LabError
+from sgemm_lab.measuring.interleaved import WORKSPACE_BYTES
+from sgemm_lab.measuring.stream_cublas import StreamCublas
 from sgemm_lab.multi_gpu.elements import fill, worst_share
 from sgemm_lab.multi_gpu.plan import Multiply, Plan, Receive
-from sgemm_lab.multi_gpu.single_gpu import CUBLAS, local_product, scratch_bytes
-from sgemm_lab.multi_gpu.topology import check_count, check_memory, enable_peer_access
+from sgemm_lab.multi_gpu.topology import check_memory, enable_peer_access
 
 TIME_LIMIT = 60.0
 """Time limit of a plan in seconds. The largest recorded one takes less than one."""
@@ -32,21 +33,17 @@ Place = tuple[int, str]
 
 
 class _Worker:
-    """One GPU: its streams, its buffers, its product."""
+    """One GPU: its streams, its buffers, its products by cublasSgemm in FP32, without TF32."""
 
-    def __init__(self, plan: Plan, device: int, inside: str) -> None:
+    def __init__(self, plan: Plan, device: int) -> None:
         self._cupy = cupy = require_gpu()
         self.device, self.share = device, plan.shares[device]
-        added = [math.prod(step.size[:2]) for step in self.share.products if step.adds]
-        scratch = max(added, default=0)
-        # Blocks of the book's stream-K kernels wait for each other and must all be resident, so a
-        # concurrent product could deadlock.
-        lanes = 2 if inside == CUBLAS and len(self.share.results) > 1 else 1
+        lanes = 2 if len(self.share.results) > 1 else 1
         with cupy.cuda.Device(device):
-            check_memory(plan, device, lanes * scratch_bytes(inside, scratch))
+            check_memory(plan, device, lanes * WORKSPACE_BYTES)
             self.work = [cupy.cuda.Stream(non_blocking=True) for _ in range(lanes)]
             self.moving = cupy.cuda.Stream(non_blocking=True, priority=_HIGH)
-            self.products = [local_product(inside, stream, scratch) for stream in self.work]
+            self.products = [cublas_on(stream) for stream in self.work]
             self.arrays = {n: cupy.empty(c, "float32") for n, c in self.share.buffers.items()}
             for name, tile in self.share.own.items():
                 fill(cupy, self.view(name, tile.rows, tile.columns), tile)
@@ -78,6 +75,17 @@ class _Worker:
         """Return a new event of this GPU."""
         with self._cupy.cuda.Device(self.device):
             return self._cupy.cuda.Event(disable_timing=True)
+
+
+def cublas_on(stream: Any) -> Callable[[Any, Any, Any, bool], None]:
+    """Return what queues c = a·b on a stream, or c += a·b if the last argument is true."""
+    cublas = StreamCublas(stream.ptr)
+
+    def multiply(a: Any, b: Any, c: Any, adds: bool) -> None:
+        (m, k), n = a.shape, b.shape[1]
+        cublas.launch(a.data.ptr, b.data.ptr, c.data.ptr, (m, n, k), adds=adds)
+
+    return multiply
 
 
 @dataclass
@@ -134,21 +142,19 @@ class _Action:
 class Engine:
     """Buffers of a plan on the GPUs of this process, and the steps to queue."""
 
-    def __init__(self, plan: Plan, *, inside: str = CUBLAS, time_limit: float = TIME_LIMIT) -> None:
+    def __init__(self, plan: Plan, *, time_limit: float = TIME_LIMIT) -> None:
         """Allocate all buffers, and generate the initial tiles of A and B.
 
-        GPU i of the plan is device i. ``inside`` is one of ``single_gpu.LOCAL_PRODUCTS``; a run may
-        take ``time_limit`` seconds.
+        GPU i of the plan is device i. A run may take ``time_limit`` seconds.
 
         Raises:
-            LabError: too few GPUs, not enough memory, no peer access, or an unknown product.
+            LabError: not enough memory, or no peer access.
         """
-        check_count(plan.gpus)
         self.plan, self.time_limit = plan, time_limit
         enable_peer_access(plan.gpus)
         self._cupy = cupy = require_gpu()
         try:
-            self.workers = [_Worker(plan, gpu, inside) for gpu in range(plan.gpus)]
+            self.workers = [_Worker(plan, gpu) for gpu in range(plan.gpus)]
         except cupy.cuda.memory.OutOfMemoryError:
             raise LabError(
                 "The GPUs' memory cannot hold the matrices. Take a smaller size or more GPUs."

@@ -9,7 +9,6 @@ from sgemm_lab.errors import LabError
 from sgemm_lab.multi_gpu.layouts import make_plan
 from sgemm_lab.multi_gpu.model import Link, at_rate, seconds
 from sgemm_lab.multi_gpu.plan import Plan
-from sgemm_lab.multi_gpu.single_gpu import CUBLAS
 from sgemm_lab.records.multi_gpu import (
     BOTH_WAYS,
     COPY,
@@ -53,7 +52,7 @@ class RecordQueries:
             fields: others of ``Case``, such as ``graph=True``; by default cuBLAS multiplies and
                 copy engines carry the tiles, launched.
         """
-        given = {"m": n, "inside": CUBLAS, "transport": COPY, **fields}
+        given = {"m": n, "inside": "cublas", "transport": COPY, **fields}
         case = Case(gpus=gpus, n=n, k=n, layout=layout, **given)
         for run in self.runs:
             for times in run.products:

@@ -7,7 +7,7 @@ from itertools import permutations
 from sgemm_lab.cuda.launch import require_gpu
 from sgemm_lab.errors import LabError
 from sgemm_lab.multi_gpu.plan import Plan
-from sgemm_lab.text import bytes_text, plural
+from sgemm_lab.text import bytes_text
 
 _ALREADY_ENABLED = 704
 """cudaErrorPeerAccessAlreadyEnabled (CUDA Runtime API, cudaError)."""
@@ -20,17 +20,7 @@ def gpu_count() -> int:
     return int(require_gpu().cuda.runtime.getDeviceCount())
 
 
-def check_count(wanted: int) -> None:
-    """Raise a LabError if there are fewer GPUs than ``wanted``."""
-    found = gpu_count()
-    if found < wanted:
-        raise LabError(
-            f"The plan is for {plural(wanted, 'GPU')}, but this process sees {found}. Use a plan "
-            "for fewer GPUs, or run it in NumPy on a machine without GPU: 'sgemm-lab multi-gpu'."
-        )
-
-
-def check_memory(plan: Plan, gpu: int, scratch: int = 0) -> None:
+def check_memory(plan: Plan, gpu: int, scratch: int) -> None:
     """Check that the current device, one of the plan, can hold its share and ``scratch`` bytes."""
     cupy = require_gpu()
     cupy.get_default_memory_pool().free_all_blocks()

@@ -174,7 +174,7 @@ class Table:
         return tuple(sorted(found, key=lambda point: point.seconds))
 
 
-TABLES = Kind(Table, "tune", "tuned", noun="table")
+TABLES = Kind(Table, "tuned", noun="table")
 
 
 def load_tables() -> list[Table]:

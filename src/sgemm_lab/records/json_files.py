@@ -32,21 +32,16 @@ class Kind(Generic[T]):
 
     cls: type[T]
     """The dataclass of a file; its field ``gpu`` is a ``Device``."""
-    command: str
-    """The ``sgemm-lab`` command that writes such files."""
     folder: str = ""
     """The subfolder of the folder of records."""
     noun: str = "record"
     """Content of a file, as messages name it."""
     number: int = 1
     """The format that this version of the book reads and writes."""
-    former_folder: str | None = None
-    """The old name of ``folder``: files in it are found there."""
 
     def path(self, records: Path, gpu: str) -> Path:
         """Return the file of a GPU model in a folder of records."""
-        paths = [record_path(place, gpu) for place in self._places(records)]
-        return next((path for path in paths if path.exists()), paths[0])
+        return record_path(records / self.folder, gpu)
 
     def load(self, path: Path) -> T:
         """Read and check one file; an unchanged file is read once.
@@ -65,10 +60,9 @@ class Kind(Generic[T]):
 
         The record that the chapters quote comes first, the others by file name.
         """
-        places = self._places(records or data_folder("records"))
-        paths = {path.name: path for place in places[::-1] for path in place.glob("*.json")}
-        names = sorted(paths, key=lambda name: (name != CHAPTERS_RECORD, name))
-        return [self.load(paths[name]) for name in names]
+        paths = ((records or data_folder("records")) / self.folder).glob("*.json")
+        ordered = sorted(paths, key=lambda path: (path.name != CHAPTERS_RECORD, path.name))
+        return [self.load(path) for path in ordered]
 
     def save(self, path: Path, record: T) -> None:
         """Check a record and write it atomically."""
@@ -105,10 +99,6 @@ class Kind(Generic[T]):
             self.save(path, cast(Any, self.cls)(gpu, (*runs, run)))
         return path
 
-    def _places(self, records: Path) -> list[Path]:
-        folders = (self.folder, self.former_folder)
-        return [records / folder for folder in folders if folder is not None]
-
     def _read(self, path: Path) -> Any:
         name = f"{self.noun} file"
         try:
@@ -120,8 +110,7 @@ class Kind(Generic[T]):
         except (ValueError, RecursionError) as error:  # JSON, UTF-8, digits, or brackets
             raise LabError(
                 f"The {name} {path.name} is not complete JSON ({error}). It was truncated or "
-                "edited. Restore it from version control, or remove it and run "
-                f"'sgemm-lab {self.command}' again."
+                "edited. Restore it from version control, or remove it and measure again."
             ) from None
 
     def _decoded(self, data: Any, path: Path) -> T:
@@ -130,8 +119,7 @@ class Kind(Generic[T]):
         if found != self.number or isinstance(found, bool):
             raise LabError(
                 f"The {name} has format {found}; this version of the book reads format "
-                f"{self.number}. Run 'sgemm-lab {self.command}' again, or use the version that "
-                "wrote the file."
+                f"{self.number}. Measure again, or use the version that wrote the file."
             )
         try:
             return decode(self.cls, {key: part for key, part in data.items() if key != "format"})

@@ -191,4 +191,4 @@ class MultiGpuRecord:
     runs: tuple[MultiGpuRun, ...]
 
 
-MULTI_GPU_RECORDS = Kind(MultiGpuRecord, "multi-gpu", "multi_gpu", former_folder="several")
+MULTI_GPU_RECORDS = Kind(MultiGpuRecord, "multi_gpu")

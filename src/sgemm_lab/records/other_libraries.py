@@ -47,4 +47,4 @@ class Comparison(RunEnvironment):
     """At ``FORTY_SHAPES``; empty in runs that did not measure them."""
 
 
-COMPARISONS = Kind(Comparison, "other-libraries", "other_libraries", former_folder="others")
+COMPARISONS = Kind(Comparison, "other_libraries")

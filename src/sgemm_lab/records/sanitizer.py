@@ -49,4 +49,4 @@ class SanitizerRun(Dated):
     kernels: tuple[JudgedKernel, ...]
 
 
-SANITIZER_RUNS = Kind(SanitizerRun, "sanitizer", "sanitizer")
+SANITIZER_RUNS = Kind(SanitizerRun, "sanitizer")

@@ -12,7 +12,7 @@ from sgemm_lab.errors import LabError
 from sgemm_lab.records.gpu_record import Record, Score
 from sgemm_lab.records.json_files import Kind
 
-RECORDS = Kind(Record, "record")
+RECORDS = Kind(Record)
 load_record = RECORDS.load
 
 

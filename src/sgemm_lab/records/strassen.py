@@ -150,7 +150,7 @@ def level_error_name(arithmetic: str, levels: int) -> str:
     return f"{strassen_over(arithmetic)}:levels={levels}"
 
 
-STRASSEN_RECORDS = Kind(StrassenRecord, "strassen record", "strassen", former_folder="fewer")
+STRASSEN_RECORDS = Kind(StrassenRecord, "strassen")
 
 
 def latest(record: StrassenRecord) -> StrassenRun:

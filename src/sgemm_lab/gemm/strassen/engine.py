@@ -10,7 +10,6 @@ import numpy as np
 
 from sgemm_lab.cuda.compiler import compile_source
 from sgemm_lab.cuda.launch import (
-    LoadedKernel,
     check_arrays,
     device_target,
     load_function,
@@ -34,7 +33,7 @@ from sgemm_lab.gemm.strassen.plan import (
 )
 from sgemm_lab.gemm.strassen.winograd import PRODUCTS, QUADRANTS
 from sgemm_lab.hardware import FLOAT_BYTES
-from sgemm_lab.kernel import Kernel, Size
+from sgemm_lab.kernel import Size
 from sgemm_lab.text import bytes_moved_text
 
 SOURCE = Path(__file__).with_name("additions.cu")
@@ -184,17 +183,17 @@ def _matrix(places: dict[str, Any], view: View) -> Any:
     return flat[view.offset : view.offset + view.elements].reshape(view.rows, view.columns)
 
 
-def random_product_error(plan: Plan, *, live: bool, kernel: Kernel | None = None) -> float:
+def random_product_error(plan: Plan, *, live: bool) -> float:
     """Multiply random matrices by a plan; return the norm-wise error.
 
-    A ``live`` product is the GPU's, with a kernel or the dispatcher for its leaves, else NumPy's.
+    A ``live`` product is the GPU's, with the dispatcher for its leaves, else NumPy's.
     """
     m, n, k = plan.size
     library: Any = require_gpu() if live else np
     a, b = (matrix(library, UNIFORM, shape, seed) for shape, seed in (((m, k), 1), ((k, n), 2)))
     if live:
         c = library.full((m, n), library.nan, dtype="float32")
-        GpuProduct(plan, LoadedKernel(kernel) if kernel else None)(a, b, c)
+        GpuProduct(plan)(a, b, c)
     else:
         c = run_in_numpy(plan, a, b)
     return norm_error(library, a, b, c, sampled_rows(m))

@@ -17,39 +17,10 @@ from sgemm_lab.files import data_folder, read_source
 from sgemm_lab.kernel import Kernel, parse_kernel
 from sgemm_lab.shared_code import FILE, INCLUDE, with_shared_code
 
-ALIASES: dict[str, str] = {
-    "inside": "hoisted_guard",
-    "by_column": "column_order",
-    "ahead": "register_prefetch",
-    "lane_map": "small_tile:BM=128,BN=256,TN=16,WM=64,WN=64,STAGES=3",
-    "whole_tiles": "per_warp_stages",
-    "warp_groups": "wgmma_tf32",
-    "three_products": "promoted:PASSES=1",
-}
-"""Former names of kernels, without constants, each with the kernel's current name.
-
-The current name has constants where the defaults have changed since.
-
-Every look-up by name, and every record that is read, accepts a former name.
-"""
-
 Files = tuple[tuple[str, int], ...]
 """Paths of files, each with its modification time in nanoseconds."""
 
 _FILE_NAME = re.compile(r"(\d+)([a-z]*)_(\w+)", re.A)
-
-
-def current_name(name: str) -> str:
-    """Return the current name of a kernel, given a current or former one.
-
-    Constants stay: where "tiles" is a former name of "tiled", "tiles:TILE=16" is "tiled:TILE=16".
-    A name that no kernel has or had is returned unchanged.
-    """
-    base, colon, constants = name.partition(":")
-    renamed = ALIASES.get(base, base)
-    if ":" not in renamed:
-        return f"{renamed}{colon}{constants}"
-    return _with_former_constants(renamed, name)
 
 
 def load_kernels(*, variants: bool = False) -> list[Kernel]:
@@ -64,7 +35,7 @@ def load_kernel(name: str) -> Kernel:
     Raises:
         LabError: there is no such kernel (the message names the nearest) or constant.
     """
-    return _load_kernel(current_name(name), _book_files())
+    return _load_kernel(name, _book_files())
 
 
 def book_kernel(name: str) -> Kernel | None:
@@ -75,7 +46,7 @@ def book_kernel(name: str) -> Kernel | None:
 def book_kernels(names: Iterable[str]) -> list[Kernel | None]:
     """Return what ``book_kernel`` does for each name; the folder is listed once."""
     files = _book_files()
-    return [_book_kernel(current_name(name), files) for name in names]
+    return [_book_kernel(name, files) for name in names]
 
 
 def _book_kernel(name: str, files: Files) -> Kernel | None:
@@ -100,7 +71,7 @@ def load_kernel_file(path: Path) -> Kernel:
     """
     names = _read_kernels(_book_files())
     match = _FILE_NAME.fullmatch(path.stem)
-    base = current_name(match[3] if match else path.stem)
+    base = match[3] if match else path.stem
     name = base if base in names else path.stem
     kernel = _parse_file(name, path)
     if is_builtin(kernel):
@@ -190,13 +161,3 @@ def _constants(name: str) -> dict[str, int]:
     if not all(constant and value.isdecimal() for constant, _, value in pairs):
         raise LabError(f"'{name}' cannot be read. Write it like '{base}:TILE=16'.")
     return {constant: int(value) for constant, _, value in pairs}
-
-
-@lru_cache(maxsize=256)
-def _with_former_constants(renamed: str, former: str) -> str:
-    """Return ``renamed``, whose constants are former defaults, with those of ``former``."""
-    try:
-        kernel = _load_kernel(renamed, _book_files())
-        return kernel.with_constants(**_constants(former)).name if ":" in former else kernel.name
-    except LabError:
-        return former

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from sgemm_lab.catalogue import current_name
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Size
 from sgemm_lab.lab import session
@@ -77,7 +76,6 @@ def _pair(record: Record, idea: Idea, size: Size) -> tuple[float, float]:
     """
     for run in sorted(record.runs, key=lambda run: run.date, reverse=True):
         speeds = {one.kernel: one.gflops for one in run.measurements if one.size == size}
-        names = (current_name(idea.before), current_name(idea.name))
-        if speeds.keys() >= {*names}:
-            return speeds[names[0]], speeds[names[1]]
+        if speeds.keys() >= {idea.before, idea.name}:
+            return speeds[idea.before], speeds[idea.name]
     raise LabError(f"{record.gpu.name} has no run of both '{idea.before}' and '{idea.name}'.")

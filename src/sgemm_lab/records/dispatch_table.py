@@ -18,7 +18,7 @@ from sgemm_lab.kernel import Size
 from sgemm_lab.records.gpu_record import (
     Count,
     Device,
-    KernelName,
+    Name,
     NotNegative,
     OfSize,
     RunEnvironment,
@@ -35,7 +35,7 @@ Coefficients = tuple[NotNegative, ...]
 class Point(TimedWithCublas):
     """One kernel at one size. Seconds are medians per launch, interleaved with cuBLAS."""
 
-    kernel: KernelName
+    kernel: Name
     """With the constants that differ from its file: "cluster_split:SPLIT=4"."""
     fingerprint: str
     """Of the measured source."""
@@ -69,7 +69,7 @@ class Search(RunEnvironment):
 class TimeModelFit:
     """The fitted time of one kernel: seconds per unit of each term of ``gemm.dispatch.model``."""
 
-    kernel: KernelName
+    kernel: Name
     fingerprint: str
     """Of the measured source."""
     resident: Count
@@ -115,13 +115,13 @@ class DrawnShape(TimedWithCublas):
     m: Count
     n: Count
     k: Count
-    kernel: KernelName
+    kernel: Name
     """That it picked, or "cublas"."""
     seconds: Seconds
     cublas_seconds: Seconds
     predicted_seconds: Seconds | None = None
     """By the model."""
-    best: KernelName | None = None
+    best: Name | None = None
     """The fastest candidate; None if candidates were not measured."""
     best_seconds: Seconds | None = None
     tune: str | None = None

@@ -10,9 +10,8 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Annotated, Any
 
-from sgemm_lab.catalogue import current_name
 from sgemm_lab.kernel import Kernel, Size
-from sgemm_lab.records.schema import Conversion, Rule
+from sgemm_lab.records.schema import Rule
 
 CUBLAS = "cublas"
 
@@ -45,8 +44,6 @@ _NOT_BELOW_ZERO = Rule(lambda number: number >= 0, "0 or more")
 _NOT_EMPTY = Rule(lambda found: len(found) > 0, "not empty")
 
 Name = Annotated[str, _NOT_EMPTY]
-KernelName = Annotated[str, _NOT_EMPTY, Conversion(current_name)]
-"""A kernel's name. A record with a former name is read with the current one."""
 Count = Annotated[int, _ABOVE_ZERO]
 Seconds = Annotated[float, _ABOVE_ZERO]
 NotNegative = Annotated[float, _NOT_BELOW_ZERO]
@@ -98,7 +95,7 @@ class TimedWithCublas(OfSize):
 class Measurement(OfSize):
     """Samples of one kernel, or of cuBLAS, at one size. Seconds are per launch."""
 
-    kernel: KernelName
+    kernel: Name
     fingerprint: str
     """``Kernel.fingerprint`` of the measured source; empty for cuBLAS."""
     m: Count
@@ -109,7 +106,7 @@ class Measurement(OfSize):
     seconds: Samples
     graph: bool | None = None
     """True if the launches of a sample were replayed as a CUDA graph."""
-    picked: KernelName | None = None
+    picked: Name | None = None
     """The kernel that the dispatcher chose (``matmul`` only); the fingerprint is of its source."""
     error: NotNegative | None = None
     """‖C − A·B‖ / ‖A·B‖ over all elements, A·B in float64, inputs distributed as in the timing.
@@ -162,7 +159,7 @@ class Reading:
 class Counters(OfSize):
     """Hardware counters of one launch, by the names in ``METRICS``."""
 
-    kernel: KernelName
+    kernel: Name
     fingerprint: str
     m: Count
     n: Count
@@ -174,7 +171,7 @@ class Counters(OfSize):
 class Accuracy(OfSize):
     """Error of C against A·B in float64, for one input distribution and size."""
 
-    kernel: KernelName
+    kernel: Name
     fingerprint: str
     inputs: Annotated[str, Rule(lambda name: name in INPUTS, f"one of {', '.join(INPUTS)}")]
     m: Count

@@ -2,7 +2,7 @@
 
 The dataclasses are the schema. A field is a dataclass, ``str``, ``int``, ``float``, ``bool``, a
 tuple of any length, a dictionary with string keys, or one of these or None. ``Annotated`` adds
-rules and conversions. An integer in a ``float`` field stays an integer, so a file that is read and
+rules. An integer in a ``float`` field stays an integer, so a file that is read and
 written again keeps every character.
 """
 
@@ -37,13 +37,6 @@ class Rule:
 
     holds: Callable[[Any], bool]
     text: str
-
-
-@dataclass(frozen=True)
-class Conversion:
-    """A function that each value passes through when it is read."""
-
-    convert: Callable[[Any], Any]
 
 
 def decode(cls: type[T], data: Any) -> T:
@@ -119,11 +112,9 @@ def _reader(cls: Any) -> _Reader:
     return _plain_reader(cls)
 
 
-def _marked_reader(mark: Rule | Conversion, read: _Reader) -> _Reader:
+def _marked_reader(mark: Rule, read: _Reader) -> _Reader:
     def checked(data: Any) -> Any:
         value = read(data)
-        if isinstance(mark, Conversion):
-            return mark.convert(value)
         if not mark.holds(value):
             raise _mismatch(data, mark.text)
         return value

@@ -7,7 +7,6 @@ from sgemm_lab.errors import LabError
 from sgemm_lab.records.gpu_record import (
     Count,
     Device,
-    KernelName,
     Name,
     NotNegative,
     OfSize,
@@ -31,7 +30,7 @@ class MeasuredPlan:
     levels: Whole
     leaf: tuple[Count, ...]
     """M, N, K of the leaf products."""
-    kernel: KernelName
+    kernel: Name
     """The kernel of the leaves."""
     workspace_bytes: Whole
     moved_bytes: Whole
@@ -90,7 +89,7 @@ class Errors(OfSize):
 class Inside:
     """Strassen's product whose leaves all run one kernel that does not multiply in FP32."""
 
-    kernel: KernelName
+    kernel: Name
     fingerprint: str
     """Of the kernel's source."""
     arithmetic: Name

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sgemm_lab.errors import LabError
-from sgemm_lab.records.gpu_record import KernelName
+from sgemm_lab.records.gpu_record import Name
 from sgemm_lab.records.json_files import record_path
 from sgemm_lab.records.schema import SchemaError, decode
 
@@ -20,7 +20,7 @@ FOLDER = "wgsl"
 class CardStep:
     """Samples of one program."""
 
-    name: KernelName
+    name: Name
     fingerprint: str
     """Of the program's code, without the constants of its variant."""
     seconds: tuple[float, ...]

@@ -11,7 +11,6 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from sgemm_lab.catalogue import current_name
 from sgemm_lab.errors import LabError
 from sgemm_lab.files import read_source
 from sgemm_lab.kernel import Kernel, parse_kernel
@@ -39,7 +38,7 @@ def all_programs() -> list[Kernel]:
 
 def load_program(name: str) -> Kernel:
     """Return the program called ``name``, perhaps with other constants: "register_cache:BM=128"."""
-    base, _, constants = current_name(name).partition(":")
+    base, _, constants = name.partition(":")
     found = next((one for one in load_programs() if one.name == base), None)
     if found is None:
         raise LabError(f"'{base}' is not there in WGSL. It has {', '.join(program_names())}.")

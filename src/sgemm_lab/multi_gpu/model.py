@@ -7,12 +7,11 @@ direction.
 """
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
-from sgemm_lab.kernel import Size
 from sgemm_lab.multi_gpu.plan import Multiply, Plan, Receive
 
 
@@ -39,33 +38,20 @@ class Link:
         return cls(max(0.0, float(start)), float(1 / slope))
 
 
-ProductSeconds = Callable[[Size, bool], float]
-"""Seconds of a product of M, N, K on a GPU; the second argument is whether it adds to C."""
-
-
-def at_rate(flop_per_second: float, start: float = 0.0) -> ProductSeconds:
-    """Return a model of products at one rate, with a latency of ``start`` seconds."""
-
-    def seconds(size: Size, _adds: bool) -> float:
-        return start + 2 * math.prod(size) / flop_per_second
-
-    return seconds
-
-
-def seconds(plan: Plan, link: Link, product: ProductSeconds, *, overlap: bool = True) -> float:
-    """Return the predicted time of a plan.
+def seconds(plan: Plan, link: Link, flop_per_second: float, *, overlap: bool = True) -> float:
+    """Return the predicted time of a plan whose products have one rate.
 
     With ``overlap`` a GPU multiplies and transfers concurrently, where buffers allow; otherwise
     sequentially. A transfer begins when both its GPUs are ready.
     """
-    return _Clock(plan, link, product, overlap).run()
+    return _Clock(plan, link, flop_per_second, overlap).run()
 
 
 class _Clock:
     """Simulate a plan round by round, with a clock for each queue of each GPU."""
 
-    def __init__(self, plan: Plan, link: Link, product: ProductSeconds, overlap: bool) -> None:
-        self._plan, self._link, self._product = plan, link, product
+    def __init__(self, plan: Plan, link: Link, rate: float, overlap: bool) -> None:
+        self._plan, self._link, self._rate = plan, link, rate
         self._multiplying = [0.0] * plan.gpus
         # Without overlap both queues are the same list.
         self._moving = [0.0] * plan.gpus if overlap else self._multiplying
@@ -83,7 +69,7 @@ class _Clock:
     def _multiply(self, gpu: int, step: Multiply) -> None:
         ready = (self._filled.get((gpu, name), 0.0) for name in (step.a, step.b))
         start = max(self._multiplying[gpu], *ready)
-        end = start + self._product(step.size, step.adds)
+        end = start + 2 * math.prod(step.size) / self._rate
         self._multiplying[gpu] = end
         for name in (step.a, step.b):
             self._mark_read(gpu, name, end)

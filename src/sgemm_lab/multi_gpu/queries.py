@@ -7,7 +7,7 @@ from typing import Any
 
 from sgemm_lab.errors import LabError
 from sgemm_lab.multi_gpu.layouts import make_plan
-from sgemm_lab.multi_gpu.model import Link, at_rate, seconds
+from sgemm_lab.multi_gpu.model import Link, seconds
 from sgemm_lab.multi_gpu.plan import Plan
 from sgemm_lab.records.multi_gpu import (
     BOTH_WAYS,
@@ -179,5 +179,5 @@ def predicted(times: ProductTimes, link: Link, *, overlap: bool) -> float:
     plan = make_plan(case.layout, case.size, case.gpus)
     busiest = max(sum(2 * m * n * k for m, n, k in (s.size for s in share.products))
                   for share in plan.shares)  # fmt: skip
-    rate = at_rate(busiest / statistics.median(times.products))
+    rate = busiest / statistics.median(times.products)
     return seconds(plan, link, rate, overlap=overlap)

@@ -59,23 +59,9 @@ export function sizeText(size: number[]) {
   return new Set(size).size === 1 ? `${size[0]}³` : size.join("×");
 }
 
-/** A number to nine digits, as many as tell two floats apart: Python's `%.9g`. */
-function nineDigits(value: number) {
-  if (!Number.isFinite(value)) return `${value}`.replace("Infinity", "inf").replace("NaN", "nan");
-  const [digits, power] = halfToEven(value, 9).split("e");
-  const exponent = Number(power);
-  if (exponent < -4 || exponent >= 9) {
-    const short = digits.includes(".") ? digits.replace(/\.?0+$/, "") : digits;
-    return `${short}e${signed(exponent)}`;
-  }
-  const plain = Number(`${digits}e${exponent}`).toFixed(8 - exponent);
-  const short = plain.includes(".") ? plain.replace(/\.?0+$/, "") : plain;
-  return Object.is(value, -0) ? "-0" : short;
-}
-
 /** An error to three digits, such as "2.44·10⁻⁷". */
 export function errorText(error: number) {
-  const [digits, power] = halfToEven(error, 3).split("e");
+  const [digits, power] = error.toExponential(2).split("e");
   return `${digits}·${powerOfTen(Number(power))}`;
 }
 
@@ -85,24 +71,6 @@ function powerOfTen(power: number) {
   return `10${power < 0 ? "⁻" : ""}${raised.join("")}`;
 }
 
-/** An exponent with its sign and two digits or more. */
-function signed(exponent: number) {
-  return `${exponent < 0 ? "-" : "+"}${`${Math.abs(exponent)}`.padStart(2, "0")}`;
-}
-
-/**
- * A number with so many digits and an exponent; where the rest is exactly a half, the last digit is
- * even. JavaScript alone would round such a half up.
- */
-function halfToEven(value: number, digits: number) {
-  const rounded = value.toExponential(digits - 1);
-  const exact = value.toExponential(100); // all digits of any number that halves can arise from
-  const rest = exact.slice(exact.indexOf(".") + digits, exact.indexOf("e"));
-  const last = Number(exact[exact.indexOf(".") + digits - 1]);
-  if (!/^50*$/.test(rest) || last % 2 !== 0) return rounded;
-  return `${exact.slice(0, exact.indexOf(".") + digits)}${exact.slice(exact.indexOf("e"))}`;
-}
-
 const FORMATS: Record<string, (value: number, words: string) => string> = {
   comma,
   number,
@@ -110,7 +78,8 @@ const FORMATS: Record<string, (value: number, words: string) => string> = {
   share: tenthsPercent,
   ratio,
   tenths: (value) => `${tenths(value)}`,
-  nine: nineDigits,
+  nine: (value) =>
+    `${Number(value.toPrecision(9))}`.replace("Infinity", "inf").replace("NaN", "nan"),
   plural,
   one: (value, words) => words.split("|")[value === 1 ? 0 : 1],
 };

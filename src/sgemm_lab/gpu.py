@@ -35,26 +35,15 @@ class Gpu:
     dram_gbs: float
     memory_bus_bits: int
     l2_bytes: int
-    sources: dict[str, str]
     dram_gb: int = 0
     """Capacity of DRAM in 10⁹ bytes; 0 where it is not known."""
     source: str = "data sheet"
     """Label of the sources on a page."""
 
     @property
-    def shared_per_sm(self) -> int:
-        """Maximum shared memory of an SM in bytes."""
-        return limits_of(self.compute_capability).shared_per_sm
-
-    @property
     def shared_per_block(self) -> int:
         """Maximum shared memory of a block in bytes."""
         return limits_of(self.compute_capability).shared_per_block
-
-    @property
-    def threads_per_sm(self) -> int:
-        """Maximum number of resident threads of an SM."""
-        return limits_of(self.compute_capability).threads_per_sm
 
     @property
     def peak_gflops(self) -> float:
@@ -87,25 +76,10 @@ class Gpu:
         """Peak shared-memory GB/s: SMs × 128 B × clock."""
         return self.sms * WAVEFRONT_BYTES * self.clock_mhz / 1e3
 
-    @property
-    def ridge(self) -> float:
-        """Intensity in FLOP per DRAM byte above which arithmetic is the limit."""
-        return self.peak_gflops / self.dram_gbs
 
-
-_NUMBERS = (
-    "sms", "fp32_lanes", "tf32_fmas", "fp16_fmas", "clock_mhz", "dram_gb", "dram_gbs",
-    "memory_bus_bits", "l2_bytes",
-)  # fmt: skip
-
-
-def _gpu(l2_mb: int, sources: dict[str, str], **fields: Any) -> Gpu:
-    """Return a data sheet of ``gpus.toml``."""
-    usual = sources.pop("all")
-    rates = f"from the dense TFLOP/s of its tensor cores and the clock in: {usual}"
-    known = {"tf32_fmas": rates, "fp16_fmas": rates, **sources}
-    of_each = {number: known.get(number, usual) for number in _NUMBERS}
-    return Gpu(**fields, l2_bytes=l2_mb * 1024**2, sources=of_each)
+def _gpu(l2_mb: int, sources: object, **fields: Any) -> Gpu:
+    """Return a data sheet of ``gpus.toml``; where its numbers come from is for readers of that."""
+    return Gpu(**fields, l2_bytes=l2_mb * 1024**2)
 
 
 _SHEETS = tomllib.loads(Path(__file__).with_name("gpus.toml").read_text(encoding="utf-8"))

@@ -14,4 +14,4 @@ def test_intensity_of_a_tile(rows: int, columns: int, expected: float) -> None:
 
 def test_constants_that_a_kernel_lacks_are_1_or_its_tile() -> None:
     assert Tile.from_constants({"TILE": 32}) == Tile(32, 32, 32)
-    assert Tile.from_constants({"BM": 64, "BN": 32, "TM": 4}) == Tile(64, 32, tm=4)
+    assert Tile.from_constants({"BM": 64, "BN": 32, "TM": 4}) == Tile(64, 32)

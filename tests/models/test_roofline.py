@@ -112,7 +112,6 @@ def test_a_gpu_without_data_sheet_has_its_drivers_description() -> None:
     assert ours.dram_gbs == 2 * 9000.7 * 384 / 8 / 1e3  # 864 GB/s, as the L40S has them
     assert ours.peak_gflops == 142 * 128 * 2 * 2520 / 1e3
     assert [roof.source for roof in data_sheet_roofs(ours)][1] == "its driver"
-    assert ours.threads_per_sm == find_gpu("l4").threads_per_sm
     assert records_of([Record(described, ())], ours) == [Record(described, ())]
 
 

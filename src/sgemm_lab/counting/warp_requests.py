@@ -4,13 +4,12 @@ from typing import Literal, TypedDict
 
 import numpy as np
 
-from sgemm_lab.counting.kernel_counts import book_arguments
-from sgemm_lab.counting.launch_limits import max_basic_blocks
+from sgemm_lab.counting.kernel_counts import launch
 from sgemm_lab.counting.shared_arrays import shared_parts, shared_shapes
 from sgemm_lab.cuda.shipped_ptx import kernel_ptx
 from sgemm_lab.errors import LabError
-from sgemm_lab.kernel import ENTRY, Kernel, Size
-from sgemm_lab.simulator import WarpRequest, simulate
+from sgemm_lab.kernel import Kernel, Size
+from sgemm_lab.simulator import WarpRequest
 
 _LARGEST_PRODUCT = 256**3
 """A pattern of addresses shows at small sizes; above this M·N·K the reader would wait."""
@@ -56,24 +55,18 @@ def warp_requests(
             f"{m}×{n}×{k} is more than a pattern of addresses needs. "
             "Choose sizes whose product is at most 256·256·256."
         )
-    arguments = book_arguments(shape, np.ones((m, k), np.float32), np.ones((k, n), np.float32))
-    made = simulate(
+    made = launch(
         kernel_ptx(kernel),
-        ENTRY,
-        shape.grid,
-        shape.block,
-        arguments,
-        shape.shared_bytes,
+        shape,
+        np.ones((m, k), np.float32),
+        np.ones((k, n), np.float32),
         shared_parts=shared_parts(kernel),
-        cooperative=shape.workspace_bytes > 0,
         check_hazards=False,
         requests_of=(0, 0),
-        max_basic_blocks=max_basic_blocks((m, n, k)),
         time_limit=_TIME_LIMIT,
     ).requests
     assert made is not None
-    shapes = {name: list(arguments[name].shape) for name in "ABC"}
-    shapes |= shared_shapes(kernel)
+    shapes = {"A": [m, k], "B": [k, n], "C": [m, n], **shared_shapes(kernel)}
     texts = kernel.source.splitlines()
     found: dict[tuple[object, ...], Request] = {}
     for request in made:

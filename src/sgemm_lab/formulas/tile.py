@@ -8,14 +8,12 @@ from dataclasses import dataclass
 class Tile:
     """A block tile of ``bm``×``bn`` elements of C with K tiles of ``bk``.
 
-    Each thread computes ``tm``×``tn`` elements. Constants that a kernel lacks are 1.
+    Constants that a kernel lacks are 1.
     """
 
     bm: int = 1
     bn: int = 1
     bk: int = 1
-    tm: int = 1
-    tn: int = 1
 
     @classmethod
     def from_constants(cls, constants: Mapping[str, int]) -> "Tile":
@@ -25,8 +23,6 @@ class Tile:
             bm=constants.get("BM", side),
             bn=constants.get("BN", side),
             bk=constants.get("BK", side),
-            tm=constants.get("TM", 1),
-            tn=constants.get("TN", 1),
         )
 
     @property

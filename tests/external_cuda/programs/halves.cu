@@ -10,7 +10,7 @@ int main() {
     __half *x;
     cudaMalloc(&x, 128);
     cudaMemcpy(x, h.data(), 128, cudaMemcpyHostToDevice);
-    twice<<<1, 64>>>(x, 64);
+    twice << <1, 64 >> > (x, 64);
     cudaMemcpy(h.data(), x, 128, cudaMemcpyDeviceToHost);
     printf("%f\n", (float)h[5]);
 }

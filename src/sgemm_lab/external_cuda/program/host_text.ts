@@ -3,6 +3,7 @@
 // - `long`, `size_t` and `sizeof` have 8 bytes, as on the machines that CUDA runs on, though
 //   WebAssembly has 4;
 // - functions of the device alone have no body, as their words are unknown here;
+// - `<< <` and `>> >` of a launch have no blanks;
 // - includes name what is there: headers of the project; CUDA's own are `host_cuda.h`.
 
 import type { CudaFile } from "../cuda_file.ts";
@@ -42,6 +43,7 @@ export function hostTexts(file: CudaFile, isWide: boolean): Record<string, strin
         ...includes(tokens, names),
         ...bodies(text, tokens, marks),
         ...linkages(tokens),
+        ...launches(tokens),
         ...(isWide ? widths(tokens) : []),
       ];
       return [names.get(name), edited(text, edits)];
@@ -130,6 +132,16 @@ function linkages(tokens: Token[]): Edit[] {
     const last = isBlock ? matching(tokens, at + 1) : at + 4;
     const isOfKernels = tokens.slice(at, last).some((one) => one.text === "__global__");
     return isOfKernels ? { start, end, text: '"C++"' } : [];
+  });
+}
+
+/** A launch as clang wants it: `k<<<1, 1>>>(x)` where a file has `k << <1, 1 >> > (x)`. */
+function launches(tokens: Token[]): Edit[] {
+  return tokens.flatMap(({ text, start }, at) => {
+    if (text === "<<<") return [{ start, end: tokens[at].end, text }];
+    const ends = [1, 2, 3].map((next) => tokens[at + next]);
+    const isEnd = text === ">" && ends.map((one) => one?.text).join(" ") === "> > (";
+    return isEnd ? [{ start, end: ends[1].end, text: ">>>" }] : [];
   });
 }
 

@@ -83,10 +83,6 @@ def test_right_kernels_are_right(text: str, arguments: str | None) -> None:
 @pytest.mark.parametrize(
     ("text", "arguments", "grid", "cause"),
     [
-        (product(PLAIN, "acc"), "A B C M K N", GRID,
-         "C is right if the arguments stand in another order: --args 'A B C M N K'."),
-        (product(PLAIN, "acc"), "C A B M N K", GRID,
-         "C is right if the arguments stand in another order: --args 'A B C M N K'."),
         (product(PLAIN, "acc", a="A[k * M + i]", b="B[j * K + k]", place="j * M + i"), None, GRID,
          "C is right if A and B and C lie by columns: --args 'A:col B:col C:col M N K'."),
         (product(PLAIN, "acc", b="B[j * K + k]"), None, GRID,

@@ -126,11 +126,6 @@ def test_usual_signatures_are_told_by_their_names(signature: str, arguments: str
     assert parameters("gemm", signature)["product"] == arguments
 
 
-def test_leading_dimensions_by_columns() -> None:
-    signature = "int m, int n, int k, float* A, int lda, float* B, int ldb, float* C, int ldc"
-    assert parameters("gemm", signature)["byColumns"] == "M N K A:col M B:col K C:col M"
-
-
 @pytest.mark.parametrize(
     ("kernel", "signature"),
     [

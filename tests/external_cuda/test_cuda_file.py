@@ -62,9 +62,9 @@ def parameters(found: Sources, entry: str, types: Sequence[str] = ("u64",) * 12)
         """({ kernel, file, values }, types) => {
             const slots = structs.slotsOf(kernel.parameters, types, file, values);
             const fields = slots.flatMap((slot) => slot.fields);
-            const product = (turned) => signatures.productArguments(kernel.name, fields, turned);
+            const product = signatures.productArguments(kernel.name, fields);
             const suggested = fields.map((one, at) => signatures.suggestion(one, at + 1));
-            return { slots, product: product(false), byColumns: product(true), suggested };
+            return { slots, product, suggested };
         }""",
         found, entry, types,
     )  # fmt: skip

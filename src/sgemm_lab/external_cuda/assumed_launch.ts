@@ -232,7 +232,7 @@ class Assuming {
     const { opened } = this.unknown;
     const fields = this.#fields;
     const sizes = sizesAmong(fields);
-    const isProduct = productArguments(opened.kernel.name, fields, false) !== null;
+    const isProduct = productArguments(opened.kernel.name, fields) !== null;
     const first = isProduct ? OF_PRODUCT : sizeOf(sizes.length);
     const step = stepOf(opened.file);
     const least = Math.max(LEAST, first >> (2 * (this.plan.shrunk ?? 0)));

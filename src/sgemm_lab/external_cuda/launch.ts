@@ -271,7 +271,8 @@ export const resumed = (kernel: Kernel, launch: FoundLaunch): Prepared => ({
 export function prepare(kernel: Kernel): Prepared {
   const unknown = bare(kernel);
   const { fields, opened } = unknown;
-  const text = kernel.args ?? (fields.length ? productText(unknown, false) : "");
+  const { name } = opened.kernel;
+  const text = kernel.args ?? (fields.length ? productArguments(name, fields) : "");
   const listed = fields.map(declared).join(", ");
   if (text === null) {
     const suggested = fields.map((one, at) => suggestion(one, at + 1)).join(" ");
@@ -292,10 +293,6 @@ export function prepare(kernel: Kernel): Prepared {
   const prepared = { ...unknown, given };
   return kernel.grid.length && kernel.block.length ? prepared : withHostLaunch(prepared);
 }
-
-/** The arguments of a product by names and types; null if it does not look like one. */
-export const productText = ({ opened, fields }: Prepared, byColumns: boolean) =>
-  productArguments(opened.kernel.name, fields, byColumns);
 
 function refuseMismatch(name: string, one: Given, field: Field, at: number) {
   const found = isArray(one) && one.modes ? one.use : "";

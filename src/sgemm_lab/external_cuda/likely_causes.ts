@@ -1,16 +1,15 @@
 // Likely causes of a wrong product; each is verified before it is reported.
 
-import { LabError } from "../errors.ts";
+import { orNull } from "../errors.ts";
 import type { Size } from "../kernel.ts";
-import { secondsNow } from "../simulator/clock.ts";
 import { comma } from "../text.ts";
-import { type Given, type GivenMatrix, readArguments, textsOf } from "./arguments.ts";
+import { textsOf } from "./arguments.ts";
 import type { Arrays, Prepared, Ran, Settings } from "./launch.ts";
-import { factorsOf, hasBeta, numbersOf, productText, run, turned, valuesOf } from "./launch.ts";
+import { factorsOf, hasBeta, numbersOf, run, turned, valuesOf } from "./launch.ts";
 import { productIn, wrongElements } from "./products.ts";
 
-/** How long other arguments are tried, and one launch with them may take, in seconds. */
-const [SECONDS, TRY_SECONDS] = [10, 3];
+/** How long a launch with other arguments may take, in seconds. */
+const TRY_SECONDS = 3;
 
 /** Why C (M×N) is wrong, where a usual cause explains all of it; "" where none does. */
 export function likelyCause(
@@ -29,7 +28,7 @@ export function likelyCause(
     ofGrid(wrong, kept, size) ||
     ofFactors(prepared, arrays, got) ||
     ofLayout(prepared, arrays, got) ||
-    ofArguments(prepared, size, arrays, settings) ||
+    ofStart(prepared, size, arrays, settings) ||
     (kept.every(Boolean)
       ? "Nothing was written to C. Look at the grid and at the order of the arguments."
       : "")
@@ -95,32 +94,23 @@ function ofLayout(prepared: Prepared, arrays: Arrays, got: Float64Array) {
   return "";
 }
 
-/** C is right with the arguments in another order. */
-function ofArguments(prepared: Prepared, size: Size, arrays: Arrays, settings: Settings) {
+/** C is right where it starts with zeros. */
+function ofStart(prepared: Prepared, size: Size, arrays: Arrays, settings: Settings) {
+  if (hasBeta(prepared)) return "";
+  const given = prepared.given.map((one) =>
+    one.kind === "matrix" && one.name === "C" ? { ...one, zero: true } : one,
+  );
+  const [other, start] = [{ ...prepared, given }, withZeros(arrays)];
   const quick = {
     ...{ ...settings, checkHazards: false, countRequests: false, progress: null },
     timeLimit: Math.min(TRY_SECONDS, settings.timeLimit),
   };
-  const end = secondsNow() + SECONDS;
-  for (const given of candidates(prepared, size)) {
-    if (secondsNow() > end) break;
-    const other = { ...prepared, given };
-    const zero = given.some((one) => one.kind === "matrix" && one.zero);
-    const start = zero ? withZeros(arrays) : arrays;
-    let got: Float64Array | undefined;
-    try {
-      got = run(other, size, start, quick).after.get("C")?.numbers;
-    } catch (error) {
-      if (!(error instanceof LabError)) throw error;
-      continue;
-    }
-    if (!got || !isRight(other, got, productIn(other, start))) continue;
-    const why = zero
-      ? "the kernel adds to what C holds, so C must start with zeros"
-      : "the arguments stand in another order";
-    return `C is right if ${why}: --args '${textsOf(given)}'.`;
-  }
-  return "";
+  const got = orNull(() => run(other, size, start, quick).after.get("C")?.numbers);
+  if (!got || !isRight(other, got, productIn(other, start))) return "";
+  return (
+    "C is right if the kernel adds to what C holds, so C must start with zeros: " +
+    `--args '${textsOf(given)}'.`
+  );
 }
 
 function withZeros({ values, unwritten }: Arrays): Arrays {
@@ -130,48 +120,4 @@ function withZeros({ values, unwritten }: Arrays): Arrays {
     values: new Map([...values, ["C", zeros]]),
     unwritten: unwritten.filter((name) => name !== "C"),
   };
-}
-
-/** Other orders of the arguments: the nearest first, each once. */
-function* candidates(prepared: Prepared, size: Size): Generator<Given[]> {
-  const { given } = prepared;
-  const seen = new Set([textsOf(given)]);
-  for (const one of every(prepared, size)) {
-    if (!seen.has(textsOf(one))) yield one;
-    seen.add(textsOf(one));
-  }
-}
-
-function* every(prepared: Prepared, size: Size): Generator<Given[]> {
-  const { given } = prepared;
-  const matrices = given.filter((one): one is GivenMatrix => one.kind === "matrix");
-  const sizes = given.filter((one) => one.kind === "number" && /^[MNK]{1,2}$/.test(one.text));
-  if (!hasBeta(prepared)) {
-    yield given.map((one) =>
-      one.kind === "matrix" && one.name === "C" ? { ...one, zero: true } : one,
-    );
-  }
-  const byColumns = productText(prepared, true);
-  if (byColumns !== null && !matrices.some((one) => one.byColumns)) yield readArguments(byColumns);
-  const isSquare = new Set(size).size === 1;
-  const [some, others] = [matrices, sizes].map((all) => [...permutations<Given>(all)]);
-  const pairs = some.flatMap((one) =>
-    (isSquare ? others.slice(0, 1) : others).map((other): [Given[], Given[]] => [one, other]),
-  );
-  const away = ([one, other]: [Given[], Given[]]) =>
-    Number(textsOf(one) !== textsOf(matrices)) + Number(textsOf(other) !== textsOf(sizes));
-  for (const [one, other] of pairs.sort((first, second) => away(first) - away(second))) {
-    const [left, rest] = [[...one], [...other]];
-    yield given.map((old) => {
-      const from = matrices.includes(old as GivenMatrix) ? left : sizes.includes(old) ? rest : [];
-      return from.shift() ?? old;
-    });
-  }
-}
-
-function* permutations<One>(all: One[]): Generator<One[]> {
-  if (!all.length) yield [];
-  for (const [at, one] of all.entries()) {
-    for (const rest of permutations(all.toSpliced(at, 1))) yield [one, ...rest];
-  }
 }

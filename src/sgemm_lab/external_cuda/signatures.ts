@@ -18,7 +18,6 @@ const FIELDS = [
 ];
 const SIDES: Record<string, string> = { A: "MK", B: "KN", C: "MN" };
 const LEADING: Record<string, string> = { A: "K", B: "N", C: "N" };
-const LEADING_BY_COLUMNS: Record<string, string> = { A: "M", B: "K", C: "M" };
 const PRODUCT = /gemm|mm|mul|mat|product|mma|hgem|tile|dot/i;
 const SURELY = /gemm|mat.*mul|mul.*mat|matrix.?prod/i;
 const OTHER = /vec|add|trans|softmax|relu|norm|reduc|scan|copy|attention|embed|gemv|conv/i;
@@ -36,7 +35,7 @@ export function plain(name: string) {
 }
 
 /** The arguments of a kernel that multiplies, as `--args` has them; null if it does not look so. */
-export function productArguments(kernel: string, fields: Field[], byColumns: boolean) {
+export function productArguments(kernel: string, fields: Field[]) {
   const pointers = fields.filter(({ pointer }) => pointer);
   const sizes = fields.filter(isSize);
   const scalars = fields.filter((one) => !one.pointer && !isSize(one));
@@ -48,12 +47,12 @@ export function productArguments(kernel: string, fields: Field[], byColumns: boo
   if (OTHER.test(kernel) && !/gemm|matmul/i.test(kernel)) return null;
   if (!PRODUCT.test(kernel) && named(pointers) < 2) return null;
   const roles = rolesOf(pointers);
-  const texts = sizesOf(sizes, byColumns);
+  const texts = sizesOf(sizes);
   if (!texts || (sizes.length === 1 && !PRODUCT.test(kernel))) return null;
   const isBeta = ({ name }: Field) => plain(name).startsWith("bet");
   const betas = scalars.some(isBeta) ? scalars.filter(isBeta) : scalars.slice(1);
   const given = fields.map((one) => {
-    if (one.pointer) return `${roles.shift()}${byColumns ? ":col" : ""}`;
+    if (one.pointer) return roles.shift();
     return isSize(one) ? texts.shift() : betas.includes(one) ? "0" : "1";
   });
   return given.join(" ");
@@ -98,7 +97,7 @@ function rolesOf(pointers: Field[]) {
   return names.map((_, place) => (place === made ? "C" : inputs.shift()));
 }
 
-function sizesOf(sizes: Field[], byColumns: boolean) {
+function sizesOf(sizes: Field[]) {
   if (sizes.some(({ of }) => of)) return sizesOfFields(sizes);
   const names = sizes.map(({ name }) => plain(name));
   const matching = (name: string) => SIZES.filter(([, pattern]) => pattern.test(name));
@@ -106,8 +105,7 @@ function sizesOf(sizes: Field[], byColumns: boolean) {
     const one = matching(names[0]).find(([size]) => size === "M" || size === "K");
     return [one?.[0] ?? "N"];
   }
-  const leading = byColumns ? LEADING_BY_COLUMNS : LEADING;
-  const texts = names.map((name) => matching(name)[0]?.[0]).map((size) => leading[size] ?? size);
+  const texts = names.map((name) => matching(name)[0]?.[0]).map((size) => LEADING[size] ?? size);
   if (texts.every(Boolean)) return texts;
   return sizes.length === 3 ? ["M", "N", "K"] : null;
 }

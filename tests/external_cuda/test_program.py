@@ -6,9 +6,10 @@ import pytest
 from file_reports import checked, errors, followed, program_text
 from turns import TAKES_TURNS, TODAY
 
+from sgemm_lab.cuda.code_cache import FOLDER
 from sgemm_lab.external_cuda import ExternalKernel, Pasted, check_file
 from sgemm_lab.external_cuda.cuda_file import read_sources
-from sgemm_lab.external_cuda.program import follow_program
+from sgemm_lab.external_cuda.program import HEADERS, follow_program
 
 pytestmark = TAKES_TURNS
 
@@ -88,6 +89,18 @@ def test_nothing_is_found_in_a_right_program(text: str) -> None:
     program = followed(text)
     assert not program["stopped"]
     assert errors(program) == []
+
+
+def test_headers_are_read_once_for_all_processes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(FOLDER, str(tmp_path))
+    written = []
+    for _ in range(2):
+        monkeypatch.setattr("sgemm_lab.simulator.worker._idle", [])
+        assert not followed(HALVES)["stopped"]
+        written.append((tmp_path / HEADERS).stat().st_mtime_ns)
+    assert written[0] == written[1]
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,19 @@ const AGAIN = ["--wasm-tier-up", "--wasm-dynamic-tiering"];
 /** npm has checked the package: what of it is never called need not be validated. */
 const WHERE_CALLED = "--wasm-lazy-validation";
 
+/** A file of the package. Node's own Response copies each twice, in pieces. */
+class Whole {
+  body;
+
+  constructor(public bytes: Uint8Array) {
+    this.body = { pipeThrough: () => bytes };
+  }
+
+  arrayBuffer() {
+    return new Uint8Array(this.bytes).buffer;
+  }
+}
+
 let loaded: Promise<Package> | null = null;
 
 /** @param script the address of the package's script */
@@ -21,7 +34,12 @@ export function packageOf(script: string): Promise<Package> {
 async function load(script: string): Promise<Package> {
   const clang: Package = await import(script);
   setFlagsFromString(WHERE_CALLED);
+  const [{ Response }, { compileStreaming }] = [globalThis, WebAssembly];
+  Object.assign(globalThis, { Response: Whole });
+  Object.assign(WebAssembly, { compileStreaming: undefined });
   await clang.runLLVM(null, {}, { fetchProgress: () => {} });
+  Object.assign(globalThis, { Response });
+  Object.assign(WebAssembly, { compileStreaming });
   return { ...clang, runLLVM: (...given) => translatedOnce(() => clang.runLLVM(...given)) };
 }
 

@@ -7,6 +7,7 @@ from time import monotonic
 from typing import Any
 
 from sgemm_lab.clang.package import SCRIPT, package_files
+from sgemm_lab.cuda.code_cache import cache_folder
 from sgemm_lab.cuda.compiler import DEFAULT_TARGET
 from sgemm_lab.errors import LabError
 from sgemm_lab.external_cuda.compile_file import open_file
@@ -21,8 +22,11 @@ MOST_LAUNCHED = 64
 COMPILING_SECONDS = 30.0
 """After compiling for so long, no further kernel of a program is compiled."""
 
-SECONDS = 4.0
+SECONDS = 3.0
 """Processor time of one attempt to follow a program."""
+
+HEADERS = "host_headers.pch"
+"""File in the cache folder: C++'s headers as clang has read them once."""
 
 HALVINGS = ((8, 256), (9, 128))
 """How often large constants are halved where it takes too long, and what none falls below."""
@@ -100,6 +104,11 @@ def _follow(
     sources, compiling = read_sources(pasted), 0.0
     kernels: dict[str, dict[str, str]] = {}
     clang = (package_files() / SCRIPT).as_uri()
+    headers = ""
+    if folder := cache_folder():
+        with suppress(OSError):
+            folder.mkdir(parents=True, exist_ok=True)
+        headers = str(folder / HEADERS)
     while True:
         given: dict[str, Any] = {
             "kernels": kernels,
@@ -108,7 +117,7 @@ def _follow(
             "isSketch": is_sketch,
         }
         progress("run the program's launches")
-        done: Program = sources.ask("follow_program", **given)
+        done: Program = sources.ask("follow_program", **given, headers=headers)
         needs = done["needs"]
         if needs is None:
             return {**given, **done, "text": pasted.text}

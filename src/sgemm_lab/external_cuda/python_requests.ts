@@ -15,6 +15,9 @@ import type { Kernel } from "./launch.ts";
 import { dependsOnSize, elementIn, everyArray, multiplies, resumed, shapeAt } from "./launch.ts";
 import { isWrong } from "./one_launch.ts";
 import { type Opened, openKernel } from "./open_kernel.ts";
+import { readStart } from "./program/host_compiler.ts";
+import { OF_CPP } from "./program/host_text.ts";
+import { kept } from "./program/kept_file.ts";
 import type { Kernels } from "./program/launcher.ts";
 import { MadeValues } from "./program/made_values.ts";
 import { follow } from "./program/program.ts";
@@ -96,15 +99,20 @@ const programs = new Map<string, Watched>();
 async function watched(given: Given) {
   const { key: ofFile, file } = read(given);
   const { kernels, seconds, isSketch } = given;
-  const key = JSON.stringify([ofFile, kernels, isSketch]);
-  const known = programs.get(key);
+  const keyOf = (isSketch: boolean) => JSON.stringify([ofFile, kernels, isSketch]);
+  const known = programs.get(keyOf(isSketch));
   if (known) return known;
   const clang = await packageOf(given.clang);
+  if (given.headers && file.files.some(({ text }) => OF_CPP.test(text))) {
+    readStart(clang, (key, make) => kept(given.headers, key, make));
+  }
   const made = new MadeValues(file);
   const run = (known: Kernels) => follow(file, clang, known, seconds, made);
   const found = watchProgram(run, kernels, { isSketch, made });
   // One that lacks a kernel is followed again, with it.
-  if (found.followed.needs === null) programs.set(key, found);
+  if (found.followed.needs === null) {
+    for (const asked of [isSketch, found.isSketch]) programs.set(keyOf(asked), found);
+  }
   return found;
 }
 

@@ -2,6 +2,7 @@
 
 declare const process: {
   argv: string[];
+  pid: number;
   cpuUsage(): { user: number; system: number };
 };
 
@@ -12,6 +13,8 @@ declare module "node:zlib" {
 declare module "node:fs" {
   export function readFileSync(path: string): Uint8Array;
   export function readSync(file: number, into: Uint8Array, start: number, count: number): number;
+  export function renameSync(from: string, to: string): void;
+  export function writeFileSync(path: string, bytes: Uint8Array): void;
   export function writeSync(file: number, from: Uint8Array, start: number): number;
 }
 

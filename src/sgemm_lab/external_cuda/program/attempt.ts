@@ -89,6 +89,8 @@ const SCALES = [1, 4, 16];
 const NARROW = 2 ** 28;
 /** Time for all that is behind a launch which is too large, and for one launch of that. */
 const [BEHIND_SECONDS, LOOK_SECONDS] = [2, 1];
+/** Time for what follows a launch that shows an error. */
+const MORE_SECONDS = 1;
 const OF_ANY_RESULT = /^(launch|out of bounds|host memory)$/;
 const [ABORTED, DIVIDED] = [134, 136];
 
@@ -192,7 +194,7 @@ class Run {
   /** Go on behind a launch that is too large, for what is wrong whatever it does; or throw the reason. */
   giveUp(error: TooLargeError) {
     if (this.before) return;
-    if (this.made.isMade || !this.instance) throw error;
+    if (this.made.isMade || !this.instance || this.isWrong()) throw error;
     this.isTooLarge = true;
     this.before = this.shown(null, error.message, 0);
     this.end = secondsNow() + BEHIND_SECONDS;
@@ -431,9 +433,14 @@ class Run {
     this.streams.add({ stream, line, what, ...of, run });
   }
 
+  /** Whether a launch has shown an error. */
+  isWrong = () => this.launcher.runs.some(({ hazards }) => hazards.length);
+
   followed(launch: Launch, isWatched: boolean) {
     try {
-      return this.launcher.run(launch, isWatched);
+      const uses = this.launcher.run(launch, isWatched);
+      if (this.isWrong()) this.end = Math.min(this.end, secondsNow() + MORE_SECONDS);
+      return uses;
     } catch (error) {
       if (!(error instanceof TooLargeError)) throw error;
       this.giveUp(error);

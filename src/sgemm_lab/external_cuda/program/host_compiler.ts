@@ -7,7 +7,14 @@ import type { CudaFile } from "../cuda_file.ts";
 import { UnfollowedError } from "./faults.ts";
 import HOST_HEADER from "./host_cuda.h";
 import LIBRARY_HEADER from "./host_libraries.h";
-import { EVERY_HEADER, hostTexts, LIBRARY_FILE, OF_CPP, plainName } from "./host_text.ts";
+import {
+  EVERY_HEADER,
+  hostTexts,
+  LIBRARY_FILE,
+  OF_CPP,
+  plainName,
+  USUAL_HEADERS,
+} from "./host_text.ts";
 
 /** A host program: its module, and what its functions and its kernels are called. */
 export interface HostProgram {
@@ -52,7 +59,7 @@ const LINK = [
 const MOST_EXPANDED = 100_000;
 /** With it headers include no others than they need: they are read in half the time. */
 const LEAN = ["-D_LIBCPP_REMOVE_TRANSITIVE_INCLUDES"];
-const [OLD, EVERYTHING, READ] = ["-std=c++17", "everything.h", "start.pch"];
+const [OLD, EVERYTHING, USUAL, READ] = ["-std=c++17", "everything.h", "usual.h", "start.pch"];
 /** CUDA's header and those of C++ as the compiler keeps them; null until they are read. */
 let start: Uint8Array | null = null;
 /** Errors that other headers of the libraries, or another `long`, do not change. */
@@ -132,10 +139,17 @@ function compiled(
   return outputOf(clang, args, name, { ...own, ...(read && { [READ]: read }) });
 }
 
-/** Let the compiler read once what most files include. What then does not compile does without. */
-export function readStart(clang: Package) {
+/**
+ * Let the compiler read once what most files include. What then does not compile does without.
+ * @param kept what is made of a key, made before or now
+ */
+export function readStart(
+  clang: Package,
+  kept = (_key: string, make: () => Uint8Array | null) => make(),
+) {
   const args = [OLD, ...LEAN, "-emit-pch", "-include", HEADER, "-x", "cuda-header"];
-  start ??= outputOf(clang, args, EVERYTHING, {}).made;
+  const key = [clang.version, ...COMPILE, ...args, USUAL_HEADERS, HOST_HEADER].join("\n");
+  start ??= kept(key, () => outputOf(clang, args, USUAL, {}).made);
 }
 
 /** What the compiler makes of a file, and what it says. */
@@ -148,7 +162,7 @@ function outputOf(
   const named = ["-main-file-name", name, name, "-o", "-"];
   const given = {
     ...{ ...texts, [HEADER]: HOST_HEADER, [LIBRARY_FILE]: LIBRARY_HEADER },
-    ...{ [EVERYTHING]: EVERY_HEADER, [BINARY]: "lab" },
+    ...{ [EVERYTHING]: EVERY_HEADER, [USUAL]: USUAL_HEADERS, [BINARY]: "lab" },
   };
   // It comes by stdout: written to a file of the package, every few bytes copy it whole.
   const { files, output, messages } = run(clang, [...COMPILE, ...args, ...named], given);

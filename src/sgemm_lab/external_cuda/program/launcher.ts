@@ -2,6 +2,7 @@
 
 import { LabError, orNull } from "../../errors.ts";
 import { DeadlockError, EndlessLoopError, TimeLimitError } from "../../simulator/divergence.ts";
+import { getOrInsert } from "../../simulator/get_or_insert.ts";
 import { RACE, UNWRITTEN } from "../../simulator/hazard_log.ts";
 import type { Hazard } from "../../simulator/hazard_types.ts";
 import { storedValues } from "../../simulator/loaded_values.ts";
@@ -77,6 +78,8 @@ const MOST_SIDES = [2 ** 31 - 1, 65_535, 65_535];
 const MOST_ORDERED = 2 ** 13;
 /** What a thread that waits for others reads by. */
 const READS_ANEW = /\b(ld\.(volatile|acquire|relaxed)|atom\.)/;
+/** What makes a compiler read memory again. */
+const MAY_WAIT = new RegExp(`${READS_ANEW.source}|\\b(membar|fence)\\.`);
 /** Threads of a part of a launch that is tried for what waits for all of its blocks. */
 const FEW_THREADS = 2 ** 14;
 /** Bytes of arrays, and of their states, that are compared between launches. */
@@ -96,6 +99,18 @@ function atOnce({ block, sharedBytes, signature: { staticShared } }: Launch) {
     Math.min(32, Math.floor(64 / warps), Math.floor(233_472 / (1024 + sharedBytes + staticShared)))
   );
 }
+
+const waits = new Map<string, boolean>();
+
+/** Whether a kernel has a loop that reads memory again: its blocks may wait for each other. */
+const mayWait = (ptx: string) =>
+  getOrInsert(waits, ptx, () => {
+    const parts = ptx.split(/^\s*([$\w]+):/m);
+    return parts.some((label, at) => {
+      const end = at % 2 && parts.findLastIndex((text) => text.includes(`${label};`));
+      return MAY_WAIT.test(parts.slice(at, end + 1).join(""));
+    });
+  });
 
 const threadsOf = ({ grid, block }: Launch) => product([...grid, ...block]);
 
@@ -197,7 +212,7 @@ export class Launcher {
     let result: Result;
     try {
       result = again({
-        cooperative: product(launch.grid) <= atOnce(launch),
+        cooperative: product(launch.grid) <= atOnce(launch) && mayWait(compiled.ptx),
         watchRacesIn: given.watched,
         watching: [same, ...(isWatched ? [used] : []), ...(wraps.counting.size ? [wraps] : [])],
       });

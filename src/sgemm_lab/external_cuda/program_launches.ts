@@ -67,8 +67,8 @@ export interface Watching {
   changes?: Record<number, LaunchChange>;
   /** whether memory requests are counted */
   isCounting?: boolean;
-  /** hears how much of which launch is done */
-  progress?: (kernel: string, number: number, done: number, all: number) => void;
+  /** hears how much of which launch is done, and how many faults the launches before showed */
+  progress?: (kernel: string, number: number, done: number, all: number, faults: number) => void;
 }
 
 /** Most launches of a program that are listed, and elements of all arrays of one that is kept. */
@@ -152,6 +152,7 @@ class Recorder implements LaunchTool {
   /** the program runs once more */
   #isAgain = false;
   #args: Call["args"] | null = null;
+  #faults = 0;
 
   constructor(
     kernels: Kernels,
@@ -195,7 +196,9 @@ class Recorder implements LaunchTool {
       options: {
         ...changed.options,
         ...(countRequests ? { countRequests, requestsOf: [0, 0] } : {}),
-        ...(progress ? { progress: (done, all) => progress(kernel, number, done, all) } : {}),
+        ...(progress
+          ? { progress: (done, all) => progress(kernel, number, done, all, this.#faults) }
+          : {}),
       },
     };
   }
@@ -217,6 +220,7 @@ class Recorder implements LaunchTool {
   }
 
   ends(call: Call, result: Result) {
+    this.#faults += result.hazards.length + result.warnings.length;
     const known = this.calls.get(this.#kernelOf(call));
     if (known && !call.options.onlyBlocks) known.isDone = true;
     if (call.options.countRequests) this.counts.set(this.#kernelOf(call), launchCounts(result));

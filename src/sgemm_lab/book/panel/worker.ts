@@ -62,9 +62,9 @@ export class Background {
   }
 
   /** Ask, and wait for the answer. Throws a LabError where the answer is a fault. */
-  async ask<Answer>(
+  async ask<Answer, Told = Progress>(
     request: Record<string, unknown>,
-    onProgress?: (progress: Progress) => void,
+    onProgress?: (progress: Told) => void,
   ): Promise<Answer> {
     const worker = await this.#running();
     if (worker !== this.#worker) throw new StoppedError();

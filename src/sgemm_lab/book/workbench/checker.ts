@@ -8,7 +8,7 @@ import type { Progress } from "../panel/worker.ts";
 import { SourceError } from "../source_error.ts";
 import { compilerFrom } from "./compiling.ts";
 import { checkAlone, type KernelRequest } from "./run_kernel.ts";
-import { checkProgram, type ProgramRequest } from "./run_program.ts";
+import { checkProgram, type ProgramFound, type ProgramRequest } from "./run_program.ts";
 
 type Request = { id: number; folder: string } & (
   | ({ task: "program" } & ProgramRequest)
@@ -31,10 +31,10 @@ export function serve(scope: WorkerScope) {
     const { id } = data;
     clearTimeout(idle);
     let told = 0;
-    const tell = (words: string) => {
-      if (performance.now() - told < TELL_MS) return;
+    const tell: Tell = (words, found) => {
+      if (!found && performance.now() - told < TELL_MS) return;
       told = performance.now();
-      scope.postMessage({ id, progress: true, done: 0, total: 0, words } satisfies Told);
+      scope.postMessage({ id, progress: true, done: 0, total: 0, words, found } satisfies Told);
     };
     try {
       scope.postMessage({ id, found: await answer(data, tell) });
@@ -49,9 +49,10 @@ export function serve(scope: WorkerScope) {
   };
 }
 
-type Told = Progress & { id: number; progress: true };
+type Tell = (words: string, found?: ProgramFound) => void;
+type Told = Progress & { id: number; progress: true; found?: ProgramFound };
 
-async function answer(request: Request, tell: (words: string) => void) {
+async function answer(request: Request, tell: Tell) {
   const compiler = await compilerFrom(request.folder, tell);
   return request.task === "kernel"
     ? checkAlone(request, compiler, TIME_LIMIT, tell)

@@ -23,6 +23,10 @@ import type { Section } from "./section.ts";
 
 type Tell = (words: string) => void;
 
+interface Answer<Found> {
+  found: Found;
+}
+
 /** It has a compiler of its own, which takes seconds to load: so one worker serves all files. */
 const checker = newChecker();
 
@@ -96,7 +100,11 @@ export class FileCheck {
         const names = this.kernels.map(({ name }) => name);
         const isSketch = !hasMain(this.file);
         const request: ProgramRequest = { text: this.#program, changes, isSketch, names };
-        program = await this.#ask<ProgramFound>({ task: "program", ...request }, tell);
+        const show = (found: ProgramFound) => {
+          this.#show(this.kernels.flatMap((one) => this.#launched(found, one, source) ?? []));
+          return `So far: ${this.#words()}`;
+        };
+        program = await this.#ask<ProgramFound>({ task: "program", ...request }, tell, show);
       } catch (error) {
         const isFault = error instanceof StoppedError || error instanceof SourceError;
         if (isFault || !(error instanceof LabError)) throw error;
@@ -120,10 +128,19 @@ export class FileCheck {
     return this.#sections.flatMap(({ named }) => named);
   }
 
-  async #ask<Found>(request: Record<string, unknown>, tell: Tell): Promise<Found> {
+  /** @param show shows what has been found so far, and says it in a sentence */
+  async #ask<Found>(
+    request: Record<string, unknown>,
+    tell: Tell,
+    show?: (found: Found) => string,
+  ): Promise<Found> {
     const folder = await compilerFolder();
-    const hear = ({ words }: Progress) => words && tell(words);
-    return (await checker.ask<{ found: Found }>({ ...request, folder }, hear)).found;
+    const hear = ({ words, found }: Progress & Partial<Answer<Found>>) => {
+      const before = found && show ? `${show(found)} ` : "";
+      if (words) tell(`${before}${words}`);
+    };
+    type Told = Parameters<typeof hear>[0];
+    return (await checker.ask<Answer<Found>, Told>({ ...request, folder }, hear)).found;
   }
 
   #launched(program: ProgramFound | null, kernel: FoundFunction, source: string[]) {
@@ -134,18 +151,25 @@ export class FileCheck {
     return section;
   }
 
-  /** The verdict on the file in one sentence, then how its program ended. */
-  #sum(verdict: HTMLElement, program: ProgramFound | null) {
-    const worst = (["error", "warning", "failed", "none"] as const).find((state) =>
+  #worst() {
+    return (["error", "warning", "failed", "none"] as const).find((state) =>
       this.#sections.some((one) => one.state === state),
     );
-    const those = this.#sections.filter(({ state }) => state === worst);
-    const [first] = those;
-    if (!first || !worst) return;
-    const more = those.length - 1;
-    const others = more ? `; ${OTHERS[worst](more)}` : "";
-    const words = `${first.kernel.name}: ${first.headline}${others}.`;
-    say(verdict, SIGNS[worst], words, ...endOf(program));
+  }
+
+  /** The verdict on the file in one sentence. */
+  #words() {
+    const worst = this.#worst();
+    const [first, ...more] = this.#sections.filter(({ state }) => state === worst);
+    if (!first || !worst) return "";
+    const others = more.length ? `; ${OTHERS[worst](more.length)}` : "";
+    return `${first.kernel.name}: ${first.headline}${others}.`;
+  }
+
+  /** The verdict, then how the file's program ended. */
+  #sum(verdict: HTMLElement, program: ProgramFound | null) {
+    const worst = this.#worst();
+    if (worst) say(verdict, SIGNS[worst], this.#words(), ...endOf(program));
   }
 }
 

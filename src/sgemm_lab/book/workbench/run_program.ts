@@ -26,6 +26,7 @@ import { launchCounts, watchProgram } from "../../external_cuda/program_launches
 import { type KernelReport, type Options, SETTINGS } from "../../external_cuda/report.ts";
 import { WRONG_RESULT } from "../../external_cuda/severity.ts";
 import type { Size } from "../../kernel.ts";
+import { plural } from "../../text.ts";
 import { type Compiler, compiledReferences, deviceText, entryOf, kernelOf } from "./compiling.ts";
 
 /** A file with a main, and what the reader changes. */
@@ -50,10 +51,11 @@ export interface ProgramFound extends Omit<Watched, "calls"> {
   by: string;
 }
 
-type Tell = (words: string) => void;
+/** Hears what is done, and what has been found so far. */
+type Tell = (words: string, found?: ProgramFound) => void;
 
 /** Seconds of one attempt to follow the program, and of the further checks of a kernel. */
-const [SECONDS, FURTHER_SECONDS] = [6, 1.5];
+const [SECONDS, FURTHER_SECONDS] = [3, 1.5];
 
 /** M, N and K of a launch that names them. */
 const SIZE: Size = [64, 64, 64];
@@ -76,21 +78,29 @@ export function checkProgram(
   const { calls, ...watched } = run.watched;
   const reports = new Map<string, KernelReport>();
   const instances = new Map<string, string>();
+  const add = (name: string, report: KernelReport) => {
+    const isLast = name === request.names.at(-1);
+    reports.set(name, withProgram(report, watched.followed, isLast, NO_PRODUCT));
+  };
   for (const name of request.names) {
     const instance = [...calls.keys()].find((one) => plainName(one) === plainName(name));
     if (instance === undefined) continue;
-    tell(`Checking ${name} in other orders`);
+    instances.set(name, instance);
+    if (!watched.followed.launched[plainName(name)]) continue;
+    add(name, reportOf(launchedKernel(run.file, instance, run.kernels[instance])));
+  }
+  const found = { ...watched, text: run.file.files[0].text, reports, instances, by: run.by };
+  for (const [name, instance] of instances) {
+    tell(`Checking ${name} in other orders`, reports.size ? found : undefined);
     const report = checked(run, instance, compiler, timeLimit);
     const launch = calls.get(instance);
     if (launch?.made && report.verdict !== "not run") {
       const kernel = launchedKernel(run.file, instance, run.kernels[instance]);
       run.watched.counts.set(instance, countsOf(kernel, launch, timeLimit));
     }
-    const isLast = name === request.names.at(-1);
-    reports.set(name, withProgram(report, watched.followed, isLast, NO_PRODUCT));
-    instances.set(name, instance);
+    add(name, report);
   }
-  return { ...watched, text: run.file.files[0].text, reports, instances, by: run.by };
+  return found;
 }
 
 /** Follow a program; where that takes too long, with smaller constants. */
@@ -120,9 +130,10 @@ function once(
 ): Run {
   const file = new CudaFile([{ name: "The file", text }]);
   const kernels: Kernels = {};
-  const progress = (kernel: string, number: number, done: number, all: number) => {
+  const progress = (kernel: string, number: number, done: number, all: number, faults: number) => {
     const part = all > 1 ? `, ${Math.round((100 * done) / all)} % of its blocks` : "";
-    tell(`Following main: launch ${number + 1}, ${kernel}${part}`);
+    const found = faults ? `${plural(faults, "finding")} so far. ` : "No fault so far. ";
+    tell(`${number ? found : ""}Following main: launch ${number + 1}, ${kernel}${part}`);
   };
   const made = new MadeValues(file);
   // What is set of a launch is what its function is given.

@@ -124,7 +124,8 @@ class Workbench {
     const { text } = this.editor;
     this.#readText = text;
     try {
-      this.#check = new FileCheck(text, () => this.#clicked(), this.#check);
+      const changed = () => this.#running || this.#clicked();
+      this.#check = new FileCheck(text, changed, this.#check);
     } catch (error) {
       if (!(error instanceof LabError)) throw error;
       this.#check = null;

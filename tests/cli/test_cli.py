@@ -209,7 +209,7 @@ def test_record_prints_its_measurements_and_whether_it_is_complete(
     ("command", "option", "texts", "says"),
     [
         ("check", "size", ["0", "1,2", "1,2,3,4", "a,b,c", "1.5", "", "²"], "is not a size. Write"),
-        ("check", "shift", ["-1", "x", "1.5", "²"], "is not a whole number of 0 or more."),
+        ("check", "seed", ["-1", "x", "1.5", "²"], "is not a whole number of 0 or more."),
         ("record", "seconds", ["-1", "soon", "nan", "inf"], "is not a time. Write seconds"),
     ],
 )
@@ -304,7 +304,6 @@ def test_check_without_a_gpu_simulates_and_says_so(
     wrong = Path(__file__).parents[1] / "wrong_kernels" / "dropped_tail.cu"
     assert main(["check", str(wrong), "--size", "5"]) == 1
     assert "wrong on whole numbers" in capsys.readouterr().out
-    assert "--shift moves matrices" in refused(capsys, "check", "naive", "--shift", "1")
 
 
 def test_a_kernel_that_needs_more_than_this_gpu_has_is_left_out_with_a_word(

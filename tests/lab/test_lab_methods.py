@@ -58,6 +58,6 @@ def test_on_a_gpu_they_are_measured_once_a_session(monkeypatch: pytest.MonkeyPat
     try:
         first, second = lab.effects(), lab.effects()
     finally:
-        session.forget()
+        session._here.clear()
     assert first.run is second.run is taken[0]
     assert len(taken) == 1

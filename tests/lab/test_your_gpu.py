@@ -73,7 +73,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[dict[str, Any]]]:
     monkeypatch.setattr(your_gpu, "device_target", lambda: "sm_89")
     monkeypatch.setattr(your_gpu, "compile_kernel", lambda *_: None)
     yield asked
-    session.forget()
+    session._here.clear()
 
 
 def test_without_a_gpu_a_sentence_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -42,14 +42,13 @@ def check_sandboxed(
     sizes: Sequence[Size],
     *,
     seed: int = 0,
-    shift: int = 0,
     time_limit: float = TIME_LIMIT,
 ) -> Iterator[CheckResult]:
     """Check a kernel as ``on_gpu.check`` does, in a subprocess.
 
     A kernel that exceeds ``time_limit`` seconds at a size fails there, and the iterator ends.
     """
-    request = {"do": "check", "sizes": list(sizes), "seed": seed, "shift": shift}
+    request = {"do": "check", "sizes": list(sizes), "seed": seed}
     done = 0
     try:
         for answer in _ask(kernel, request, time_limit):
@@ -163,7 +162,7 @@ def main() -> None:
         loaded = LoadedKernel(kernel)
         _say({"ready": True})
         if asked["do"] == "check":
-            for result in check(kernel, sizes, seed=asked["seed"], shift=asked["shift"]):
+            for result in check(kernel, sizes, seed=asked["seed"]):
                 _say(asdict(result))
         else:
             for size in sizes:

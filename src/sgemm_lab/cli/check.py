@@ -21,7 +21,6 @@ from sgemm_lab.cli.external import (
 )
 from sgemm_lab.cli.printing import print_json, print_progress, print_status, result_json
 from sgemm_lab.cuda.launch import has_gpu
-from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Kernel, Size
 
 CHECK_SCHEMA = "sgemm-lab.check.1"
@@ -33,10 +32,6 @@ MOST_FAULTS = 5
 
 def add_check_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of ``check``."""
-    parser.add_argument(
-        "--shift", type=natural, default=0, metavar="ELEMENTS",
-        help="shift the matrices from their aligned addresses; needs a GPU",
-    )  # fmt: skip
     add_time_limit(parser, "one size", None)
     parser.add_argument("--seed", type=natural, default=0, help="seed of the random matrices")
     other = parser.add_argument_group(EXTERNAL_GROUP)
@@ -63,8 +58,6 @@ def run_check(options: argparse.Namespace) -> int:
     live = has_gpu()
     if live:
         kernels = for_this_gpu(options.kernels)
-    elif options.shift:
-        raise LabError("--shift moves matrices in the memory of a GPU, and there is none here.")
     else:
         print_status("There is no GPU here: the kernels are simulated on this machine's processor.")
     sizes = options.sizes or (AWKWARD_SIZES if live else QUICK_SIZES)
@@ -139,5 +132,5 @@ def _verdicts(
     from sgemm_lab.checking.sandbox import check_sandboxed
 
     if is_builtin(kernel):
-        return check(kernel, sizes, seed=options.seed, shift=options.shift)
-    return check_sandboxed(kernel, sizes, seed=options.seed, shift=options.shift, **limit)
+        return check(kernel, sizes, seed=options.seed)
+    return check_sandboxed(kernel, sizes, seed=options.seed, **limit)

@@ -193,13 +193,11 @@ class Choice(Question):
 
     found: Callable[[Machine], Found]
     """Gives how many times as fast the kernel in question is."""
-    same: float = NO_DIFFERENCE
-    """The share by which two speeds may differ and still count as the same."""
 
     @property
     def allows(self) -> str:
         """Which difference is none."""
-        return f"Less than {percent(self.same)} apart counts as about the same."
+        return f"Less than {percent(NO_DIFFERENCE)} apart counts as about the same."
 
     def judging(self, machine: Machine) -> JudgingData:
         """Return what judges an answer."""
@@ -220,7 +218,7 @@ class Choice(Question):
         return Found(found.value, found.source, f"**{word}.** {found.says}".rstrip())
 
     def _right(self, found: Found) -> str:
-        if abs(found.value - 1) <= self.same:
+        if abs(found.value - 1) <= NO_DIFFERENCE:
             return "same"
         return "faster" if found.value > 1 else "slower"
 

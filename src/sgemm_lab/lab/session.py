@@ -113,11 +113,6 @@ def recorded_gpus() -> list[str]:
     return [record.gpu.name for record in book_records()]
 
 
-def forget() -> None:
-    """Drop what this session measured."""
-    _here.clear()
-
-
 def live() -> bool:
     """Say whether verbs measure here rather than read records."""
     return has_gpu()

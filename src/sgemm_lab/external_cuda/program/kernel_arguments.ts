@@ -17,8 +17,6 @@ export interface Taken {
   name: string;
   /** as the compiler calls it: "float const*" */
   type: string;
-  /** whether the kernel may not write what it points to */
-  isConstant: boolean;
   /** bytes as the host has it, and as the kernel takes it */
   ofHost: number;
   ofDevice: number;
@@ -78,7 +76,6 @@ export function signatureOf(
     const taken = {
       name: own,
       type,
-      isConstant: / const\*$/.test(type),
       isStruct: Boolean(struct),
       fields: null,
     };

@@ -226,11 +226,6 @@ class Kernel:
         """The tensor maps as functions of M, N, K and the number of SMs."""
         return tuple(_map_maker(text, self) for text in self.maps)
 
-    def __getstate__(self) -> dict[str, object]:
-        """Return what is pickled: functions cannot be, and are made anew."""
-        made_anew = ("_launch_terms", "_map_makers")
-        return {name: value for name, value in vars(self).items() if name not in made_anew}
-
     def with_constants(self, **values: int) -> "Kernel":
         """Return the kernel with other values of tile constants in its source.
 

@@ -2,10 +2,9 @@
 
 import os
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from multiprocessing import get_context
 from typing import Any
 
 from sgemm_lab.catalogue import load_kernels
@@ -75,9 +74,7 @@ def counts_of_all(launches: Sequence[tuple[Kernel, Size]]) -> list[dict[str, int
         if found[name] is None
     ]
     if missing:
-        # New processes rather than copies of this one, which may run threads, as a notebook does.
-        workers = min(os.cpu_count() or 1, len(missing))
-        with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        with ThreadPoolExecutor(os.cpu_count()) as pool:  # each thread has a process of Node
             counted = pool.map(_counts_if_any, *zip(*missing, strict=True))
             found |= {
                 launch_name(kernel, size): counts

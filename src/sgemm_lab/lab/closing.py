@@ -41,8 +41,8 @@ from sgemm_lab.text import factor_text, four_digits, number, percent, product_te
 PER_STEP = "multiply-add of a warp"
 
 _HIDDEN = " L1 and shared memory are not counted; they may allow less."
-_SAME = 0.005
-"""Limits whose ratio is closer to 1 count as the same."""
+_SAME = 0.003
+"""A factor closer to 1 is left out."""
 _FULL_CLOCK = 0.99
 _NEAR = 0.8
 """The share of its limit below which a box says what the warps wait for."""
@@ -129,32 +129,31 @@ class Closing:
     def product_text(self) -> str:
         """The factor as a product: "1.37 = 1.23 (higher limit) × 1.11 (closer to it)."
 
-        Where issue slots set both limits, the two are multiply-adds per instruction and slots
-        filled; if the first is the same, what was counted. "" without a kernel before, or a second
-        factor.
+        Where issue slots set both limits, its factors are those that were counted. "" without a
+        kernel before, or a second factor.
         """
         if self.before is None or self.of_bounds is None or self.measured is None:
             return ""
         ratio, reached = self.of_bounds.value, self.now.share / self.before.share
-        if same := abs(ratio - 1) < _SAME:
-            counted = self.parts
-            ratio = counted.instructions * counted.slots if counted else 1
-            reached = counted.sms if counted else 1
-            if min(abs(ratio - 1), abs(reached - 1)) < _SAME:
-                return ""
-        if same:
-            limit, closer = "slots filled", "SMs at work"
-        elif {self.before.bound.cap.unit, self.now.bound.cap.unit} == {ISSUE}:
-            limit = "multiply-adds per instruction"
-            other = self.parts and abs(self.parts.clock - 1) >= _SAME
-            closer = f"slots filled{', clock' if other else ''}"
+        if counted := self.parts:
+            factors = {
+                "multiply-adds per instruction": counted.instructions,
+                "slots filled": counted.slots,
+                "SMs at work": counted.sms,
+                "clock": counted.clock,
+            }
+            factors = {said: one for said, one in factors.items() if abs(one - 1) >= _SAME}
         else:
             was, unit = self.before.bound.unit, self.now.bound.unit
             limit = f"{'higher' if ratio > 1 else 'lower'} limit"
             limit += "" if was == unit else f", now {unit}"
             closer = f"{'closer to' if reached > 1 else 'further from'} it"
-        product, equals, *factors = product_texts(self.measured.value, ratio, reached)
-        return f"{product} {equals} {factors[0]} ({limit}) × {factors[1]} ({closer})."
+            factors = {limit: ratio, closer: reached} if abs(ratio - 1) >= _SAME else {}
+        if len(factors) < 2:
+            return ""
+        product, equals, *texts = product_texts(self.measured.value, *factors.values())
+        named = (f"{text} ({said})" for text, said in zip(texts, factors, strict=True))
+        return f"{product} {equals} {' × '.join(named)}."
 
     @property
     def rows(self) -> Rows:

@@ -7,14 +7,7 @@ import type { CudaFile } from "../cuda_file.ts";
 import { UnfollowedError } from "./faults.ts";
 import HOST_HEADER from "./host_cuda.h";
 import LIBRARY_HEADER from "./host_libraries.h";
-import {
-  EVERY_HEADER,
-  hostTexts,
-  LIBRARY_FILE,
-  OF_CPP,
-  plainName,
-  USUAL_HEADERS,
-} from "./host_text.ts";
+import { EVERY_HEADER, hostTexts, LIBRARY_FILE, OF_CPP, plainName } from "./host_text.ts";
 
 /** A host program: its module, and what its functions and its kernels are called. */
 export interface HostProgram {
@@ -59,7 +52,7 @@ const LINK = [
 const MOST_EXPANDED = 100_000;
 /** With it headers include no others than they need: they are read in half the time. */
 const LEAN = ["-D_LIBCPP_REMOVE_TRANSITIVE_INCLUDES"];
-const [OLD, EVERYTHING, USUAL, READ] = ["-std=c++17", "everything.h", "usual.h", "start.pch"];
+const [OLD, EVERYTHING, READ] = ["-std=c++17", "everything.h", "start.pch"];
 /** CUDA's header and those of C++ as the compiler keeps them; null until they are read. */
 let start: Uint8Array | null = null;
 /** Errors that other headers of the libraries, or another `long`, do not change. */
@@ -148,8 +141,8 @@ export function readStart(
   kept = (_key: string, make: () => Uint8Array | null) => make(),
 ) {
   const args = [OLD, ...LEAN, "-emit-pch", "-include", HEADER, "-x", "cuda-header"];
-  const key = [clang.version, ...COMPILE, ...args, USUAL_HEADERS, HOST_HEADER].join("\n");
-  start ??= kept(key, () => outputOf(clang, args, USUAL, {}).made);
+  const key = [clang.version, ...COMPILE, ...args, EVERY_HEADER, HOST_HEADER].join("\n");
+  start ??= kept(key, () => outputOf(clang, args, EVERYTHING, {}).made);
 }
 
 /** What the compiler makes of a file, and what it says. */
@@ -162,7 +155,7 @@ function outputOf(
   const named = ["-main-file-name", name, name, "-o", "-"];
   const given = {
     ...{ ...texts, [HEADER]: HOST_HEADER, [LIBRARY_FILE]: LIBRARY_HEADER },
-    ...{ [EVERYTHING]: EVERY_HEADER, [USUAL]: USUAL_HEADERS, [BINARY]: "lab" },
+    ...{ [EVERYTHING]: EVERY_HEADER, [BINARY]: "lab" },
   };
   // It comes by stdout: written to a file of the package, every few bytes copy it whole.
   const { files, output, messages } = run(clang, [...COMPILE, ...args, ...named], given);

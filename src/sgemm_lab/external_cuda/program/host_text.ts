@@ -20,10 +20,6 @@ const EVERYTHING = (
   "algorithm array bitset chrono cmath complex deque fstream functional iomanip iostream iterator " +
   "limits list map memory numeric queue random set sstream stack string tuple unordered_map vector"
 ).split(" ");
-const USUAL =
-  "algorithm cmath cstdio cstdlib cstring chrono iostream limits numeric random string vector".split(
-    " ",
-  );
 const PRINTING = /^(f|s|sn)?printf$/;
 const WHOLE = /^(0[xX][\da-fA-F']+|0[bB][01']+|[\d']+)(?:([uU]?)[lL]|[lL]([uU]))$/;
 const MARKS = /^__(global|device)__$/;
@@ -91,10 +87,8 @@ function includes(tokens: Token[], names: Map<string, string>): Edit[] {
   });
 }
 
-/** What `#include <bits/stdc++.h>` becomes, and what is read once for many files. */
-export const [EVERY_HEADER, USUAL_HEADERS] = [EVERYTHING, USUAL].map((names) =>
-  names.map((name) => `#include <${name}>\n`).join(""),
-);
+/** What `#include <bits/stdc++.h>` becomes. */
+export const EVERY_HEADER = EVERYTHING.map((name) => `#include <${name}>\n`).join("");
 /** An include of one of them. */
 export const OF_CPP = new RegExp(
   `^\\s*#\\s*include\\s*[<"](${EVERYTHING.join("|")}|everything\\.h)[>"]`,

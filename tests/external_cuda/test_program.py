@@ -122,6 +122,8 @@ def test_headers_are_read_once_for_all_processes(
         (TURNED, "()", "()", "reads tile[2][0], which thread (0, 2) of the same block accesses"),
         (ALL_WAIT, "<<<4000, 32", "<<<5000, 32", "4,224 blocks of 32 threads that an H200 has at"),
         (OWN_SHARED, ", 2 * 128", ", 47 * 1024", "with 2048 of its own arrays"),
+        (OWN_SHARED, "turn<<<", "cudaFuncSetAttribute(turn, (cudaFuncAttribute)8, 200); turn<<<",
+         "256 bytes of dynamic shared memory are more than the 200"),
         (SCALE, "scale<<<(n + 127) / 128, 128>>>(x,", "scale<<<8, 128>>>(h,", "of the host"),
         (SCALE, "(r, y, n * sizeof(float)", "(r, y, n * 8", "takes 8000 bytes of r"),
         (LINES, "blockDim.x * gridDim.x", "blockDim.x", "letters (expected 5000)"),

@@ -398,7 +398,7 @@ class Run {
     });
     const launch = { ...asked, key, name, signature, given };
     if (this.way.guess !== null) this.giveUp(new TooLargeError(""));
-    if (!this.launcher.isPossible(launch, this.shared.get(stub) ?? 0)) {
+    if (!this.launcher.isPossible(launch, this.shared.get(stub))) {
       if (this.before) return;
       throw new UnfollowedError(`${name} is not launched`);
     }

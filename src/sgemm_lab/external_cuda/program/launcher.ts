@@ -448,9 +448,9 @@ export class Launcher {
 
   /**
    * Whether a GPU takes a launch.
-   * @param mostShared bytes of dynamic shared memory that its kernel may have
+   * @param mostShared bytes of dynamic shared memory that the program allows its kernel, if it says so
    */
-  isPossible(asked: Launch, mostShared: number) {
+  isPossible(asked: Launch, mostShared: number | undefined) {
     const { grid, block, name, signature, sharedBytes, line } = asked;
     const fault = (why: string) => {
       this.find("launch", `${name} is not launched: ${why}.`, { kernel: name, line });
@@ -470,8 +470,12 @@ export class Launcher {
     }
     const axis = grid.findIndex((side, at) => side > MOST_SIDES[at]);
     if (axis >= 0) return fault(`${grid[axis]} blocks along ${"xyz"[axis]} are too many`);
-    const total = sharedBytes + staticShared;
-    if (total > PLAIN_SHARED && sharedBytes > mostShared) {
+    if (mostShared !== undefined && sharedBytes > mostShared) {
+      return fault(
+        `${sharedBytes} bytes of dynamic shared memory are more than the ${mostShared} that cudaFuncSetAttribute allows`,
+      );
+    }
+    if (mostShared === undefined && sharedBytes + staticShared > PLAIN_SHARED) {
       return fault(
         `${sharedBytes} bytes of dynamic shared memory${staticShared ? `, with ${staticShared} of its own arrays,` : ""} need cudaFuncSetAttribute, as they are more than ${PLAIN_SHARED}`,
       );

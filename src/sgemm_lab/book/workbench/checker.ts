@@ -17,6 +17,7 @@ type Request = { id: number; folder: string } & (
 
 /** Seconds of one launch. */
 const TIME_LIMIT = 20;
+/** Between words that differ in numbers alone. */
 const TELL_MS = 150;
 /** After so long without a question the compiler reads what most files include. */
 const IDLE_MS = 1000;
@@ -30,10 +31,11 @@ export function serve(scope: WorkerScope) {
   scope.onmessage = async ({ data }) => {
     const { id } = data;
     clearTimeout(idle);
-    let told = 0;
+    let [told, last] = [0, ""];
     const tell: Tell = (words, found) => {
-      if (!found && performance.now() - told < TELL_MS) return;
-      told = performance.now();
+      const kind = words.replace(/\d+/g, "");
+      if (!found && kind === last && performance.now() - told < TELL_MS) return;
+      [told, last] = [performance.now(), kind];
       scope.postMessage({ id, progress: true, done: 0, total: 0, words, found } satisfies Told);
     };
     try {

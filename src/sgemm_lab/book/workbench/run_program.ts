@@ -20,7 +20,7 @@ import { MadeValues } from "../../external_cuda/program/made_values.ts";
 import { follow } from "../../external_cuda/program/program.ts";
 import { withProgram } from "../../external_cuda/program/report.ts";
 import { smallerSizes } from "../../external_cuda/program/sizes.ts";
-import { HALVINGS, MOST_LAUNCHED } from "../../external_cuda/program.py";
+import { HALVINGS, MOST_LAUNCHED, SECONDS } from "../../external_cuda/program.py";
 import type { LaunchChange, LaunchCounts, Watched } from "../../external_cuda/program_launches.ts";
 import { launchCounts, watchProgram } from "../../external_cuda/program_launches.ts";
 import { type KernelReport, type Options, SETTINGS } from "../../external_cuda/report.ts";
@@ -54,8 +54,8 @@ export interface ProgramFound extends Omit<Watched, "calls"> {
 /** Hears what is done, and what has been found so far. */
 type Tell = (words: string, found?: ProgramFound) => void;
 
-/** Seconds of one attempt to follow the program, and of the further checks of a kernel. */
-const [SECONDS, FURTHER_SECONDS] = [3, 1.5];
+/** Seconds of the further checks of a kernel. */
+const FURTHER_SECONDS = 1.5;
 
 /** M, N and K of a launch that names them. */
 const SIZE: Size = [64, 64, 64];

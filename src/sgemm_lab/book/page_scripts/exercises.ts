@@ -143,7 +143,8 @@ function sayHidden(part: Element, open: string[]) {
   const first = boxes.find(({ name }) => open.includes(name));
   if (!first) return;
   const heading = first.element.closest("section")?.querySelector("h1, h2, h3")?.textContent ?? "";
-  const what = open.length > 1 ? `${open.length} predictions are answered, the first` : "you predict";
+  const what =
+    open.length > 1 ? `${open.length} predictions are answered, the first` : "you predict";
   const says = `Hidden until ${what} in “${heading.replace(/[#¶]$/, "")}”.`;
   part.setAttribute("data-lab-says", says);
   const note = part.querySelector<HTMLAnchorElement>(":scope > .lab-hidden-note");

@@ -254,24 +254,25 @@ function onEachGpu(part: Element): Element[] {
   return [...places].flatMap((place) => place.querySelectorAll(part.localName)[at] ?? []);
 }
 
-/** Sections in which a line says that something is hidden. */
-const noted = new Set<Element | null>();
+/** Sections in which a line says that something is hidden, and of which GPU's copy it is. */
+const noted: { section: Element | null; gpu?: string }[] = [];
 
 /** Let what tells the answer to a prediction wait for the reader's. One line per section says so. */
 function hideResult(box: Box, data: JudgingData) {
-  const own = box.element.closest("section");
   const hide = (parts: Iterable<Element>, as: string) => {
     for (const part of parts) {
       const others = (part.getAttribute("data-lab-after") ?? "").split(" ");
       part.setAttribute("data-lab-after", [...new Set([...others, box.name])].join(" ").trim());
       if (part.hasAttribute("data-lab-hides")) continue;
       const section = part.parentElement?.closest("section") ?? null; // a closing box is one itself
-      const silent = as === "later" && (section === own || noted.has(section));
+      const gpu = part.closest<HTMLElement>("[data-gpu]")?.dataset.gpu;
+      const copies = [undefined, gpu];
+      const said = noted.some((one) => one.section === section && copies.includes(one.gpu));
+      const silent = as === "later" && (said || section === box.element.closest("section"));
       part.setAttribute("data-lab-hides", silent ? "silently" : as);
       if (silent || part.matches("tr")) continue;
-      noted.add(section);
-      if (part.matches(".lab-widget")) continue;
-      part.prepend(html("a", { class: "lab-hidden-note" }));
+      noted.push({ section, gpu });
+      if (!part.matches(".lab-widget")) part.prepend(html("a", { class: "lab-hidden-note" }));
     }
   };
   hide(resultOf(box.element), "result");

@@ -22,7 +22,7 @@ MOST_LAUNCHED = 64
 COMPILING_SECONDS = 30.0
 """After compiling for so long, no further kernel of a program is compiled."""
 
-SECONDS = 3.0
+SECONDS = 4.0
 """Processor time of one attempt to follow a program."""
 
 HEADERS = "host_headers.pch"

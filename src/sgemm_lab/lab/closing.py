@@ -5,6 +5,7 @@ Every number comes from ``models.measured_bound``.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from math import prod
 from typing import NamedTuple, TypeAlias
 
 from sgemm_lab.errors import LabError
@@ -43,6 +44,8 @@ PER_STEP = "multiply-add of a warp"
 _HIDDEN = " L1 and shared memory are not counted; they may allow less."
 _SAME = 0.003
 """A factor closer to 1 is left out."""
+_EXPLAINED = 0.01
+"""How near the counted factors must come to the measured one for the rest not to be named."""
 _FULL_CLOCK = 0.99
 _NEAR = 0.8
 """The share of its limit below which a box says what the warps wait for."""
@@ -129,8 +132,8 @@ class Closing:
     def product_text(self) -> str:
         """The factor as a product: "1.37 = 1.23 (higher limit) × 1.11 (closer to it)."
 
-        Where issue slots set both limits, its factors are those that were counted. "" without a
-        kernel before, or a second factor.
+        Where issue slots set both limits, its factors are those that were counted, and the rest
+        where it is large. "" without a kernel before, or a second factor.
         """
         if self.before is None or self.of_bounds is None or self.measured is None:
             return ""
@@ -143,6 +146,9 @@ class Closing:
                 "clock": counted.clock,
             }
             factors = {said: one for said, one in factors.items() if abs(one - 1) >= _SAME}
+            rest = self.measured.value / prod(factors.values())
+            if abs(rest - 1) >= _EXPLAINED:
+                factors["no counted cause"] = rest
         else:
             was, unit = self.before.bound.unit, self.now.bound.unit
             limit = f"{'higher' if ratio > 1 else 'lower'} limit"

@@ -18,7 +18,7 @@
 
 constexpr int BM = 256;    // rows of C per block
 constexpr int BN = 64;     // columns of C per block, 64 for each warp group that multiplies
-constexpr int BK = 32;     // depth of a K tile: 128 bytes, the width of the swizzle
+constexpr int BK = 32;     // width of a K tile: 128 bytes, the width of the swizzle
 constexpr int STAGES = 4;  // K tiles in shared memory
 constexpr int GROUPS = BN / 64;              // warp groups that multiply
 constexpr int THREADS = 128 * (1 + GROUPS);  // and one that copies

@@ -18,7 +18,7 @@
 
 constexpr int BM = 256;  // rows of C per block
 constexpr int BN = 128;  // columns of C per block, 64 for each warp group that multiplies
-constexpr int BK = 32;   // depth of a K tile: 128 bytes, the width of the swizzle
+constexpr int BK = 32;   // width of a K tile: 128 bytes, the width of the swizzle
 constexpr int STAGES = 4;    // K tiles in shared memory
 constexpr int CLUSTER = 2;   // blocks that share A: each copies some of its rows to all
 constexpr int BAND = 8;      // rows of tiles in a band

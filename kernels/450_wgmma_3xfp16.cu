@@ -21,7 +21,7 @@
 
 constexpr int BM = 128;  // rows of C per block
 constexpr int BN = 128;  // columns of C per block
-constexpr int BK = 64;   // depth of a K tile: 128 bytes, the width of the swizzle
+constexpr int BK = 64;   // width of a K tile: 128 bytes, the width of the swizzle
 constexpr int STAGES = 3;    // K tiles in shared memory
 constexpr int CLUSTER = 2;   // blocks that share B: each copies a part of its columns to all
 constexpr int BAND = 4;      // rows of tiles in a band

@@ -91,7 +91,7 @@ def times_as_fast(
             speeds, _ = machine.speeds(kernels, compared)
             again = factor_text(speeds[name] / speeds[other])
             says += f" At {size_text(compared)} it is {again} times."
-        return Found(ratio, source, says)
+        return Found(ratio, source, says.replace(" × ", "\u00a0×\u00a0"))
 
     return found
 

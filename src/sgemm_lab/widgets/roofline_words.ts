@@ -63,7 +63,6 @@ export function roofText({ gpu, here, level, visible }: Content) {
 
 /** Explain only those signs that the picture uses in two forms. */
 export function keyEntries({ gpu, visible, level }: Content) {
-  const kinds = new Set(visible.map(({ kind }) => kind));
   const drawn = [...gpu.levels.filter(({ id }) => id === level.id), ...gpu.peaks];
   const roofs = new Set(drawn.map(({ measured }) => measured));
   const marks = new Set(visible.map((point) => point.mark));
@@ -75,12 +74,15 @@ export function keyEntries({ gpu, visible, level }: Content) {
     const sample = svg("svg", { class: `lab-sample ${name}`, ...frame }, shape);
     return html("span", {}, sample, words);
   };
-  const disc = () => svg("circle", { cx: 13, cy: 7, r: 5.5 });
+  const kindEntry = (kind: string) => {
+    const one = visible.find((point) => point.kind === kind);
+    return one && entry(`lab-${kind}`, outline(one.mark), kind);
+  };
   const line = () => svg("path", { d: "M1 7H25" });
   const alone = roofs.has(true) ? "Roofs: measured" : "Roofs: data sheet";
   return present([
-    kinds.has("predicted") && entry("lab-predicted", disc(), "predicted"),
-    kinds.has("measured") && entry("lab-measured", disc(), "measured"),
+    kindEntry("predicted"),
+    kindEntry("measured"),
     both && entry("lab-mark", outline("l1"), "mostly through L1"),
     both && marks.has("shared") && entry("lab-mark", outline("shared"), "through shared memory"),
     roofs.size > 1 && entry("lab-solid", line(), "measured roof"),

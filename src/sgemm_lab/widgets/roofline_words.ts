@@ -79,7 +79,6 @@ export function keyEntries({ gpu, visible, level }: Content) {
     return one && entry(`lab-${kind}`, outline(one.mark), kind);
   };
   const line = () => svg("path", { d: "M1 7H25" });
-  const alone = roofs.has(true) ? "Roofs: measured" : "Roofs: data sheet";
   return present([
     kindEntry("predicted"),
     kindEntry("measured"),
@@ -87,7 +86,7 @@ export function keyEntries({ gpu, visible, level }: Content) {
     both && marks.has("shared") && entry("lab-mark", outline("shared"), "through shared memory"),
     roofs.size > 1 && entry("lab-solid", line(), "measured roof"),
     roofs.size > 1 && entry("lab-dashed", line(), "data sheet"),
-    roofs.size === 1 && html("span", {}, alone),
+    roofs.size === 1 && html("span", {}, roofs.has(true) ? "Roofs: measured" : "Roofs: data sheet"),
   ]);
 }
 

@@ -302,7 +302,7 @@ class Curve {
     const { scene, plan, width, x, y } = this;
     this.drawAxes();
     for (const even of [true, false]) {
-      const look = `lab-share lab-${even ? "even" : "whole lab-chosen"}`;
+      const look = `lab-share lab-${even ? "even" : "chosen"}`;
       const d = CURVE.map(
         (size, i) =>
           `${i ? "L" : "M"}${x(size).toFixed(1)} ${y(shareAt(plan, size, even)).toFixed(1)}`,
@@ -326,7 +326,7 @@ class Curve {
     for (const [size, gflops] of speeds) {
       const [x, y] = [this.x(size), this.y(gflops / full)];
       const d = even ? `M${x} ${y - 6}l6 6l-6 6l-6 -6z` : `M${x - 4} ${y - 4}h8v8h-8z`;
-      this.scene.draw(`${name} ${size}`, "path", { class: "lab-speed", d });
+      this.scene.draw(`${name} ${size}`, "path", { class: `lab-speed${even ? " lab-even" : ""}`, d });
     }
   }
 

@@ -64,8 +64,8 @@ class MultiGpuResults(RecordQueries):
         """
         title, size = "The roofline of the link", (7.2, 3.8)
         says = (
-            "Large products reach the roof, the arithmetic of all GPUs. Small ones stay far below it, "
-            "by latency and slow products: so none lies on the slope. Dotted: measured."
+            "Large products reach the roof, the arithmetic of all GPUs. Small ones stay far below: "
+            "they wait for latency, so none lies on the slope. Dotted: measured."
         )
         return Picture(partial(_draw_roof, self), title, says, size, 4.4)
 

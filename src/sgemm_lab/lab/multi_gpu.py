@@ -62,12 +62,11 @@ class MultiGpuResults(RecordQueries):
 
         It has a roof for 2 and for 4 GPUs, and the products that were measured under it.
         """
-        title, size = "The roofline of the link", (7.2, 3.8)
         says = (
             "Large products reach the roof, the arithmetic of all GPUs. Small ones stay far below: "
             "they wait for latency, so none lies on the slope. Dotted: measured."
         )
-        return Picture(partial(_draw_roof, self), title, says, size, 4.4)
+        return Picture(partial(_draw_roof, self), "The roofline of the link", says, (7.2, 3.8), 4.4)
 
 
 def multi_gpu_results() -> MultiGpuResults:

@@ -311,9 +311,9 @@ class Curve {
     }
     const marks = [...plan.measured].sort((a, b) => Number(b.even) - Number(a.even));
     for (const one of marks) this.drawSpeeds(one); // squares lie on diamonds
-    const [size, share] = [plan.product.m, plan.found.useful];
-    scene.draw("now", "path", { class: "lab-now", d: `M${x(size)} ${y(0)}V${y(share) + 6}` });
-    scene.draw("here", "circle", { class: "lab-here", cx: x(size), cy: y(share), r: 5.5 });
+    const [cx, cy] = [x(plan.product.m), y(plan.found.useful)];
+    scene.draw("now", "path", { class: "lab-now", d: `M${cx} ${y(0)}V${cy + 6}` });
+    scene.draw("here", "circle", { class: "lab-here", cx, cy, r: 5.5 });
     fit(picture, width, CURVE_HEIGHT + 24);
     scene.finish();
   }
@@ -326,7 +326,8 @@ class Curve {
     for (const [size, gflops] of speeds) {
       const [x, y] = [this.x(size), this.y(gflops / full)];
       const d = even ? `M${x} ${y - 6}l6 6l-6 6l-6 -6z` : `M${x - 4} ${y - 4}h8v8h-8z`;
-      this.scene.draw(`${name} ${size}`, "path", { class: `lab-speed${even ? " lab-even" : ""}`, d });
+      const look = `lab-speed${even ? " lab-even" : ""}`;
+      this.scene.draw(`${name} ${size}`, "path", { class: look, d });
     }
   }
 

@@ -25,7 +25,7 @@ export class OverTime {
   drawAxis(y: number, unit: string) {
     const { scene, x, end, gutter, width } = this;
     scene.draw("axis", "path", { class: "lab-axis", d: `M${gutter} ${y}H${width - MARGIN}` });
-    for (const at of ticks(end, Math.max(2, Math.floor(width / 110)))) {
+    for (const at of ticks(end, Math.max(3, Math.floor(width / 110)))) {
       scene.draw(`tick${at}`, "path", { class: "lab-axis", d: `M${x(at)} ${y}v5` });
       this.scene.text(`at${at}`, "lab-tick", x(at), y + 18, number(at));
     }

@@ -185,7 +185,7 @@ def _draw_roof(found: MultiGpuResults, ax: Axes, phone: bool) -> None:
     for gpus, level, marker, right in ((2, "dram", "o", 24), (4, "shared", "s", -26)):
         hue = style.LEVEL_COLOURS[level]
         ax.plot([low, ridge, high], [gpus * low * link, gpus * rate, gpus * rate], color=hue)
-        ax.annotate(f"{gpus} GPUs", (ridge, gpus * rate), xytext=(4, 5),
+        ax.annotate(f"{gpus} GPUs", (ridge, gpus * rate), xytext=(4, 5 if gpus == 4 else -12),
                     textcoords="offset points", color=hue, fontsize=9)  # fmt: skip
         points = _points(found, gpus)
         ax.plot([x for x, _ in points], [times.tflops for _, times in points], f"{marker}:",

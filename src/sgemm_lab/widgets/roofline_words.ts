@@ -76,7 +76,8 @@ export function keyEntries({ gpu, visible, level }: Content) {
   };
   const kindEntry = (kind: string) => {
     const one = visible.find((point) => point.kind === kind);
-    return one && entry(`lab-${kind}`, outline(one.mark), kind);
+    const needed = !both || visible.some((point) => point.kind !== kind);
+    return one && needed && entry(`lab-${kind}`, outline(one.mark), kind);
   };
   const line = () => svg("path", { d: "M1 7H25" });
   return present([

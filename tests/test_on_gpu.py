@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import sgemm_lab
 from sgemm_lab.catalogue import load_kernel, load_kernel_file, load_kernels
-from sgemm_lab.checking.judge import AWKWARD_SIZES, rounding_shares
+from sgemm_lab.checking.judge import AWKWARD_SIZES, Rounding
 from sgemm_lab.checking.on_gpu import check
 from sgemm_lab.checking.sandbox import check_sandboxed, try_out
 from sgemm_lab.cuda.compiler import suits
@@ -249,7 +249,7 @@ def uniform(cupy: Any, *shape: int) -> Any:
 
 def right(a: Any, b: Any, c: Any) -> bool:
     """Whether c is a·b up to rounding, and holds no NaN."""
-    return bool((rounding_shares(a, b, c) <= 1).all())
+    return bool((Rounding(a, b).shares(c) <= 1).all())
 
 
 @pytest.mark.parametrize("kernel", candidates(), ids=lambda kernel: kernel.name)

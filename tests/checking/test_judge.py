@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sgemm_lab.catalogue import load_kernel
 from sgemm_lab.checking import on_gpu as module
-from sgemm_lab.checking.judge import CheckResult, Rounding, rounding_shares, summary
+from sgemm_lab.checking.judge import CheckResult, Rounding, summary
 from sgemm_lab.checking.on_gpu import GUARD, check
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import ARITHMETICS
@@ -210,7 +210,7 @@ def test_the_error_of_each_element_is_a_share_of_its_own_bound() -> None:
     b = np.array([[3.0], [-4.0]], "float32")
     c = np.array([[-5.0 + 2.0**-20], [0.0]], "float32")
     bound = 2 * 2.0**-24 * (3 + 8)  # K·u·(|A|·|B|)
-    assert rounding_shares(a, b, c) == pytest.approx(np.array([[2.0**-20 / bound], [0.0]]))
+    assert Rounding(a, b).shares(c) == pytest.approx(np.array([[2.0**-20 / bound], [0.0]]))
 
 
 @pytest.mark.parametrize("k", [2**18 + 1, 2**21])

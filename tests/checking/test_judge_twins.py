@@ -75,11 +75,25 @@ JUDGED = """(size, seed, mischief) => {
 }"""
 
 
+class Drawing:
+    """NumPy's generator with the methods of its older one, as checking/drawing.ts has it."""
+
+    def __init__(self, seed: int) -> None:
+        self.generator = np.random.default_rng(seed)
+
+    def randint(self, low: int, high: int, count: int | Size) -> Matrix:
+        return self.generator.integers(low, high, count)
+
+    def uniform(self, low: float, high: float, count: int | Size) -> Matrix:
+        return low + (high - low) * self.generator.integers(0, 2**32, count) / 2**32
+
+
 class Mischievous(Judge):
     """Multiplies on NumPy, and does something wrong."""
 
     def __init__(self, size: Size, seed: int, mischief: str) -> None:
         super().__init__(np, size, seed)
+        self.random = Drawing(seed + self.m + 3 * self.n + 7 * self.k)
         self.mischief, self.turn = MISCHIEF[mischief][0], 0
 
     def product(self, a: Matrix, b: Matrix) -> Matrix:
@@ -118,16 +132,17 @@ def test_verdicts_are_the_same() -> None:
 def test_numbers_are_drawn_as_numpy_draws_them() -> None:
     ranges = [(0, -8, 9), (1, -1, 2), (2**32 - 1, 1, 5), (77, 0, 65536), (5, 1, 2), (13, 0, 3)]
     said = answers(
-        {"twin": "checking/random.ts"},
+        {"twin": "checking/drawing.ts"},
         """(seed, low, high) => {
-          const random = new twin.RandomState(seed);
-          const first = [...random.integers(low, high, 700)];
-          return [first, [...random.uniform(-0.5, 0.5, 700)], [...random.integers(low, high, 9)]];
+          const random = new twin.Drawing(seed);
+          const first = [...random.integers(low, high - 1, 700)];
+          const broken = [...random.uniform(-0.5, 0.5, 700)];
+          return [first, broken, [...random.integers(low, high - 1, 9)]];
         }""",
         ranges,
     )
     for (seed, low, high), one in zip(ranges, said, strict=True):
-        state = np.random.RandomState(seed)
+        state = Drawing(seed)
         whole = state.randint(low, high, 700).tolist()
         broken = state.uniform(-0.5, 0.5, 700).astype(np.float32).tolist()
         assert one["gives"] == [whole, broken, state.randint(low, high, 9).tolist()]

@@ -15,7 +15,7 @@ from turns import TODAY
 
 from golden import GROUPS, RESULTS, answer
 from sgemm_lab.catalogue import load_kernel
-from sgemm_lab.checking.judge import rounding_shares
+from sgemm_lab.checking.judge import Rounding
 from sgemm_lab.kernel import Kernel, Size
 from sgemm_lab.simulator import Result
 
@@ -47,7 +47,7 @@ def assert_right(kernel: Kernel, case: Case, found: npt.NDArray[np.float32]) -> 
     c = found.reshape(len(a), -1)
     chain = chain_at((case.args["M"], case.args["N"], case.args["K"]))
     if kernel.arithmetic != "fp32":
-        assert rounding_shares(a, b, c, kernel.arithmetic).max() <= 1, kernel.name
+        assert Rounding(a, b, kernel.arithmetic).shares(c).max() <= 1, kernel.name
     elif kernel.name in IN_PARTS:
         assert np.abs(c - chain).max() < 1e-5, kernel.name
     else:

@@ -11,31 +11,10 @@ from sgemm_lab.kernel import MAP_LINE, Kernel, Size
 from sgemm_lab.tensor_map import ALIGNMENT, ELEMENT_BYTES
 
 _TEMPLATE = Path(__file__).with_name("export_main.cu")
+_ENCODE = Path(__file__).with_name("export_maps.cu")
 _INCLUDES = ("algorithm", "cmath", "cstdio", "cstdlib", "vector")
 _TYPES = {"fp16": "FLOAT16", "bf16": "BFLOAT16", "fp32": "FLOAT32", "tf32": "TFLOAT32"}
 _SWIZZLES = {"0": "NONE", "32": "32B", "64": "64B", "128": "128B"}
-_ENCODE = """\
-// A description of a matrix by which TMA copies boxes of it. Of a matrix that is not aligned it is
-// all zeros: the kernel does not use it then.
-TensorMap encoded(CUtensorMapDataType type, const void* matrix, double rows, double columns,
-                  double pitch, double boxRows, double boxColumns, CUtensorMapSwizzle swizzle)
-{
-    TensorMap map = {};
-    if (size_t(matrix) % 16) return map;
-    const cuuint64_t sizes[] = {cuuint64_t(columns), cuuint64_t(rows)};
-    const cuuint64_t pitches[] = {cuuint64_t(pitch)};
-    const cuuint32_t box[] = {cuuint32_t(boxColumns), cuuint32_t(boxRows)}, steps[] = {1, 1};
-    const CUresult error = cuTensorMapEncodeTiled(
-        reinterpret_cast<CUtensorMap*>(&map), type, 2, const_cast<void*>(matrix), sizes, pitches,
-        box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle, CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
-        CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
-    if (error) {
-        std::fprintf(stderr, "The driver refuses a tensor map (error %d).\\n", int(error));
-        std::exit(2);
-    }
-    return map;
-}
-"""
 
 
 def build_command(kernel: Kernel) -> str:
@@ -120,7 +99,7 @@ def _field(text: str, name: str) -> str:
 
 def _maps(kernel: Kernel) -> str:
     """Return the C++ functions that make the kernel's tensor maps."""
-    made = [_ENCODE] if kernel.maps else []
+    made = [_ENCODE.read_text("utf-8")] if kernel.maps else []
     for text in kernel.maps:
         dtype, matrix, columns = (_field(text, one) for one in ("dtype", "matrix", "columns"))
         place = f"workspace + size_t({shape_term(_field(text, 'offset'))})"

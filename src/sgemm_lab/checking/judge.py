@@ -176,16 +176,8 @@ class Rounding:
         self._allowed += LEAST_ALLOWED  # an element whose bound is zero must not divide by zero
 
     def shares(self, c: Any) -> Any:
-        """Return the error of each element of C (M×N) as a share of its bound (``BOUNDS``)."""
+        """Return the error of each element of C (M×N) as a share of its bound; NaN as in C."""
         return abs(c - self._product) / self._allowed
-
-
-def rounding_shares(a: Any, b: Any, c: Any, arithmetic: str = "fp32") -> Any:
-    """Return the error of each element of C as a share of its bound, in float64 (``BOUNDS``).
-
-    A is M×K, B is K×N, C is M×N: float32 arrays of one library, CuPy or NumPy. NaN where C is NaN.
-    """
-    return Rounding(a, b, arithmetic).shares(c)
 
 
 class Judge(ABC):
@@ -237,7 +229,7 @@ class Judge(ABC):
         c = self.product(a, b)
         if not self.library.array_equal(c, self.product(a, b)):
             raise WrongResultError(sentence("judge.twice"))
-        share = rounding_shares(a, b, c, self.arithmetic)
+        share = Rounding(a, b, self.arithmetic).shares(c)
         expected = a.astype("float64") @ b.astype("float64")
         self.reject(~(share <= 1), c, expected, sentence("judge.rounding"))
         return float(share.max())

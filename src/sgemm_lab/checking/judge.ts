@@ -3,8 +3,8 @@
 
 import type { Matrix } from "../counting/kernel_counts.ts";
 import type { Size } from "../kernel.ts";
+import { Drawing } from "./drawing.ts";
 import { BOUNDS, EXACT, LEAST_ALLOWED, UNIT_ROUNDOFF } from "./judge.py";
-import { RandomState } from "./random.ts";
 import { sentence } from "./sentences.ts";
 
 /**
@@ -65,7 +65,7 @@ export class Judge {
     public arithmetic: string = "fp32",
   ) {
     const [m, n, k] = size;
-    this.random = new RandomState(seed + m + 3 * n + 7 * k);
+    this.random = new Drawing(seed + m + 3 * n + 7 * k);
   }
 
   /**
@@ -83,7 +83,7 @@ export class Judge {
   /** Multiply matrices whose product float32 holds exactly. */
   wholeNumbers() {
     const most = 64 * this.size[2] <= EXACT ? 8 : 1;
-    const [a, b] = this.#inputs((count) => this.random.integers(-most, most + 1, count));
+    const [a, b] = this.#inputs((count) => this.random.integers(-most, most, count));
     const c = this.product(a, b);
     const expected = productOf(a, b);
     const wrong = marked(c, (value, i) => value !== expected.values[i]);
@@ -109,7 +109,7 @@ export class Judge {
   specialValues() {
     const [m, n, k] = this.size;
     const most = 16 * k <= EXACT ? 4 : 1;
-    const [a, b] = this.#inputs((count) => this.random.integers(1, most + 1, count));
+    const [a, b] = this.#inputs((count) => this.random.integers(1, most, count));
     const [row, column, third] = [half(m), Math.floor(n / 3), Math.floor(k / 3)];
     a.values[row * k + third] = Number.NaN;
     a.values[(m - 1) * k + k - 1] = Number.POSITIVE_INFINITY;
@@ -138,10 +138,10 @@ export class Judge {
     throw new WrongResultError(sentence("judge.changed", { count, size, name, ...place }));
   }
 
-  #inputs(draw: (count: number) => Float32Array): [Matrix, Matrix] {
+  #inputs(draw: (count: number) => Iterable<number>): [Matrix, Matrix] {
     const [m, n, k] = this.size;
-    const a = { rows: m, columns: k, values: draw(m * k) };
-    return [a, { rows: k, columns: n, values: draw(k * n) }];
+    const a = { rows: m, columns: k, values: Float32Array.from(draw(m * k)) };
+    return [a, { rows: k, columns: n, values: Float32Array.from(draw(k * n)) }];
   }
 
   /** Throw a WrongResultError if any element is marked as wrong. */

@@ -281,7 +281,7 @@ const placesOf = ({ location, otherLocation }: Hazard) => [
   `${otherLocation ?? location}`,
 ];
 
-const isSameHazard = (one: Hazard, other: Hazard) =>
+export const isSameHazard = (one: Hazard, other: Hazard) =>
   one.kind === other.kind && `${one.location}` === `${other.location}` && one.array === other.array;
 
 /**

@@ -5,14 +5,7 @@
 import { LabError } from "../errors.ts";
 import type { Size } from "../kernel.ts";
 import { secondsNow } from "../simulator/clock.ts";
-import {
-  BARRIER,
-  EXCHANGE,
-  MISALIGNED,
-  OUT_OF_BOUNDS,
-  RACE,
-  SPLIT_BARRIER,
-} from "../simulator/hazard_log.ts";
+import { BARRIER, EXCHANGE, MISALIGNED, RACE, SPLIT_BARRIER } from "../simulator/hazard_log.ts";
 import type { Hazard } from "../simulator/hazard_types.ts";
 import { parse } from "../simulator/ptx.ts";
 import { comma, plural } from "../text.ts";
@@ -24,7 +17,6 @@ import { type CompiledReference, compare } from "./compare.ts";
 import { atEdges } from "./footprint.ts";
 import type { HostLaunch } from "./host_launch.ts";
 import { earlyReads } from "./host_order.ts";
-import { atOwnSizes } from "./index_overflow.ts";
 import { lastName } from "./kernels.ts";
 import type { FoundLaunch, Kernel, Prepared, Settings } from "./launch.ts";
 import {
@@ -71,6 +63,7 @@ import {
   verdictOf,
   WRONG_RESULT,
 } from "./severity.ts";
+import { atOtherNumbers } from "./smaller_numbers.ts";
 import { withMoreBlocks } from "./undersized_grid.ts";
 
 /** M, N and K of a kernel whose arguments name them but which is no product. */
@@ -119,7 +112,10 @@ export function checkLaunched(
     : "its arrays are too large, or not known.";
   try {
     const done = countRecorded(kernel, launch, isSketch, SIZE, NOTHING, settings);
-    if (done) return withOwnSizes(ofLaunch(done, settings, end), done, launch, settings);
+    if (done) {
+      const report = ofLaunch(done, settings, end);
+      return isSketch ? report : withOtherNumbers(report, kernel, launch);
+    }
   } catch (error) {
     if (isSketch && isStuck(error)) {
       return neverEnding({ ...bare(kernel), certain: false }, error);
@@ -129,25 +125,15 @@ export function checkLaunched(
     why = error.message;
   }
   if (isSketch) return checkKernel(kernel, options);
-  return { ...reportOf(kernel), said: [`No other order was tried: ${why}`] };
+  const report = { ...reportOf(kernel), said: [`No other order was tried: ${why}`] };
+  return withOtherNumbers(report, kernel, launch);
 }
 
-/** Add an index that has too few bits at the program's own sizes, where smaller ones ran. */
-function withOwnSizes(
-  report: KernelReport,
-  { prepared, size, result, seconds }: Done,
-  { smaller = "" }: HostLaunch,
-  settings: Settings,
-): KernelReport {
-  if (!smaller || result.hazards.length || seconds > QUICK) return report;
-  const found = atOwnSizes(prepared, size, smaller, settings);
-  if (!found) return report;
-  const { bits, location } = found;
-  const message =
-    `${location}: an index has ${bits} bits here, which are too few at the sizes that the file ` +
-    "says. Count it in size_t.";
-  const finding = at(location, ofKernel(prepared, "warning", OUT_OF_BOUNDS, message));
-  const findings = [...report.findings, finding];
+/** Add what would happen with other numbers than the program's own, where those show nothing. */
+function withOtherNumbers(report: KernelReport, kernel: Kernel, launch: HostLaunch): KernelReport {
+  const isClean = verdictOf(report.findings, "right") === "right" && !launch.isWrong;
+  const found = isClean ? atOtherNumbers(bare(kernel), launch.call) : [];
+  const findings = [...report.findings, ...found];
   return { ...report, findings, verdict: verdictOf(findings, report.verdict) };
 }
 

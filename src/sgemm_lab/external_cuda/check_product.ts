@@ -1,5 +1,6 @@
 // Check a matrix product of any CUDA file at the sizes that reach its branches.
 
+import { Drawing } from "../checking/drawing.ts";
 import { QUICK_SIZES } from "../checking/judge.py";
 import { type CheckResult, Judge, passed, WrongResultError } from "../checking/judge.ts";
 import { sentence } from "../checking/sentences.ts";
@@ -13,7 +14,6 @@ import type { Hazard } from "../simulator/hazard_types.ts";
 import { comma } from "../text.ts";
 import { type Given, readArguments, textsOf } from "./arguments.ts";
 import { isStuck } from "./assumed_launch_search.ts";
-import { Drawing } from "./drawing.ts";
 import { isWhole, width } from "./elements.ts";
 import type { Values } from "./expected.ts";
 import { indexOverflow } from "./index_overflow.ts";

@@ -1,11 +1,11 @@
 // Compare a kernel with a reference in its file: see references.ts. The reference runs in the simulator
 // too: nothing of the file runs on this machine.
 
+import { Drawing } from "../checking/drawing.ts";
 import { LabError } from "../errors.ts";
 import type { Size } from "../kernel.ts";
 import { TimeLimitError } from "../simulator/divergence.ts";
 import { elementsOf, type Given, isArray, isFile, type Names, textOf, whole } from "./arguments.ts";
-import { Drawing } from "./drawing.ts";
 import { isWhole } from "./elements.ts";
 import { arraysAt, changed, SPREAD } from "./initial_values.ts";
 import type { Arrays, Kernel, Prepared, Settings } from "./launch.ts";

@@ -5,8 +5,8 @@ import type { Call } from "../simulator/simulation.ts";
 export interface HostLaunch {
   call: Call;
   line: number;
-  /** which constants of its program were made smaller, as sizes.ts has it */
-  smaller?: string;
+  /** whether the program shows a fault of its kernel */
+  isWrong?: boolean;
   /** arrays that held nothing */
   drawn: string[];
   /** whether it came to its end in the time that there was */

@@ -9,7 +9,6 @@ import type { Size } from "../kernel.ts";
 import { MOST_BLOCKS_YZ } from "../simulator/limits.py";
 import type { WatchName } from "../simulator/watches/watches.ts";
 import { comma } from "../text.ts";
-import type { Given, GivenNumber } from "./arguments.ts";
 import { arraysAt } from "./initial_values.ts";
 import type { Prepared, Ran, Settings } from "./launch.ts";
 import { brief, multiplies, rawShape, run } from "./launch.ts";
@@ -64,42 +63,16 @@ function firstAbove(low: number, high: number, holds: (one: number) => boolean) 
   return above;
 }
 
-/**
- * The first narrow number in an address of a program that leaves what its type holds at the program's own
- * sizes, which were made smaller; null if none does.
- * @param told "n is 1,000 for 64,000", as sizes.ts has it
- */
-export function atOwnSizes(prepared: Prepared, size: Size, told: string, settings: Settings) {
-  const own = new Map<number, number>();
-  for (const [, now, before] of told.matchAll(/ is ([\d,]+) for ([\d,]+)/g)) {
-    own.set(...([now, before].map((text) => Number(text.replaceAll(",", ""))) as [number, number]));
-  }
-  const isScaled = (one: Given): one is GivenNumber =>
-    one.kind === "number" && own.has(Number(one.text));
-  const scaled = prepared.given.filter(isScaled).map(({ text }) => Number(text));
-  if (!scaled.length) return null;
-  const runs = narrowIn(
-    SIDES.map((side) => {
-      const smaller = (value: number) => `${Math.max(1, Math.floor((value * side) / SIDES[2]))}`;
-      const given = prepared.given.map((one) =>
-        isScaled(one) ? { ...one, text: smaller(Number(one.text)) } : one,
-      );
-      return [{ ...prepared, given }, size, null];
-    }),
-    settings,
-  );
-  const most = SIDES[2] * Math.min(...scaled.map((now) => (own.get(now) ?? now) / now));
-  return leavingIn(runs).find(({ side }) => side <= most) ?? null;
-}
-
 type Narrow = NonNullable<Ran["result"]["watched"]["widest_indices"]>;
 
-/** The narrow numbers in the addresses of some launches; none where one cannot be run. */
-function narrowIn(launches: [Prepared, Size, number[] | null][], settings: Settings): Narrow[] {
+/** The narrow numbers in addresses at some sizes; none where one cannot be run. */
+function narrowIn(prepared: Prepared, settings: Settings): Narrow[] {
   const watch: WatchName[] = ["widest_indices"];
   const quiet = { ...brief(settings, SECONDS), checkHazards: false, watch };
   const found = orNull(() =>
-    launches.map(([prepared, size, only]) => {
+    SIDES.map((side) => {
+      const size: Size = [side, side, side];
+      const only = cornersOf(rawShape(prepared, size).grid);
       const ran = run(prepared, size, arraysAt(prepared, size), { ...quiet, only });
       return ran.result.watched.widest_indices ?? [];
     }),
@@ -127,11 +100,7 @@ const leavingIn = (runs: Narrow[]) =>
 
 /** The narrow numbers in addresses, and where the first leaves what its type holds. */
 function ofIndices(prepared: Prepared, settings: Settings): IndexOverflow[] {
-  const launches = SIDES.map((side): [Prepared, Size, number[]] => {
-    const size: Size = [side, side, side];
-    return [prepared, size, cornersOf(rawShape(prepared, size).grid)];
-  });
-  const found = leavingIn(narrowIn(launches, settings));
+  const found = leavingIn(narrowIn(prepared, settings));
   if (!found.length) return [];
   const first = found.reduce((one, other) => (other.side < one.side ? other : one));
   const { file, line } = first.location;
@@ -148,7 +117,7 @@ function ofIndices(prepared: Prepared, settings: Settings): IndexOverflow[] {
 }
 
 /** The numbers of the blocks at the corners of a grid, in order. */
-function cornersOf([x, y = 1, z = 1]: number[]) {
+export function cornersOf([x, y = 1, z = 1]: number[]) {
   const ends = (side: number) => [...new Set([0, side - 1])];
   const found = ends(z).flatMap((c) =>
     ends(y).flatMap((b) => ends(x).map((a) => (c * y + b) * x + a)),

@@ -2,12 +2,12 @@
 // with a seed that follows from the size. Arrays of integers may hold indices, keys or counts; what is
 // found with small numbers, with zeros and with ascending numbers is found with any.
 
+import { Drawing } from "../checking/drawing.ts";
 import { LabError } from "../errors.ts";
 import type { Size } from "../kernel.ts";
 import { comma } from "../text.ts";
 import type { Given, GivenArray, Names } from "./arguments.ts";
 import { elementsOf, isArray, isFile, LARGEST_ARRAY, textOf } from "./arguments.ts";
-import { Drawing } from "./drawing.ts";
 import { bytesOf, type Element, isBool, isWhole, limitsOf } from "./elements.ts";
 import type { Values } from "./expected.ts";
 import { rolesOf } from "./index_arrays.ts";

@@ -1,5 +1,6 @@
 // Prepare and simulate one launch of a kernel of a CUDA file.
 
+import { Drawing } from "../checking/drawing.ts";
 import { BASIC_BLOCKS_PER_PRODUCT, MAX_BASIC_BLOCKS } from "../counting/launch_limits.py";
 import { LabError } from "../errors.ts";
 import { STATIC_SHARED } from "../hardware.py";
@@ -28,7 +29,6 @@ import {
   whole,
 } from "./arguments.ts";
 import { assumedBlock, type Compiled, covering } from "./assumed_launch.ts";
-import { Drawing } from "./drawing.ts";
 import type { Element } from "./elements.ts";
 import { bytesOf, FLOAT, isBool, isWhole, limitsOf, namedElement } from "./elements.ts";
 import type { Values } from "./expected.ts";

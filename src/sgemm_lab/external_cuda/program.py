@@ -89,8 +89,7 @@ def launch_of(program: Program, kernel: str) -> dict[str, Any] | None:
     if not names:
         return None
     given = ("kernels", "seconds", "clang", "isSketch")
-    sizes = program.get("sizes", "")
-    return {"name": names[0], "sizes": sizes, **{one: program[one] for one in given}}
+    return {"name": names[0], **{one: program[one] for one in given}}
 
 
 def _plain(kernel: str) -> str:

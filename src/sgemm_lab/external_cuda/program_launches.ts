@@ -129,19 +129,12 @@ const unfilled = (call: Call) =>
   });
 
 /** A call with zeros in the arrays that hold nothing yet. */
-function filled(call: Call): Call {
-  const args = new Map(call.args);
-  for (const name of unfilled(call)) {
-    const value = args.get(name) as ShapedArray;
-    const { data, state } = value;
-    args.set(name, {
-      ...value,
-      data: data.slice().fill(0 as never),
-      state: state?.map(() => WRITTEN),
-    });
-  }
-  return { ...call, args };
-}
+const filled = (call: Call) =>
+  withArrays(call, (one) => {
+    const { data, state } = one;
+    if (!state || state.includes(WRITTEN)) return one;
+    return { ...one, data: data.slice().fill(0 as never), state: state.map(() => WRITTEN) };
+  });
 
 class Recorder implements LaunchTool {
   launches = new Map<string, ProgramLaunch>();
@@ -264,7 +257,10 @@ class Recorder implements LaunchTool {
 }
 
 /** A call with other values. */
-function changedCall(call: Call, { grid, block, sharedBytes, numbers = {} }: LaunchChange): Call {
+export function changedCall(
+  call: Call,
+  { grid, block, sharedBytes, numbers = {} }: LaunchChange,
+): Call {
   const args = new Map(call.args);
   for (const [name, value] of Object.entries(numbers)) {
     const own = args.get(name);
@@ -289,17 +285,23 @@ function kept(call: Call): Call {
     if (state && own) states.set(state, own);
     return { ...value, data: value.data.slice(), state: own };
   };
+  const found = withArrays(call, copied);
+  return elements > MOST_ELEMENTS ? { ...found, args: new Map() } : found;
+}
+
+/** A call with other arrays, those of structs among them. */
+export function withArrays(call: Call, change: (array: ShapedArray) => ShapedArray): Call {
   const args: Call["args"] = new Map();
   for (const [name, value] of call.args) {
     if (typeof value !== "object") args.set(name, value);
-    else if ("data" in value) args.set(name, copied(value));
+    else if ("data" in value) args.set(name, change(value));
     else if ("fields" in value) {
       const fields = value.fields.map(([at, own, one]): Struct["fields"][number] => [
         ...([at, own] as const),
-        copied(one),
+        change(one),
       ]);
       args.set(name, { ...value, fields });
     } else args.set(name, value);
   }
-  return { ...call, args: elements > MOST_ELEMENTS ? new Map() : args };
+  return { ...call, args };
 }

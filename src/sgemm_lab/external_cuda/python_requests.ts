@@ -119,9 +119,11 @@ async function watched(given: Given) {
 /** The launch of a kernel by the file's own program; null if there is none. */
 async function recordedOf(given: Given, program: Given) {
   if (!program) return null;
-  const { calls, isSketch } = await watched({ ...given, ...program });
+  const { calls, isSketch, followed } = await watched({ ...given, ...program });
   const launch = calls.get(program.name);
-  return launch ? { launch: { ...launch, smaller: program.sizes }, isSketch } : null;
+  const found = followed.findings[plainName(program.name)] ?? [];
+  const isWrong = found.some(({ severity }) => severity !== "information");
+  return launch ? { launch: { ...launch, isWrong }, isSketch } : null;
 }
 
 /** What Python sends of a compiled kernel: see launch.py. */

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from sgemm_lab.checking.judge import rounding_shares
+from sgemm_lab.checking.judge import Rounding
 from sgemm_lab.cuda.launch import require_gpu
 from sgemm_lab.errors import LabError
 from sgemm_lab.kernel import Size
@@ -65,7 +65,7 @@ def accuracies(products: Mapping[str, Product], progress: Progress) -> Iterator[
                     yield Accuracy(name, "", kind, *size, lost)
                     continue
                 error = float(cupy.linalg.norm(c - right)) / norm
-                largest = float(rounding_shares(a, b, c).max()) * k
+                largest = float(Rounding(a, b).shares(c).max()) * k
                 yield Accuracy(name, "", kind, *size, 0, five_digits(error), five_digits(largest))
 
 

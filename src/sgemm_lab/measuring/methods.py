@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from sgemm_lab.catalogue import load_kernel
-from sgemm_lab.checking.judge import rounding_shares
+from sgemm_lab.checking.judge import Rounding
 from sgemm_lab.cuda.launch import LoadedKernel, require_gpu
 from sgemm_lab.measuring.interleaved import (
     Budget,
@@ -133,5 +133,5 @@ def _bound(cupy: Any, method: str) -> Reading:
     a, b = (generator.random((size, size), dtype="float32") - cupy.float32(0.5) for _ in range(2))
     c = _zeros(cupy, size)
     cublas(tf32=method == "tf32")(a, b, c)
-    share = float(rounding_shares(a, b, c).max())
+    share = float(Rounding(a, b).shares(c).max())
     return Reading(f"effect.bound.{method}", size, "of the bound", (share,))

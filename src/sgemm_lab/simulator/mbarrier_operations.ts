@@ -15,7 +15,7 @@ import type { Instruction, Operand } from "./ptx.ts";
 import { PtxError } from "./ptx_text.ts";
 import type { Mask } from "./registers.ts";
 import { sentence } from "./sentences.ts";
-import { mergeClock, type Row } from "./vector_clocks.ts";
+import { clocksOf, mergeClock, type Row } from "./vector_clocks.ts";
 
 /** Gives the active lanes, and where in shared memory each one's mbarrier lies. */
 type BarrierAddresses = (mask: Mask | null) => [lane: number, place: number][];
@@ -118,11 +118,6 @@ function releaseArrival(
   const warp = warpOf(group, lane);
   const known = getOrInsert(released, `${warp}`, () => clocksOf(group).release(...warp));
   mergeReleased(barrier, known);
-}
-
-function clocksOf({ batch }: ThreadGroup) {
-  if (!batch.clocks) throw new Error("This kernel has no clocks.");
-  return batch.clocks;
 }
 
 /** Cluster of a lane's warp, and its number there. */

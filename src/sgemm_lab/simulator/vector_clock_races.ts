@@ -8,7 +8,13 @@ import { ATOMIC, COPY_WRITE, LOAD } from "./group.ts";
 import type { HazardLog } from "./hazard_log.ts";
 import type { Memory } from "./memory.ts";
 import type { Instruction } from "./ptx.ts";
-import { handsOnByFlags, mergeClock, type Row, type VectorClocks } from "./vector_clocks.ts";
+import {
+  clocksOf,
+  handsOnByFlags,
+  mergeClock,
+  type Row,
+  type VectorClocks,
+} from "./vector_clocks.ts";
 import { PIECE } from "./wgmma_operations.ts";
 import { reportTies, type Stored } from "./write_conflicts.ts";
 
@@ -351,9 +357,4 @@ function afterReaders(shadow: Shadow, use: Use, word: number, lane: number) {
 function timeOf(group: ThreadGroup, clocks: VectorClocks, lane: number) {
   const warp = group.clusterThread[lane] >> WARP_BITS;
   return clocks.seen[clocks.at(group.batch.clusterOf(group.slot[lane]), warp) + warp];
-}
-
-function clocksOf({ batch }: ThreadGroup) {
-  if (!batch.clocks) throw new Error("This kernel has no clocks.");
-  return batch.clocks;
 }

@@ -137,3 +137,8 @@ export class VectorClocks {
 export function mergeClock(row: Row, other: Row) {
   for (let i = 0; i < row.length; i++) if (other[i] > row[i]) row[i] = other[i];
 }
+
+export function clocksOf({ batch }: { batch: { clocks: VectorClocks | null } }) {
+  if (!batch.clocks) throw new Error("This kernel has no clocks.");
+  return batch.clocks;
+}

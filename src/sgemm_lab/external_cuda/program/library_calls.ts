@@ -1,6 +1,6 @@
 // What cuBLAS and cuRAND do for a host program: products of matrices, and random numbers.
 
-import { RandomState } from "../../checking/random.ts";
+import { Drawing } from "../../checking/drawing.ts";
 import { STORED } from "../../simulator/watches/written.ts";
 import { comma } from "../../text.ts";
 import { bytesOf, namedElement } from "../elements.ts";
@@ -23,7 +23,7 @@ interface Matrix {
   step: number;
 }
 
-export const libraryFunctions = (runtime: Runtime, random = new RandomState(0)) => ({
+export const libraryFunctions = (runtime: Runtime, random = new Drawing(0)) => ({
   lab_gemm: (...given: number[]) => gemm(runtime, given),
   lab_pointer: (at: number) => {
     runtime.world.streams.finishAll();

@@ -13,7 +13,7 @@ const HALF = 2;
 const WIDEST_SHIFT = 5;
 /** What leads from a part of an address to the address. */
 const PASSES_ON = new Set(
-  "add sub mul mad shl shr or and mov cvt cvta selp min max neg".split(" "),
+  "add sub mul mad shl shr or and mov cvt cvta selp min max neg rem div".split(" "),
 );
 
 /**
@@ -92,6 +92,8 @@ function narrowed({ parts, operands, location }: Instruction) {
   const last = operands[operands.length - 1];
   const constant = last?.kind === "immediate" ? last.bits : null;
   if ((parts[0] === "mul" || parts[0] === "mad") && parts.includes("wide")) return ofType(from);
+  // What a product passes its type by is gone where it is divided.
+  if (/^(rem|div)\.s32$/.test(parts.join("."))) return ofType("s32");
   if (parts[0] === "cvt" && "su".includes(to[0]) && "su".includes(from[0])) {
     const [wide, narrow] = [to, from].map((type) => TYPE_BYTES.get(type) as number);
     return wide > narrow && narrow >= HALF ? ofType(from) : null;

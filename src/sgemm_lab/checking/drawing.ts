@@ -1,5 +1,5 @@
 // The random numbers of NumPy's default_rng, in which the contents of arrays were drawn for the
-// results recorded on an H200; a test holds the two equal.
+// results recorded on an H200; a test holds the whole numbers equal.
 //
 // The generator is PCG64: M. E. O'Neill, PCG: A Family of Simple Fast Space-Efficient Statistically
 // Good Algorithms for Random Number Generation, Harvey Mudd College HMC-CS-2014-0905, 2014. Numbers
@@ -95,6 +95,11 @@ export class Drawing {
     if (high === low) return found; // nothing is drawn
     for (let at = 0; at < count; at++) found[at] += this.below(high - low + 1);
     return found;
+  }
+
+  /** Numbers from `low` to below `high`, rounded to float32. */
+  uniform(low: number, high: number, count: number) {
+    return Float32Array.from({ length: count }, () => low + ((high - low) * this.#next()) / WORD);
   }
 
   /** A whole number from 0 to below `bound`, which is at most 2³². */

@@ -11,6 +11,7 @@ import { secondsNow } from "./clock.ts";
 import { type BasicBlock, END } from "./control_flow.ts";
 import type { Tally } from "./execution_counts.ts";
 import { both, countNonzero, less, type ThreadGroup } from "./group.ts";
+import { RACE } from "./hazard_log.ts";
 import type { Hazard } from "./hazard_types.ts";
 import type { Step } from "./operations.ts";
 import type { Instruction } from "./ptx.ts";
@@ -81,6 +82,22 @@ export class EndlessLoopError extends StuckError {
   constructor(block: BasicBlock) {
     super("run.endless", block);
   }
+}
+
+/** Of its time a hasty launch takes this part at least. */
+const TRIED = 1 / 4;
+/** It gives up where all of its blocks took so many times as long, and after an error. */
+const [HOPELESS, WRONG] = [8, 2];
+
+/** Whether the time of a launch is over, or it is hasty and its blocks take far longer. */
+function isOver({ launch, batch }: ThreadGroup) {
+  const { deadline, timeLimit, blocks, blocksDone, isHasty, hazards } = launch;
+  const spent = secondsNow() - (deadline - timeLimit);
+  if (spent > timeLimit || !isHasty || spent < TRIED * timeLimit) return spent > timeLimit;
+  const times = (spent * blocks) / (blocksDone + batch.slots) / timeLimit;
+  // What looks like a race may turn out to be none.
+  const isWrong = times > WRONG && hazards.found.some(({ kind }) => kind !== RACE);
+  return isWrong || times > HOPELESS;
 }
 
 /** Threads that wait for something that no thread will do. */
@@ -327,7 +344,7 @@ export class Program {
     this.unseen += lanes;
     if (this.unseen > LANES_BETWEEN_LOOKS) {
       this.unseen = 0;
-      this.isLate ||= secondsNow() > group.launch.deadline;
+      this.isLate ||= isOver(group);
     }
     if (this.isLate) this.judge(path, block);
     tally.blockLanes[block.number] += lanes;

@@ -6,7 +6,7 @@ import type { TensorMap } from "../tensor_map.ts";
 import { placeName } from "../text.ts";
 import { secondsNow } from "./clock.ts";
 import { getOrInsert } from "./get_or_insert.ts";
-import type { Dim3, OddKind, Suspect } from "./hazard_types.ts";
+import type { Dim3, Hazard, OddKind, Suspect } from "./hazard_types.ts";
 import type { Image } from "./images.ts";
 import type { NamedArray, TypedArray } from "./memory.ts";
 import { layOut, Memory, sharedBase, sourceName } from "./memory.ts";
@@ -152,6 +152,7 @@ type Place = [group: ThreadGroup, lane: number, site: Instruction];
 
 /** Who collects what is wrong with a kernel. */
 export interface HazardSink {
+  readonly found: Hazard[];
   outOfBounds: (access: Access, lanes: Int32Array) => void;
   misaligned: (access: Access, lanes: Int32Array) => void;
   outOfImage: (
@@ -235,8 +236,8 @@ export interface PendingCopy {
  * of the module's variables, and of parameters that are structs. `images`: textures and
  * surfaces, by the address that stands for each. `sharedBytes`: dynamic shared memory of one block. `products`: listener of multiply-adds. `sharedParts`: the arrays inside
  * dynamic shared memory: name, first byte, bytes. `chosen`: numbers of the blocks that run, null
- * for all. `cooperative`: all blocks run side by
- * side, because they may wait for each other. `maxBasicBlocks`: basic blocks that a group of
+ * for all. `isHasty`: whether it ends early where its blocks would take far longer than `timeLimit`.
+ * `cooperative`: all blocks run side by side, because they may wait for each other. `maxBasicBlocks`: basic blocks that a group of
  * threads may run before its loop is called endless, null for ever. `timeLimit`: seconds that the
  * simulation may take. `workspace`: where the barrier of the whole grid lies, 0 where the kernel has
  * none. `unset`: by index of an instruction, registers that it uses and that may have no value there.
@@ -261,6 +262,7 @@ interface LaunchParts {
   cooperative: boolean;
   maxBasicBlocks: number | null;
   timeLimit: number;
+  isHasty: boolean;
   workspace: number;
   unset: UnsetReads;
 }

@@ -66,7 +66,7 @@ type Addresses = ReadonlyMap<string, number>;
  * multiply-add. `requestsOf`: a block and a warp of it whose memory requests are wanted, address by
  * address. `watching`: more observers of every access. `onlyBlocks`: numbers of the blocks to run,
  * in order; null for all. `warpOrder`: of a schedule that runs one warp after another, the numbers
- * of the warps. `schedule`, `sharedParts`,
+ * of the warps. `isHasty`: see group.ts. `schedule`, `sharedParts`,
  * `cooperative`, `joinProducts`, `maxBasicBlocks`, `timeLimit` and `progress`:
  * see simulation.py.
  */
@@ -93,6 +93,7 @@ export interface Options {
   joinProducts?: boolean;
   maxBasicBlocks?: number | null;
   timeLimit?: number;
+  isHasty?: boolean;
   progress?: Progress | null;
 }
 
@@ -232,6 +233,7 @@ function simulated({ ptx, entry, grid, block, args: given, options }: Call): Res
     unset,
     maxBasicBlocks: options.maxBasicBlocks ?? null,
     timeLimit: options.timeLimit ?? Number.POSITIVE_INFINITY,
+    isHasty: options.isHasty ?? false,
   });
   refuseImpossible(launch);
   const tally = new Tally(blocks.length, kernel.instructions.length);

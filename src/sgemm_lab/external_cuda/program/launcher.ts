@@ -162,6 +162,8 @@ export class Launcher {
   #launched = new Set<string>();
   /** what was in memory before and after launches that changed nothing */
   #idle = new Map<string, Uint8Array>();
+  /** launches that took too long: the same once more shows nothing new */
+  #late = new Set<string>();
 
   constructor(
     public program: Program,
@@ -193,6 +195,7 @@ export class Launcher {
     const isSketch = !this.runs.length && !this.#isFilled();
     const { starts, reached, variables } = given;
     const text = textOf(launch);
+    if (this.#late.has(text)) throw new TooLargeError("it takes too long");
     const before = this.#launched.has(text) ? imageOf(given) : null;
     this.#launched.add(text);
     if (!isWatched && this.#changesNothing(launch, given, before)) {
@@ -213,6 +216,7 @@ export class Launcher {
     try {
       result = again({
         cooperative: product(launch.grid) <= atOnce(launch) && mayWait(compiled.ptx),
+        isHasty: true,
         watchRacesIn: given.watched,
         watching: [same, ...(isWatched ? [used] : []), ...(wraps.counting.size ? [wraps] : [])],
       });
@@ -361,6 +365,7 @@ export class Launcher {
     const hazards = found.filter(({ kind }) => !(isSketch && kind === UNWRITTEN));
     if (hazards.length) this.runs.push({ kernel, line, hazards, warnings: [], harmless: [] });
     else this.#sample(launch, again, watched);
+    this.#late.add(textOf(launch));
     return new TooLargeError(isLate ? "it takes too long" : error.message);
   }
 

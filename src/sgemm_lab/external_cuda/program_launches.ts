@@ -67,8 +67,8 @@ export interface Watching {
   changes?: Record<number, LaunchChange>;
   /** whether memory requests are counted */
   isCounting?: boolean;
-  /** hears how much of which launch is done, and how many faults the launches before showed */
-  progress?: (kernel: string, number: number, done: number, all: number, faults: number) => void;
+  /** hears which part of which launch is done, and how many faults were shown; null before one has ended */
+  progress?: (kernel: string, number: number, done: number, faults: number | null) => void;
 }
 
 /** Most launches of a program that are listed, and elements of all arrays of one that is kept. */
@@ -145,7 +145,7 @@ class Recorder implements LaunchTool {
   /** the program runs once more */
   #isAgain = false;
   #args: Call["args"] | null = null;
-  #faults = 0;
+  #faults: number | null = null;
 
   constructor(
     kernels: Kernels,
@@ -190,7 +190,7 @@ class Recorder implements LaunchTool {
         ...changed.options,
         ...(countRequests ? { countRequests, requestsOf: [0, 0] } : {}),
         ...(progress
-          ? { progress: (done, all) => progress(kernel, number, done, all, this.#faults) }
+          ? { progress: (done, all) => progress(kernel, number, done / all, this.#faults) }
           : {}),
       },
     };
@@ -213,10 +213,13 @@ class Recorder implements LaunchTool {
   }
 
   ends(call: Call, result: Result) {
-    this.#faults += result.hazards.length + result.warnings.length;
-    const known = this.calls.get(this.#kernelOf(call));
+    this.#faults = (this.#faults ?? 0) + result.hazards.length + result.warnings.length;
+    const kernel = this.#kernelOf(call);
+    const { progress } = this.watching;
+    if (progress && !this.#isAgain) progress(kernel, this.#number, 1, this.#faults);
+    const known = this.calls.get(kernel);
     if (known && !call.options.onlyBlocks) known.isDone = true;
-    if (call.options.countRequests) this.counts.set(this.#kernelOf(call), launchCounts(result));
+    if (call.options.countRequests) this.counts.set(kernel, launchCounts(result));
   }
 
   /** The kernels, which a program looks up before it begins: so is seen that it begins anew. */

@@ -20,7 +20,7 @@ import { MadeValues } from "../../external_cuda/program/made_values.ts";
 import { follow } from "../../external_cuda/program/program.ts";
 import { withProgram } from "../../external_cuda/program/report.ts";
 import { smallerSizes } from "../../external_cuda/program/sizes.ts";
-import { HALVINGS, MOST_LAUNCHED, SECONDS } from "../../external_cuda/program.py";
+import { HALVINGS, SECONDS } from "../../external_cuda/program.py";
 import type { LaunchChange, LaunchCounts, Watched } from "../../external_cuda/program_launches.ts";
 import { launchCounts, watchProgram } from "../../external_cuda/program_launches.ts";
 import { type KernelReport, type Options, SETTINGS } from "../../external_cuda/report.ts";
@@ -105,12 +105,16 @@ export function checkProgram(
 
 /** Follow a program; where that takes too long, with smaller constants. */
 function followed(request: ProgramRequest, compiler: Compiler, tell: Tell): Run {
+  tell("Compiling the host code");
   const first = once(request, request.text, compiler, tell);
   let best = first;
   for (const [halvings, least] of HALVINGS) {
     if (best.watched.followed.isSettled) break;
     const made = smallerSizes(first.file, halvings, least);
     if (!made.changed) break;
+    const { calls, followed } = best.watched;
+    const faults = calls.size ? Object.values(followed.findings).flat().length : null;
+    tell(`${soFar(faults)}Compiling with smaller sizes, ${made.changed}`);
     const other = once(request, made.text, compiler, tell);
     const { isSettled, launched, findings } = other.watched.followed;
     if (Object.values(findings).some((all) => all.some(({ kind }) => kind === "launch"))) break;
@@ -122,6 +126,12 @@ function followed(request: ProgramRequest, compiler: Compiler, tell: Tell): Run 
   return best;
 }
 
+/** What the launches showed that have begun; null before. */
+function soFar(faults: number | null) {
+  if (faults === null) return "";
+  return faults ? `${plural(faults, "finding")} so far. ` : "No fault so far. ";
+}
+
 function once(
   { changes, isSketch }: ProgramRequest,
   text: string,
@@ -130,10 +140,9 @@ function once(
 ): Run {
   const file = new CudaFile([{ name: "The file", text }]);
   const kernels: Kernels = {};
-  const progress = (kernel: string, number: number, done: number, all: number, faults: number) => {
-    const part = all > 1 ? `, ${Math.round((100 * done) / all)} % of its blocks` : "";
-    const found = faults ? `${plural(faults, "finding")} so far. ` : "No fault so far. ";
-    tell(`${number ? found : ""}Following main: launch ${number + 1}, ${kernel}${part}`);
+  const progress = (kernel: string, number: number, done: number, faults: number | null) => {
+    const part = done < 1 ? `, ${Math.round(100 * done)} % of its blocks` : "";
+    tell(`${soFar(faults)}Following main: launch ${number + 1}, ${kernel}${part}`);
   };
   const made = new MadeValues(file);
   // What is set of a launch is what its function is given.
@@ -149,13 +158,12 @@ function once(
     const { needs } = watched.followed;
     if (needs === null) return { file, kernels, watched, by };
     try {
-      if (Object.keys(kernels).length === MOST_LAUNCHED) {
-        throw new LabError(`after ${MOST_LAUNCHED} kernels it launches ${needs}`);
-      }
       const opened = openKernel(file, needs);
+      tell(`Compiling ${needs}`);
       const made = compiler.compiled(deviceText(opened));
       by = made.by;
       kernels[needs] = { ptx: made.ptx, entry: entryOf(made.ptx, opened.kernel.name) };
+      tell("Following main");
     } catch (error) {
       if (!(error instanceof LabError)) throw error;
       kernels[needs] = { ptx: "", entry: "", refused: error.message };

@@ -161,8 +161,17 @@ class Workbench {
     this.#busy(true);
     this.status.scrollIntoView({ block: "nearest" });
     let named: number[] = [];
+    let [words, seconds] = ["Starting", 0];
+    const show = () => say(this.status, "busy", `${words} (${seconds} s)`);
+    const clock = setInterval(() => {
+      seconds++;
+      show();
+    }, 1000);
     try {
-      named = await check.run(this.status, (words) => say(this.status, "busy", words));
+      named = await check.run(this.status, (now) => {
+        words = now;
+        show();
+      });
     } catch (error) {
       if (!(error instanceof LabError)) throw error;
       const line = error instanceof SourceError ? error.line : 0;
@@ -170,6 +179,7 @@ class Workbench {
       const head = error instanceof SourceError ? "Does not compile" : "Not run";
       say(this.status, "wrong", line ? `${head}: line ${line}` : head, error.message);
     } finally {
+      clearInterval(clock);
       this.editor.draw(new Set(named));
       this.#busy(false);
     }

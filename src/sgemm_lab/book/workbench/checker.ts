@@ -3,6 +3,7 @@
 
 import { LabError } from "../../errors.ts";
 import { readStart } from "../../external_cuda/program/host_compiler.ts";
+import { OF_CPP } from "../../external_cuda/program/host_text.ts";
 import { TimeLimitError } from "../../simulator/divergence.ts";
 import type { Progress } from "../panel/worker.ts";
 import { SourceError } from "../source_error.ts";
@@ -41,7 +42,8 @@ export function serve(scope: WorkerScope) {
     try {
       scope.postMessage({ id, found: await answer(data, tell) });
       const { clang } = await compilerFrom(data.folder, tell);
-      idle = setTimeout(() => readStart(clang), IDLE_MS);
+      // Whoever asks meanwhile waits: only for a file that gains by it.
+      if (OF_CPP.test(data.text)) idle = setTimeout(() => readStart(clang), IDLE_MS);
     } catch (error) {
       if (!(error instanceof LabError)) throw error;
       const line = error instanceof SourceError ? error.line : undefined;

@@ -89,9 +89,10 @@ function includes(tokens: Token[], names: Map<string, string>): Edit[] {
 
 /** What `#include <bits/stdc++.h>` becomes. */
 export const EVERY_HEADER = EVERYTHING.map((name) => `#include <${name}>\n`).join("");
-/** An include of one of them. */
+const HEAVY = EVERYTHING.filter((name) => name !== "cmath" && name !== "limits");
+/** An include of one of them that takes longer to read than all of them from what was read before. */
 export const OF_CPP = new RegExp(
-  `^\\s*#\\s*include\\s*[<"](${EVERYTHING.join("|")}|everything\\.h)[>"]`,
+  `^\\s*#\\s*include\\s*[<"](${HEAVY.join("|")}|everything\\.h)[>"]`,
   "m",
 );
 

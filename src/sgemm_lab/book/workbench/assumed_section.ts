@@ -15,7 +15,6 @@ import { Section } from "./section.ts";
 const NOT_COMPARED =
   "Results are not compared: say under Launch what is expected, or add a function to the file, named " +
   "after the kernel with _cpu at the end.";
-const DRAWN = "On small whole numbers that this page draws, not on the file’s own data:";
 
 export class AssumedSection extends Section {
   #plan: LaunchPlan | string;
@@ -102,15 +101,11 @@ export class AssumedSection extends Section {
     this.run.hidden = true;
     try {
       if (typeof this.#plan === "string") throw new LabError(this.#plan);
-      const { report, counts, outputs, by } = await ask();
+      const { report, counts, by } = await ask();
       this.say(report, counts, source);
       const assumed = assumptions(this.#plan).join("; ");
       if (assumed) this.verdict.append(note(`Assumed: ${assumed}. Set them under Launch.`));
       if (report.verdict === "no fault found") this.verdict.append(note(NOT_COMPARED));
-      if (outputs.length) {
-        const written = html("pre", { tabindex: 0 }, outputs.join("\n"));
-        this.verdict.append(note(DRAWN), written);
-      }
       this.verdict.append(note(by));
     } catch (error) {
       if (!(error instanceof LabError) || error instanceof StoppedError) throw error;

@@ -6,8 +6,8 @@ import { CudaFile } from "../../external_cuda/cuda_file.ts";
 import { arraysAt } from "../../external_cuda/initial_values.ts";
 import { ownKernels } from "../../external_cuda/kernels.ts";
 import type { Arrays, Kernel, Settings } from "../../external_cuda/launch.ts";
-import { prepare, writtenBy } from "../../external_cuda/launch.ts";
-import { countPrepared, type Done, numbersIn } from "../../external_cuda/one_launch.ts";
+import { prepare } from "../../external_cuda/launch.ts";
+import { countPrepared, type Done } from "../../external_cuda/one_launch.ts";
 import { type LaunchCounts, launchCounts } from "../../external_cuda/program_launches.ts";
 import { type KernelReport, SETTINGS } from "../../external_cuda/report.ts";
 import { verdictOf } from "../../external_cuda/severity.ts";
@@ -27,13 +27,10 @@ export interface KernelRequest {
 export interface KernelFound {
   report: KernelReport;
   counts: LaunchCounts;
-  /** the first elements of each array that the kernel may write, a line for each */
-  outputs: string[];
   /** what compiled it */
   by: string;
 }
 
-const SHOWN = 8;
 /** Seconds after which other orders are left out. */
 const SECONDS = 20;
 /** An assumed size is tried a second time, this much smaller: no multiple of a tile. */
@@ -74,11 +71,6 @@ export function checkAlone(
   return {
     report: ragged && edges ? withEdges(compared, edges, ragged) : compared,
     counts: launchCounts(done.result),
-    outputs: writtenBy(done.prepared).map((one) => {
-      const numbers = numbersIn(done.after, one.name);
-      const first = [...numbers.subarray(0, SHOWN)].map((value) => Number(value.toPrecision(6)));
-      return `${one.name} = ${first.join(", ")}${numbers.length > SHOWN ? ", …" : ""}`;
-    }),
     by,
   };
 }

@@ -53,17 +53,15 @@ ROOTS = """
     }
 """
 CLASSES = """
-    __shared__ int seen[64];
-    for (int i = threadIdx.x; i < m; i += 64) seen[i] = 0;
+    __shared__ float of[64];
+    for (int i = threadIdx.x; i < m; i += 64) of[i] = 2 * i;
     __syncthreads();
-    for (int i = threadIdx.x; i < n; i += 64) atomicAdd(&seen[x[i]], 1);
-    __syncthreads();
-    for (int i = threadIdx.x; i < m; i += 64) y[i] = seen[i];
+    for (int i = threadIdx.x; i < n; i += 64) y[i] = of[x[i]];
 """
 GROUPS = """
     __shared__ float part[128];
     float *own = part + threadIdx.y * m;
-    own[threadIdx.x] = x[threadIdx.y * m + threadIdx.x];
+    own[threadIdx.x] = x[threadIdx.y * 32 + threadIdx.x];
     __syncthreads();
     for (int s = m / 2; s > 0; s /= 2) {
         if (threadIdx.x < s) own[threadIdx.x] += own[threadIdx.x + s];
@@ -115,11 +113,12 @@ FULL = ROW.replace("if (i >= n) return;", "const bool in = i < n;").replace("x[i
         TURNED.replace("y[i * n", "y[i * m"),
         FOUND.replace("own<<<", "if (m > n) return 1;\n    own<<<"),
         program(ROOTS.replace("PRODUCT", "((long)i * j)"), 300, 7, "2, 64"),
-        program(ROOTS.replace("PRODUCT", "(i + j)"), 300, 7, "2, 64"),
+        program(ROOTS.replace("PRODUCT", "(i * 5000 + j)"), 300, 7, "2, 64"),
+        program(ROOTS.replace("PRODUCT", "(i * j)"), 300, 7, "2, 64", 20000),
         program(CLASSES, 500, 37, "1, 64"),
         program(GROUPS, 128, 32, "1, dim3(32, 4)"),
     ],
-    ids=["checked", "full", "turned", "order", "wide", "sum", "classes", "groups"],
+    ids=["checked", "full", "turned", "order", "wide", "linear", "large", "classes", "groups"],
 )
 def test_what_cannot_be_or_does_no_harm_is_not_told(text: str) -> None:
     assert not checked(text).findings

@@ -287,6 +287,9 @@ def test_faults_of_the_host_are_errors(line: str, says: str) -> None:
     assert any(says in one for one in found), found
 
 
+DOUBLED = "\n#define A0 1\n" + "".join(f"#define A{i + 1} A{i} A{i}\n" for i in range(40))
+
+
 @pytest.mark.parametrize(
     ("line", "says"),
     [
@@ -294,6 +297,7 @@ def test_faults_of_the_host_are_errors(line: str, says: str) -> None:
         ('scanf("%d", &bad); scale<<<bad, 1>>>(x, y, n);', "it asks for stdin"),
         ("cudnnCreate(0);", "line 16 needs a library, which is not followed"),
         ("extern void elsewhere(); elsewhere();", "it calls elsewhere()"),
+        (DOUBLED, "its macros double each other"),
     ],
 )
 @pytest.mark.sampled(every=4, first=TODAY)

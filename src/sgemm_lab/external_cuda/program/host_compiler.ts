@@ -48,6 +48,8 @@ const LINK = [
   ...["--allow-undefined", "--max-memory=1073741824", "-z", "stack-size=8388608", "--stack-first"],
   ...["--export=__heap_base", "--export-table", "-o", OUTPUT],
 ];
+/** Tokens that a macro may stand for. */
+const MOST_EXPANDED = 100_000;
 /** With it headers include no others than they need: they are read in half the time. */
 const LEAN = ["-D_LIBCPP_REMOVE_TRANSITIVE_INCLUDES"];
 const [OLD, EVERYTHING, READ] = ["-std=c++17", "everything.h", "start.pch"];
@@ -71,12 +73,32 @@ const ERROR = /^(.*?):(\d+):\d+: (?:fatal )?error: (.*)$/m;
 
 /** Compile and link the host code of a file. Throws an UnfollowedError where that is not possible. */
 export function compileHost(file: CudaFile, clang: Package): HostProgram {
+  refuseEndlessMacros(file);
   const name = plainName(file.files[0].name);
   const made = objectOf(file, clang, name);
   const linked = run(clang, LINK, { [OBJECT]: made });
   const bytes = linked.files?.[OUTPUT];
   if (!bytes) throw new UnfollowedError(`it cannot be linked: ${linked.messages.trim()}`);
   return { module: new WebAssembly.Module(bytes), names: new Map(), bytes, clang, file: name };
+}
+
+/** Macros that double each other would keep the compiler busy without an end. */
+function refuseEndlessMacros({ macros }: CudaFile) {
+  const sizes = new Map<string, number>();
+  const sizeOf = (name: string): number => {
+    const known = sizes.get(name);
+    if (known !== undefined) return known;
+    sizes.set(name, 1);
+    const parts = (macros.get(name)?.body ?? []).map(({ text }) =>
+      macros.has(text) ? sizeOf(text) : 1,
+    );
+    const size = parts.reduce((sum, one) => sum + one, 0);
+    sizes.set(name, size);
+    return size;
+  };
+  if ([...macros.keys()].some((name) => sizeOf(name) > MOST_EXPANDED)) {
+    throw new UnfollowedError("its macros double each other");
+  }
 }
 
 /** With `long` of 8 bytes; where that does not fit the libraries, of 4. */

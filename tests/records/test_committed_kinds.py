@@ -41,8 +41,6 @@ def test_a_product_is_rated_by_the_median_of_its_samples() -> None:
         case(100, 200, 300), (4e-6, 3e-6, 9e-6), 0.1, products=(2e-6,), alone=(1e-6,)
     )
     assert times.tflops == pytest.approx(2 * 100 * 200 * 300 / 4e-6 / 1e12)
-    assert times.over_overlap(times.alone) == pytest.approx(1 / 4)
-    assert times.over_overlap(None) is None
 
 
 def plan(levels: int, *seconds: float) -> strassen.MeasuredPlan:

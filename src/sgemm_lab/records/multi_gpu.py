@@ -106,10 +106,6 @@ class ProductTimes:
         """Median TFLOP/s of all GPUs."""
         return self.case.flop / statistics.median(self.overlap) / 1e12
 
-    def over_overlap(self, other: tuple[float, ...] | None) -> float | None:
-        """Return the median of ``other`` over the median overlapped time."""
-        return statistics.median(other) / statistics.median(self.overlap) if other else None
-
 
 @dataclass(frozen=True)
 class Piece:

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -361,3 +362,17 @@ def test_ctrl_c_ends_without_a_traceback(
     monkeypatch.setattr(measure, "load_records", interrupted)
     assert main(["scoreboard"]) == 130
     assert capsys.readouterr().err == "\nsgemm-lab: stopped.\n"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads a process's children from /proc")
+def test_a_command_that_is_told_to_end_ends_its_simulation_too(tmp_path: Path) -> None:
+    file = tmp_path / "long.cu"
+    file.write_text("__global__ void own(int* y) { for (int i = 0; ; ++i) y[i % 9] += i; }")
+    call = [sys.executable, "-m", "sgemm_lab", "check", str(file)]
+    called = subprocess.Popen(call, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    children = Path(f"/proc/{called.pid}/task/{called.pid}/children")
+    while not (started := children.read_text().split()):
+        time.sleep(0.05)
+    called.terminate()
+    assert called.wait() == 128 + 15
+    assert not Path(f"/proc/{started[0]}").exists()

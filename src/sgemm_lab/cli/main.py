@@ -4,6 +4,7 @@ Only the module of the called command is imported, which keeps short commands fa
 """
 
 import argparse
+import signal
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -69,6 +70,9 @@ COMMANDS = {
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return its exit status: 0 success, 1 a failed check, 2 invalid input."""
     status = 0
+    if arguments is None:
+        # Otherwise a simulation would go on in its process when this one is told to end.
+        signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     with safe_output() as ended:
         try:
             given = sys.argv[1:] if arguments is None else list(arguments)

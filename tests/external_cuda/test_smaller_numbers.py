@@ -58,6 +58,14 @@ CLASSES = """
     __syncthreads();
     for (int i = threadIdx.x; i < n; i += 64) y[i] = of[x[i]];
 """
+WINDOWS = """
+    const int i = blockIdx.x * 64 + threadIdx.x;
+    float sum = 0;
+    if (i < n - m + 1) {
+        for (int k = 0; k < m; k++) sum += x[i + k];
+        y[i] = sum;
+    }
+"""
 GROUPS = """
     __shared__ float part[128];
     float *own = part + threadIdx.y * m;
@@ -102,6 +110,11 @@ def test_a_fault_at_other_numbers_is_a_warning(text: str, kind: str, said: str) 
     assert said in finding.message
 
 
+# The result has n - m + 1 elements, as has its array.
+WINDOWED = program(WINDOWS, 100, 5, "2, 64").replace(
+    "cudaMalloc(&y, sizeof(h))", "cudaMalloc(&y, 96 * 4)"
+)
+WINDOWED = WINDOWED.replace("cudaMemset(y, 0, sizeof(h))", "cudaMemset(y, 0, 96 * 4)")
 FULL = ROW.replace("if (i >= n) return;", "const bool in = i < n;").replace("x[i]", "in ? x[i] : 0")
 
 
@@ -115,10 +128,22 @@ FULL = ROW.replace("if (i >= n) return;", "const bool in = i < n;").replace("x[i
         program(ROOTS.replace("PRODUCT", "((long)i * j)"), 300, 7, "2, 64"),
         program(ROOTS.replace("PRODUCT", "(i * 5000 + j)"), 300, 7, "2, 64"),
         program(ROOTS.replace("PRODUCT", "(i * j)"), 300, 7, "2, 64", 20000),
+        WINDOWED,
         program(CLASSES, 500, 37, "1, 64"),
         program(GROUPS, 128, 32, "1, dim3(32, 4)"),
     ],
-    ids=["checked", "full", "turned", "order", "wide", "linear", "large", "classes", "groups"],
+    ids=[
+        "checked",
+        "full",
+        "turned",
+        "order",
+        "wide",
+        "linear",
+        "large",
+        "windows",
+        "classes",
+        "groups",
+    ],
 )
 def test_what_cannot_be_or_does_no_harm_is_not_told(text: str) -> None:
     assert not checked(text).findings

@@ -132,8 +132,10 @@ export function atOtherNumbers(prepared: Prepared, call: Call): Finding[] {
   const end = secondsNow() + SECONDS;
   const corners = cornersOf(call.grid);
   const inGlobal = new Set<string | null>(options.watchRacesIn);
-  const isGrave = ({ kind, array }: Hazard) =>
-    kind !== MISALIGNED && !(kind === UNWRITTEN && inGlobal.has(array));
+  // A result of n - m + 1 elements is longer where m is smaller, but the array stays as it is.
+  const isGrave = ({ kind, array }: Hazard, beside: string) =>
+    kind !== MISALIGNED &&
+    !(inGlobal.has(array) && (kind === UNWRITTEN || (kind === OUT_OF_BOUNDS && !beside)));
   const arrays = [...args.values()].filter((one) => typeof one === "object" && "data" in one);
   const bytes = arrays.reduce((all, { data }) => all + data.byteLength, 0);
   const { text } = prepared.opened.file.files[0];
@@ -143,7 +145,7 @@ export function atOtherNumbers(prepared: Prepared, call: Call): Finding[] {
     const at = (number: number) => changedCall(call, { numbers: { [name]: number } });
     const shown = shownBy(at(value), corners);
     const main = `where main passes ${comma(own)}`;
-    const hazards = shown?.hazards.filter(isGrave) ?? [];
+    const hazards = shown?.hazards.filter((one) => isGrave(one, beside)) ?? [];
     const [before, bits = []] = hazards.length
       ? [call, withBits(at(value))].map((one) => shownBy(one, corners)?.hazards)
       : [];
